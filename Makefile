@@ -1,0 +1,49 @@
+# gitops-dsf: every command a contributor needs. `make help` lists them.
+PYTHON ?= python3
+VENV := .venv
+UV_VERSION := 0.13.8
+UV := $(VENV)/bin/uv
+PY := $(VENV)/bin/python
+FAMILY ?= kubernetes,ocm,argocd,prometheus
+PYTEST_ARGS ?=
+.DEFAULT_GOAL := help
+
+.PHONY: help install test test-hub lint format bench demo golden schemas lock wheel clean
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
+
+install: $(VENV)/.installed ## .venv with everything from the lock file
+
+$(VENV)/.installed: pyproject.toml wire/pyproject.toml agent/pyproject.toml uv.lock
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gitops-dsf needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --inexact --compile-bytecode
+	touch $@
+
+test: install ## the tests that need no control plane
+	$(PY) -m pytest tests --ignore=tests/hub $(PYTEST_ARGS)
+
+test-hub: install ## real kube-apiservers with OCM, Argo CD and Prometheus on 127.0.0.1 (FAMILY=kubernetes,ocm for a subset)
+	$(PY) -m tests.hub.controlplane.binaries --family $(FAMILY)
+	FAMILY=$(FAMILY) $(PY) -m pytest tests/hub $(PYTEST_ARGS)
+
+lint: install ## formatter, linter, types, import contracts
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+format: install ## rewrite the code in the project's format
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+lock: install ## refresh the lock file
+	$(UV) lock
+
+wheel: install ## the three distributions into dist/
+	$(UV) build --quiet --all-packages --wheel --out-dir dist
+
+clean: ## remove what make install and the tests left
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,3 @@
+"""Wire formats and names shared by the generator and the agent. A leaf: standard library and msgspec only, no I/O."""
+
+__version__ = "0.1.0"

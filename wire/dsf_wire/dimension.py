@@ -1,0 +1,70 @@
+"""Dimension formats such as ``${node};${pod}``: how the labels of one result become the name of one score item."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+LABELS: Final = ("node", "device", "namespace", "app", "pod", "container", "meta")
+"""Result labels that a placeholder may name and that dynamic_score exports as ``ds_<label>``."""
+
+PLACEHOLDERS: Final = ("cluster", *LABELS, "scoreName")
+DEFAULT_FORMAT: Final = "${scoreName}"
+
+_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placeholder:
+    """One ``${name}`` and its 0-based character offset in the format."""
+
+    name: str
+    offset: int
+
+
+def placeholders(template: str) -> list[Placeholder]:
+    """Every ``${...}`` of a format, known or not, in order."""
+    return [Placeholder(name=match[1], offset=match.start()) for match in _PLACEHOLDER.finditer(template)]
+
+
+def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, str]) -> str:
+    """The item name of one result. Absent labels are empty strings; unknown placeholders stay as they are (as upstream)."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        if name == "cluster":
+            return cluster
+        if name == "scoreName":
+            return score_name
+        if name in LABELS:
+            return labels.get(name, "")
+        return match[0]
+
+    return _PLACEHOLDER.sub(value, template or DEFAULT_FORMAT)
+
+
+def fixed_name(template: str, *, score_name: str) -> str | None:
+    """The one item name that a format yields on every cluster, or None where labels or the cluster decide."""
+    template = template or DEFAULT_FORMAT
+    if any(item.name != "scoreName" and item.name in PLACEHOLDERS for item in placeholders(template)):
+        return None
+    return fill(template, cluster="", score_name=score_name, labels={})
+
+
+def can_yield(template: str, dimension: str, *, score_name: str) -> bool:
+    """Whether some labels could make the format yield exactly this item name."""
+    template = template or DEFAULT_FORMAT
+    pattern: list[str] = []
+    position = 0
+    for match in _PLACEHOLDER.finditer(template):
+        pattern.append(re.escape(template[position : match.start()]))
+        name = match[1]
+        if name == "scoreName":
+            pattern.append(re.escape(score_name))
+        elif name in PLACEHOLDERS:
+            pattern.append(".*")
+        else:
+            pattern.append(re.escape(match[0]))
+        position = match.end()
+    pattern.append(re.escape(template[position:]))
+    return re.fullmatch("".join(pattern), dimension, re.DOTALL) is not None

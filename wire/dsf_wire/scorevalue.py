@@ -1,0 +1,78 @@
+"""Raw scores to AddOnPlacementScore values: aggregation, linear map, clamp, floor."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from dsf_wire.summary import ScoreRange
+
+
+class Aggregation(StrEnum):
+    """What becomes of several results that share one dimension (spec.scoreAggregation)."""
+
+    LAST = "Last"
+    MEAN = "Mean"
+    MIN = "Min"
+    MAX = "Max"
+    SUM = "Sum"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mapped:
+    """A published value and whether a bound had to hold it."""
+
+    value: int
+    clamped: bool
+
+
+def aggregate(values: Sequence[float], how: Aggregation) -> float:
+    """One raw score of several, in the order of the results. Values must be finite and not empty.
+
+    The sum of finite values may overflow to infinity; the caller drops and counts what is not finite.
+    """
+    match how:
+        case Aggregation.LAST:
+            return values[-1]
+        case Aggregation.MEAN:
+            return _sum(values) / len(values)
+        case Aggregation.MIN:
+            return min(values)
+        case Aggregation.MAX:
+            return max(values)
+        case Aggregation.SUM:
+            return _sum(values)
+
+
+def _sum(values: Sequence[float]) -> float:
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.inf
+
+
+def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
+    """The int in -100..100 that is published for a finite raw score.
+
+    With a range: ``outputMin + (raw - min) / (max - min) * (outputMax - outputMin)``, held between the two outputs (the
+    normalisation of OCM's extensible scheduling guide, generalised); without one the raw score itself. Then floor and clamp to
+    what AddOnPlacementScore allows. Raises ValueError for NaN and infinities: they have no place on the scale.
+    """
+    if not math.isfinite(raw):
+        msg = f"{raw} cannot be mapped to a score"
+        raise ValueError(msg)
+    if score_range is None:
+        value = raw
+        low, high = float(SCORE_MIN), float(SCORE_MAX)
+    else:
+        first, last = float(score_range.output_min), float(score_range.output_max)
+        # Multiply before dividing: (raw - min) / span * outputs floors 1 below where the quotient is not a binary fraction.
+        value = first + (raw - score_range.min) * (last - first) / (score_range.max - score_range.min)
+        low, high = min(first, last), max(first, last)
+        if math.isnan(value):
+            # inf - inf at the far ends of the float range; the raw score itself says which end it is.
+            value = first if raw <= score_range.min else last
+    low, high = max(low, float(SCORE_MIN)), min(high, float(SCORE_MAX))
+    held = min(max(value, low), high)
+    return Mapped(value=math.floor(held), clamped=held != value)

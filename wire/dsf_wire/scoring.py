@@ -1,0 +1,66 @@
+"""The scoring API: what the agent posts and what it reads back, and the /config page of a scoring API."""
+
+from typing import Any
+
+import msgspec
+
+
+class ScoringRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """``POST {scoringEndpoint}``: the series as the metric source gave them, undecoded, and the scorer's arguments if set."""
+
+    data: list[msgspec.Raw] = msgspec.field(name="data")
+    arguments: dict[str, Any] | None = None
+
+
+class ScoringResponse(msgspec.Struct, frozen=True):
+    """The answer, its results still raw: each is decoded on its own, so that one bad result spoils no other."""
+
+    results: list[msgspec.Raw]
+
+
+class ScoringResult(msgspec.Struct, frozen=True):
+    """One result: the labels that name it and its raw score."""
+
+    metric: dict[str, str]
+    score: float
+
+
+class ConfigParams(msgspec.Struct, frozen=True, kw_only=True):
+    """``source.params`` of /config: PromQL, and range and step in seconds."""
+
+    query: str = ""
+    range: int = 0
+    step: int = 0
+
+
+class ConfigSource(msgspec.Struct, frozen=True, kw_only=True):
+    """``source`` of /config."""
+
+    type: str = ""
+    host: str = ""
+    path: str = ""
+    params: ConfigParams = msgspec.field(default_factory=ConfigParams)
+
+
+class ConfigScoringParams(msgspec.Struct, frozen=True, kw_only=True):
+    """``scoring.params`` of /config: the score name, and the interval in seconds."""
+
+    name: str = ""
+    interval: int = 0
+
+
+class ConfigScoring(msgspec.Struct, frozen=True, kw_only=True):
+    """``scoring`` of /config."""
+
+    host: str = ""
+    path: str = ""
+    params: ConfigScoringParams = msgspec.field(default_factory=ConfigScoringParams)
+
+
+class ScorerConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """``GET /config``: how the author of a scoring API means it to be called."""
+
+    name: str = ""
+    description: str = ""
+    source: ConfigSource = msgspec.field(default_factory=ConfigSource)
+    scoring: ConfigScoring = msgspec.field(default_factory=ConfigScoring)

@@ -1,0 +1,186 @@
+"""The scoring ConfigMap: a JSON array of flat objects, one per scorer that a cluster runs.
+
+Strict writer, tolerant reader: unknown keys are ignored, missing ones have upstream's zero value, and an entry that cannot be read is
+a problem of its own, never of its neighbours. Upstream's sixteen keys come first and in upstream's order; ours follow only when set.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import msgspec
+
+UPSTREAM_KEYS: Final = (
+    "name",
+    "scoreName",
+    "sourceType",
+    "sourceEndpoint",
+    "sourceEndpointAuthName",
+    "sourceEndpointAuthKey",
+    "sourceQuery",
+    "sourceRange",
+    "sourceStep",
+    "scoringEndpoint",
+    "scoringInterval",
+    "scoringEndpointAuthName",
+    "scoringEndpointAuthKey",
+    "location",
+    "scoreDestination",
+    "scoreDimensionFormat",
+)
+
+
+class ScoreRange(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """spec.scoreRange with its output range written out; outputMin > outputMax means lower is better."""
+
+    min: float
+    max: float
+    output_min: int
+    output_max: int
+
+    def __post_init__(self) -> None:
+        if self.min >= self.max:
+            msg = f"scoreRange.min {self.min:g} must be below max {self.max:g}"
+            raise ValueError(msg)
+
+
+class PublishRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """spec.publish: deadband in score points, minIntervalSeconds in seconds."""
+
+    deadband: Annotated[int, msgspec.Meta(ge=0)]
+    min_interval_seconds: Annotated[int, msgspec.Meta(ge=0)]
+
+
+class ConfigMapRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A key of a ConfigMap in the agent's namespace."""
+
+    name: str
+    key: str
+
+
+class EndpointAuth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What upstream's name and key of a token Secret cannot say: a private CA, or the pod's own token."""
+
+    ca_config_map_ref: ConfigMapRef | None = None
+    service_account_token: bool = False
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are whole URLs."""
+
+    name: str
+    score_name: str
+    source_type: str = ""
+    source_endpoint: str = ""
+    source_endpoint_auth_name: str = ""
+    source_endpoint_auth_key: str = ""
+    source_query: str = ""
+    source_range: int = 0
+    source_step: int = 0
+    scoring_endpoint: str = ""
+    scoring_interval: int = 0
+    scoring_endpoint_auth_name: str = ""
+    scoring_endpoint_auth_key: str = ""
+    location: str = ""
+    score_destination: str = ""
+    score_dimension_format: str = ""
+    scoring_arguments: dict[str, Any] | None = None
+    score_range: ScoreRange | None = None
+    score_aggregation: str | None = None
+    score_ttl_seconds: Annotated[int, msgspec.Meta(gt=0)] | None = msgspec.field(default=None, name="scoreTTLSeconds")
+    publish: PublishRule | None = None
+    source_auth: EndpointAuth | None = None
+    scoring_auth: EndpointAuth | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """Why one entry of the array could not be used: its index, the name it gives itself if any, and the reason."""
+
+    index: int
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decoded:
+    """What a ConfigMap says: usable entries in order, and the problems of the others."""
+
+    summaries: tuple[Summary, ...]
+    problems: tuple[Problem, ...]
+
+
+class SummariesError(ValueError):
+    """The text as a whole is not a JSON array; nothing in it can be trusted."""
+
+
+def to_object(summary: Summary) -> dict[str, Any]:
+    """The JSON object of a summary: upstream's keys in order, then those of ours that are set."""
+    plain: dict[str, Any] = msgspec.to_builtins(summary)
+    return {key: value for key, value in plain.items() if key in _ALWAYS or value is not None}
+
+
+_ALWAYS = frozenset(UPSTREAM_KEYS)
+
+
+def encode_one(summary: Summary, *, indent: int = 2) -> str:
+    """One summary as indented JSON, non-ASCII characters as they are."""
+    return msgspec.json.format(msgspec.json.encode(to_object(summary)), indent=indent).decode()
+
+
+def encode(summaries: list[Summary]) -> str:
+    """The value of the ConfigMap key: an indented JSON array, so that a diff of it shows which scorer changed."""
+    plain = [to_object(summary) for summary in summaries]
+    return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode()
+
+
+def decode(text: str | bytes) -> Decoded:
+    """Reads the ConfigMap key. Raises SummariesError when it is not a JSON array; bad entries become problems."""
+    try:
+        entries = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        msg = f"not valid JSON: {error}"
+        raise SummariesError(msg) from error
+    if not isinstance(entries, list):
+        msg = f"expected a JSON array of scorers, found {_kind(entries)}"
+        raise SummariesError(msg)
+    summaries: list[Summary] = []
+    problems: list[Problem] = []
+    seen: dict[str, int] = {}
+    for index, entry in enumerate(entries):
+        try:
+            summary = _decode_entry(entry)
+        except (msgspec.ValidationError, ValueError) as error:
+            name = entry.get("name", "") if isinstance(entry, dict) else ""
+            problems.append(Problem(index=index, name=name if isinstance(name, str) else "", reason=str(error)))
+            continue
+        if summary.name in seen:
+            reason = f"entry {seen[summary.name]} already has the name {summary.name!r}"
+            problems.append(Problem(index=index, name=summary.name, reason=reason))
+            continue
+        seen[summary.name] = index
+        summaries.append(summary)
+    return Decoded(summaries=tuple(summaries), problems=tuple(problems))
+
+
+def _decode_entry(entry: Any) -> Summary:  # noqa: ANN401 - whatever JSON holds
+    if not isinstance(entry, dict):
+        msg = f"expected an object, found {_kind(entry)}"
+        raise ValueError(msg)  # noqa: TRY004 - user input, not a programming error
+    present = {key: value for key, value in entry.items() if value is not None}
+    summary = msgspec.convert(present, Summary)
+    if not summary.name or not summary.score_name:
+        msg = "name and scoreName must not be empty"
+        raise ValueError(msg)
+    return summary
+
+
+def _kind(value: object) -> str:
+    names = {
+        dict: "an object",
+        list: "an array",
+        str: "a string",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+    }
+    return names.get(type(value), "null")
