@@ -1,0 +1,90 @@
+"""What all authored kinds have in common."""
+
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+PRODUCT_API: Final = "gitops-dsf.io/v1alpha1"
+DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1alpha1"
+CLUSTER_API: Final = "cluster.open-cluster-management.io"
+
+DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+SECRET_KEY = r"^[-._a-zA-Z0-9]+$"  # noqa: S105 - the alphabet of keys, not a key
+
+DnsLabel = Annotated[str, Field(pattern=DNS_LABEL, min_length=1, max_length=63)]
+DnsName = Annotated[str, Field(pattern=DNS_SUBDOMAIN, min_length=1, max_length=253)]
+Labels = dict[str, str]
+
+
+class Authored(BaseModel):
+    """Base of everything that people write for us: frozen, strict types, unknown fields are mistakes."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+        use_attribute_docstrings=True,
+    )
+
+
+class Foreign(Authored):
+    """Base of OCM's own kinds: only what we read is checked, what we do not read passes."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class Metadata(Authored):
+    """Kubernetes object metadata, as far as people write it."""
+
+    name: DnsName
+    """Name of the object."""
+    namespace: DnsLabel | None = None
+    """Namespace; by default the one that the kind belongs in."""
+    labels: Labels = {}
+    """Labels, kept on the rendered object."""
+    annotations: Labels = {}
+    """Annotations, kept on the rendered object."""
+
+
+class Requirement(Authored):
+    """One term of a label selector."""
+
+    key: str
+    """Label key."""
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"]
+    """How the label is compared."""
+    values: list[str] = []
+    """Values for In and NotIn; none for Exists and DoesNotExist."""
+
+
+class LabelSelector(Authored):
+    """A Kubernetes label selector: every term must hold; an empty selector matches everything."""
+
+    match_labels: Labels = {}
+    """Labels that must be there with exactly these values."""
+    match_expressions: list[Requirement] = []
+    """Further terms."""
+
+    def matches(self, labels: Labels) -> bool:
+        """Kubernetes' rule: NotIn and DoesNotExist also hold where the label is missing."""
+        return all(labels.get(key) == value for key, value in self.match_labels.items()) and all(
+            _holds(term, labels) for term in self.match_expressions
+        )
+
+
+def _holds(term: Requirement, labels: Labels) -> bool:
+    match term.operator:
+        case "In":
+            return term.key in labels and labels[term.key] in term.values
+        case "NotIn":
+            return labels.get(term.key) not in term.values
+        case "Exists":
+            return term.key in labels
+        case "DoesNotExist":
+            return term.key not in labels

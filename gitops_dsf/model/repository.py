@@ -1,0 +1,118 @@
+"""gitops-dsf.yaml: how this repository is rendered and delivered."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from gitops_dsf.model.base import PRODUCT_API, Authored, DnsLabel, Labels, Metadata
+
+DEFAULT_IMAGE = "ghcr.io/gitops-dsf/gitops-dsf-agent:0.1.0"
+
+
+class DeliveryMode(StrEnum):
+    """Who brings the scoring configuration to the spokes."""
+
+    MANIFEST_WORK = "ManifestWork"
+    UPSTREAM_CONTROLLER = "UpstreamController"
+
+
+class OutputMode(StrEnum):
+    """Where the rendered tree is kept."""
+
+    DIRECTORY = "Directory"
+    BRANCH = "Branch"
+
+
+class Git(Authored):
+    """The repository as Argo CD reads it."""
+
+    url: Annotated[str, Field(min_length=1)]
+    """URL that Argo CD clones."""
+    target_revision: str = "main"
+    """Branch that Argo CD follows with output.mode Directory."""
+    path: str = ""
+    """Folder of this fleet inside the repository; empty for its root."""
+
+
+class ArgoCd(Authored):
+    """Where Argo CD runs on the hub."""
+
+    namespace: DnsLabel = "argocd"
+    """Namespace of Argo CD; Placements and ApplicationSets are rendered into it."""
+    project: DnsLabel = "gitops-dsf"
+    """AppProject of the Applications that apply the rendered tree."""
+    destination_server: str = "https://kubernetes.default.svc"
+    """API server of the hub as Argo CD knows it."""
+
+
+class Resources(Authored):
+    """Requests and limits of the agent's container."""
+
+    requests: Labels = {"cpu": "20m", "memory": "96Mi"}
+    """What the scheduler sets aside."""
+    limits: Labels = {"memory": "256Mi"}
+    """What the container may not exceed."""
+
+
+class Agent(Authored):
+    """The spoke agent's Deployment."""
+
+    image: Annotated[str, Field(min_length=1)] = DEFAULT_IMAGE
+    """Container image, best pinned by digest."""
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
+    """Kubernetes image pull policy."""
+    resources: Resources = Resources()
+    """Requests and limits."""
+    node_selector: Labels = {"kubernetes.io/os": "linux"}
+    """Nodes that may run the agent."""
+    tolerations: list[dict[str, Any]] = []
+    """Kubernetes tolerations of the agent's pod."""
+    log_format: Literal["json", "text"] = "json"
+    """Format of the agent's log."""
+
+
+class Delivery(Authored):
+    """Who brings the scoring configuration to the spokes."""
+
+    mode: Literal["ManifestWork", "UpstreamController"] = "ManifestWork"
+    """ManifestWork: this product does. UpstreamController: only the custom resources are rendered, for teams that migrate."""
+
+
+class Output(Authored):
+    """Where and how the rendered tree is kept."""
+
+    mode: Literal["Directory", "Branch"] = "Directory"
+    """Directory: rendered/ beside the sources. Branch: CI renders after the merge onto a branch of its own."""
+    branch: str = "gitops-dsf-rendered"
+    """Branch that CI writes with mode Branch."""
+    shards: Annotated[int, Field(ge=1, le=100)] = 1
+    """Number of works-NN directories; a cluster's directory depends on its name and this number only."""
+
+
+class FleetRepositorySpec(Authored):
+    """How this repository is rendered and delivered."""
+
+    git: Git
+    """The repository as Argo CD reads it."""
+    hub_namespace: DnsLabel = "open-cluster-management"
+    """Hub namespace of the DynamicScorers and of what the reconciler writes."""
+    argocd: ArgoCd = ArgoCd()
+    """Where Argo CD runs on the hub."""
+    agent: Agent = Agent()
+    """The spoke agent's Deployment."""
+    delivery: Delivery = Delivery()
+    """Who brings the scoring configuration to the spokes."""
+    output: Output = Output()
+    """Where and how the rendered tree is kept."""
+    allowed_hosts: list[str] = []
+    """Hosts (shell-style globs) that a lock may send metrics to besides those that the scorer itself names."""
+
+
+class FleetRepository(Authored):
+    """The settings of a fleet repository, in gitops-dsf.yaml at its root."""
+
+    api_version: Literal["gitops-dsf.io/v1alpha1"] = PRODUCT_API
+    kind: Literal["FleetRepository"] = "FleetRepository"
+    metadata: Metadata
+    spec: FleetRepositorySpec

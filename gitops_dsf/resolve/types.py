@@ -1,0 +1,108 @@
+"""What resolving yields: everything decided, nothing rendered. Frozen values, sorted by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_dsf.diagnostics import Position
+from gitops_dsf.model.application import ScoredApplication
+from gitops_dsf.model.base import LabelSelector
+from gitops_dsf.model.cluster import ManagedCluster, ManagedClusterSet
+from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.model.scorer import Auth, DynamicScorer, Publish, ScoreRange
+from gitops_dsf.model.scoring_config import DynamicScoringConfig
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EffectiveScorer:
+    """A scorer with lock and defaults applied (design: effective values). Endpoints are whole URLs, durations seconds."""
+
+    name: str
+    score_name: str
+    resource_name: str
+    """Sanitised score name: the AddOnPlacementScore's name."""
+    declared: DynamicScorer
+    position: Position
+    source_type: str
+    source_host: str
+    source_path: str
+    source_endpoint: str
+    query: str
+    range: int
+    step: int
+    source_auth: Auth | None
+    scoring_host: str
+    scoring_path: str
+    scoring_endpoint: str
+    interval: int
+    scoring_auth: Auth | None
+    location: str
+    destination: str
+    dimension_format: str
+    arguments: Mapping[str, Any] | None
+    score_range: ScoreRange | None
+    aggregation: str
+    ttl_seconds: int
+    publish: Publish
+    suspend: bool
+    selector: LabelSelector | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PendingScorer:
+    """A Full scorer that has no lock yet and is not complete without one: left out, and said so."""
+
+    name: str
+    missing: tuple[str, ...]
+    """Field paths that only /config can fill, such as source.params.query."""
+    position: Position
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResolvedScore:
+    """One ranking term of an application: the AddOnPlacementScore coordinate and its weight as the author gave it."""
+
+    scorer: str
+    resource_name: str
+    dimension: str
+    weight: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResolvedApplication:
+    """A ScoredApplication whose references hold and whose stickiness can be expressed."""
+
+    name: str
+    declared: ScoredApplication
+    position: Position
+    scores: tuple[ResolvedScore, ...]
+    score_factor: int
+    """Every score weight is multiplied by this in the Placement; with steady_weight it gives the stickiness asked for."""
+    steady_weight: int
+    """Weight of OCM's Steady prioritizer; 0 leaves it out."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RawDocument:
+    """A Placement or ApplicationSet that is carried as it was written."""
+
+    kind: str
+    name: str
+    data: Mapping[str, Any]
+    position: Position
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolved:
+    """A whole fleet repository, decided."""
+
+    repository: FleetRepository
+    scorers: tuple[EffectiveScorer, ...]
+    pending: tuple[PendingScorer, ...]
+    clusters: tuple[ManagedCluster, ...]
+    cluster_sets: tuple[ManagedClusterSet, ...]
+    scoring_config: DynamicScoringConfig | None
+    targets: Mapping[str, tuple[str, ...]]
+    """Cluster name to the sorted names of the scorers that run there; every cluster has an entry, suspended scorers are in none."""
+    applications: tuple[ResolvedApplication, ...]
+    raw_documents: tuple[RawDocument, ...]
