@@ -72,7 +72,7 @@ def start_prometheus(
     configuration.write_text(json.dumps(_configuration(exporter)), encoding="utf-8")
     port = port or free_port()
     url = f"http://127.0.0.1:{port}"
-    command = [
+    command: list[str | Path] = [
         binaries.path("prometheus"),
         f"--config.file={configuration}",
         f"--storage.tsdb.path={data}",

@@ -42,7 +42,7 @@ def start_redis(*, processes: Processes, folder: Path, name: str = "argocd-redis
     folder.mkdir(parents=True, exist_ok=True)
     program = find_redis()
     port = free_port()
-    command = [program, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", folder]
+    command: list[str | Path] = [program, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", folder]
     process = processes.start(name, command, folder=folder)
 
     def probe() -> str | None:

@@ -1,0 +1,80 @@
+"""A git repository of a test: a bare one that is served, and a clone from which the test commits."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+
+class GitError(Exception):
+    """git refused; the message is its own."""
+
+
+def git(*arguments: str, folder: Path) -> str:
+    """Standard output of `git arguments` in `folder`, free of the configuration of the person who runs the tests."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_AUTHOR_NAME": "A Platform Engineer",
+        "GIT_AUTHOR_EMAIL": "platform@example.com",
+        "GIT_COMMITTER_NAME": "A Platform Engineer",
+        "GIT_COMMITTER_EMAIL": "platform@example.com",
+    }
+    answer = subprocess.run(["git", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    if answer.returncode != 0:
+        raise GitError(f"git {' '.join(arguments)}: {answer.stderr.strip() or answer.stdout.strip()}")
+    return answer.stdout
+
+
+@dataclass(frozen=True, kw_only=True)
+class GitRepository:
+    """`url` is what Argo CD is given; `clone` is a work tree on `main` for programs that want files."""
+
+    url: str
+    bare: Path
+    clone: Path
+
+    @classmethod
+    def create(cls, *, url: str, bare: Path, clone: Path) -> Self:
+        clone.mkdir(parents=True)
+        git("init", "--quiet", "--initial-branch=main", folder=clone)
+        git("remote", "add", "origin", str(bare), folder=clone)
+        git("commit", "--quiet", "--allow-empty", "--message", "Begin", folder=clone)
+        git("push", "--quiet", "origin", "main", folder=clone)
+        return cls(url=url, bare=bare, clone=clone)
+
+    def commit(self, files: Mapping[str, str | None], *, message: str = "Change") -> str:
+        """Write files (None removes one) and publish them as one commit on `main`; returns its id."""
+        for name, text in files.items():
+            path = self.clone / name
+            if text is None:
+                path.unlink()
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+        return self.publish(message=message)
+
+    def publish(self, *, message: str = "Change") -> str:
+        """Commit whatever changed in the clone and push it; returns the id of the head, new or old.
+
+        The push goes to the bare repository as a file path, so that a commit is possible while the server is away.
+        """
+        git("add", "--all", folder=self.clone)
+        if git("status", "--porcelain", folder=self.clone):
+            git("commit", "--quiet", "--message", message, folder=self.clone)
+            git("push", "--quiet", "origin", "main", folder=self.clone)
+        return git("rev-parse", "HEAD", folder=self.clone).strip()
+
+    def branches(self) -> dict[str, str]:
+        """Every branch of the served repository with the id of its head."""
+        listing = git("for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads", folder=self.bare)
+        return dict(line.split(" ", 1) for line in listing.splitlines())
+
+    def read(self, path: str, *, branch: str = "main") -> str:
+        """One file as it stands on a branch of the served repository."""
+        return git("show", f"{branch}:{path}", folder=self.bare)

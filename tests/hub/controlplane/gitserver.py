@@ -1,0 +1,146 @@
+"""A git server on 127.0.0.1: bare repositories served over HTTP by git's own http-backend; it can go away and return.
+
+Fetches and pushes work as with a hosted forge, without credentials. While stopped, connections are refused.
+"""
+
+import http.client
+import os
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+from urllib.parse import unquote, urlsplit
+
+from tests.hub.controlplane.gitrepository import GitRepository, git
+from tests.hub.controlplane.ports import free_port
+
+COPY_BYTES = 1 << 16
+
+
+class GitServer:
+    """Serves every repository below `folder`; a context manager. The port stays the same over stop and start."""
+
+    def __init__(self, *, folder: Path) -> None:
+        self._bare = folder / "bare"
+        self._clones = folder / "clones"
+        self._bare.mkdir(parents=True)
+        self._port = free_port()
+        self._backend = Path(git("--exec-path", folder=folder).strip()) / "git-http-backend"
+        self._server: ThreadingHTTPServer | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def running(self) -> bool:
+        return self._server is not None
+
+    def create(self, name: str) -> GitRepository:
+        """A new repository with an empty first commit on `main`, and a clone to commit from."""
+        bare = self._bare / f"{name}.git"
+        git("init", "--quiet", "--bare", "--initial-branch=main", str(bare), folder=self._bare)
+        git("config", "http.receivepack", "true", folder=bare)
+        git("config", "receive.autogc", "false", folder=bare)
+        return GitRepository.create(url=f"{self.url}/{name}.git", bare=bare, clone=self._clones / name)
+
+    def start(self) -> None:
+        """Serve; nothing happens when it serves already."""
+        if self._server is not None:
+            return
+        backend, root = self._backend, self._bare
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                _answer(self, backend=backend, root=root)
+
+            def do_POST(self) -> None:
+                _answer(self, backend=backend, root=root)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                """The tests speak of what a client sees."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="git-server")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Refuse connections from now on; nothing happens when it is stopped already."""
+        if self._server is None or self._thread is None:
+            return
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+        self._server = None
+
+
+def _answer(request: BaseHTTPRequestHandler, *, backend: Path, root: Path) -> None:
+    """One request through http-backend (CGI, RFC 3875), streamed both ways. The connection ends with the answer."""
+    address = urlsplit(request.path)
+    body = _body(request)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "GIT_PROJECT_ROOT": str(root),
+        "GIT_HTTP_EXPORT_ALL": "1",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "HOME": str(root),
+        "REMOTE_ADDR": "127.0.0.1",
+        "REQUEST_METHOD": request.command,
+        "PATH_INFO": unquote(address.path),
+        "QUERY_STRING": address.query,
+        "CONTENT_TYPE": request.headers.get("Content-Type", ""),
+        "CONTENT_LENGTH": str(len(body)),
+        "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
+        "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
+    }
+    request.close_connection = True
+    with subprocess.Popen([str(backend)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        if process.stdin is None or process.stdout is None:
+            raise RuntimeError("a pipe of git-http-backend is missing")
+        feeder = threading.Thread(target=_feed, args=(process.stdin, body), name="git-body")
+        feeder.start()
+        headers = http.client.parse_headers(process.stdout)
+        status = headers.get("Status", "200 OK")
+        request.send_response(int(status.split()[0]))
+        for name, value in headers.items():
+            if name.lower() != "status":
+                request.send_header(name, value)
+        request.send_header("Connection", "close")
+        request.end_headers()
+        while block := process.stdout.read(COPY_BYTES):
+            request.wfile.write(block)
+        feeder.join()
+
+
+def _body(request: BaseHTTPRequestHandler) -> bytes:
+    """The whole body; git sends packs above 1 MiB in chunks (RFC 9112, section 7.1)."""
+    if request.headers.get("Transfer-Encoding", "").lower() != "chunked":
+        return request.rfile.read(int(request.headers.get("Content-Length", "0")))
+    parts = []
+    while size := int(request.rfile.readline().split(b";")[0], 16):
+        parts.append(request.rfile.read(size))
+        request.rfile.readline()
+    request.rfile.readline()
+    return b"".join(parts)
+
+
+def _feed(stdin: BinaryIO, body: bytes) -> None:
+    """http-backend may end without reading everything; its answer says why."""
+    try:
+        with stdin:
+            stdin.write(body)
+    except BrokenPipeError:
+        return
