@@ -1,0 +1,138 @@
+"""The two CustomResourceDefinitions: supersets of upstream's, built from the models of the same kinds."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from dsf_wire.constants import DSF_GROUP, DSF_VERSION
+from gitops_dsf.model.base import Authored
+from gitops_dsf.model.scorer import DynamicScorer, DynamicScorerSpec
+from gitops_dsf.model.scoring_config import DynamicScoringConfig, DynamicScoringConfigSpec
+from gitops_dsf.schema.rules import Schema
+from gitops_dsf.schema.status import DynamicScorerStatus
+from gitops_dsf.schema.structural import structural
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Column:
+    """What `kubectl get` shows; priority 1 only with -o wide."""
+
+    name: str
+    path: str
+    description: str
+    type: str = "string"
+    priority: int = 0
+
+    def to_object(self) -> Schema:
+        column: Schema = {"name": self.name, "type": self.type, "description": self.description, "jsonPath": self.path}
+        return column | ({"priority": self.priority} if self.priority else {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Definition:
+    model: type[Authored]
+    spec: type[BaseModel]
+    status: type[BaseModel] | None
+    plural: str
+    short_name: str
+    columns: tuple[_Column, ...]
+    spec_required: bool
+
+
+_AGE = _Column(name="Age", type="date", path=".metadata.creationTimestamp", description="Time since it was created.")
+
+
+def _condition(type_: str, description: str, *, priority: int = 0) -> _Column:
+    return _Column(name=type_, path=f'.status.conditions[?(@.type=="{type_}")].status', description=description, priority=priority)
+
+
+_DEFINITIONS = (
+    _Definition(
+        model=DynamicScorer,
+        spec=DynamicScorerSpec,
+        status=DynamicScorerStatus,
+        plural="dynamicscorers",
+        short_name="dscorer",
+        spec_required=True,
+        columns=(
+            _Column(name="Score", path=".spec.scoring.params.name", description="Score name."),
+            _Column(name="Mode", path=".spec.configSyncMode", description="Whether /config counts (Full) or only the spec (None)."),
+            _Column(name="Interval", type="integer", path=".spec.scoring.params.interval", description="Seconds between two runs."),
+            _Column(name="Suspended", type="boolean", path=".spec.suspend", description="Whether it runs nowhere."),
+            _Column(name="Health", path=".status.healthStatus", description="Whether the scoring API answers."),
+            _condition("Scored", "Whether the clusters have fresh scores."),
+            _condition("ConfigSynced", "Whether /config still says what was accepted.", priority=1),
+            _Column(name="Destination", path=".spec.scoreDestination", description="Where scores go.", priority=1),
+            _Column(name="Scoring-API", path=".spec.scoring.host", description="URL of the scoring API.", priority=1),
+            _AGE,
+        ),
+    ),
+    _Definition(
+        model=DynamicScoringConfig,
+        spec=DynamicScoringConfigSpec,
+        status=None,
+        plural="dynamicscoringconfigs",
+        short_name="dsconfig",
+        spec_required=False,
+        columns=(_AGE,),
+    ),
+)
+
+
+def crds() -> list[dict[str, Any]]:
+    """CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig (apiextensions.k8s.io/v1), by name."""
+    return [_crd(definition) for definition in _DEFINITIONS]
+
+
+def _crd(definition: _Definition) -> Schema:
+    kind = definition.model.__name__
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{definition.plural}.{DSF_GROUP}"},
+        "spec": {
+            "group": DSF_GROUP,
+            "names": {
+                "kind": kind,
+                "listKind": f"{kind}List",
+                "plural": definition.plural,
+                "singular": kind.lower(),
+                "shortNames": [definition.short_name],
+                "categories": ["dsf"],
+            },
+            "scope": "Namespaced",
+            "versions": [
+                {
+                    "name": DSF_VERSION,
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": _root(definition)},
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": [column.to_object() for column in definition.columns],
+                }
+            ],
+        },
+    }
+
+
+def _root(definition: _Definition) -> Schema:
+    status: Schema = {"type": "object", "description": "Empty, as upstream has it."}
+    if definition.status is not None:
+        status = structural(definition.status)
+    root: Schema = {
+        "type": "object",
+        "description": _summary(definition.model),
+        "properties": {
+            "apiVersion": {"type": "string", "description": f"{DSF_GROUP}/{DSF_VERSION}"},
+            "kind": {"type": "string", "description": definition.model.__name__},
+            "metadata": {"type": "object"},
+            "spec": structural(definition.spec),
+            "status": status,
+        },
+    }
+    return root | ({"required": ["spec"]} if definition.spec_required else {})
+
+
+def _summary(model: type[BaseModel]) -> str:
+    return (model.__doc__ or "").strip()

@@ -1,0 +1,80 @@
+"""Rules between fields, which types cannot say: once as CEL for the hub's API server, once as JSON Schema for editors.
+
+The models check the same rules in Python; tests hold the three against each other.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule between fields of one object. `cel` is empty where the kind is no CRD, `json` where JSON Schema cannot compare values."""
+
+    message: str
+    cel: str = ""
+    json: Mapping[str, Any] = field(default_factory=dict)
+
+
+def given(name: str) -> Schema:
+    """JSON Schema for "this field is there and not null"."""
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+
+
+def _not_empty_list(name: str) -> Schema:
+    return {"required": [name], "properties": {name: {"type": "array", "minItems": 1}}}
+
+
+RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
+    "Application": (
+        Rule(
+            message="write exactly one of source and sources",
+            json={"oneOf": [given("source"), _not_empty_list("sources")]},
+        ),
+    ),
+    "Auth": (
+        Rule(
+            message="tokenSecretRef and serviceAccountToken are two tokens for one request; keep one",
+            cel="!(has(self.tokenSecretRef) && self.serviceAccountToken)",
+            json={
+                "not": {
+                    "allOf": [
+                        given("tokenSecretRef"),
+                        {"required": ["serviceAccountToken"], "properties": {"serviceAccountToken": {"const": True}}},
+                    ]
+                }
+            },
+        ),
+    ),
+    "Mask": (
+        Rule(
+            message="a mask names its clusters by clusterName or by clusterSelector: write exactly one of them",
+            cel="has(self.clusterName) != has(self.clusterSelector)",
+            json={"oneOf": [given("clusterName"), given("clusterSelector")]},
+        ),
+    ),
+    "ScoreRange": (
+        Rule(
+            message="min must be below max; for scores where lower is better swap outputMin and outputMax",
+            cel="self.min < self.max",
+        ),
+        Rule(
+            message="outputMin and outputMax are equal: every cluster would have the same score",
+            cel="self.outputMin != self.outputMax",
+        ),
+    ),
+    "Toleration": (
+        Rule(
+            message="a toleration without key needs operator: Exists, and operator Exists takes no value",
+            json={
+                "if": {"required": ["operator"], "properties": {"operator": {"const": "Exists"}}},
+                "then": {"properties": {"value": {"enum": [None, ""]}}},
+                "else": {"required": ["key"], "properties": {"key": {"type": "string", "minLength": 1}}},
+            },
+        ),
+    ),
+}
+"""By the name of the model."""
