@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.hub.controlplane.overlay import OverlayRule
+
 HUB = Path(__file__).resolve().parent.parent
 FILES = ("go.mod", "go.sum", "family.toml")
 
@@ -55,6 +57,7 @@ class Family:
     tags: tuple[str, ...]
     programs: tuple[ProgramRule, ...]
     data: tuple[DataRule, ...]
+    overlays: tuple[OverlayRule, ...]
     fingerprint: str
 
     def cache(self, environment: Mapping[str, str]) -> Path:
@@ -119,6 +122,7 @@ def _parsed(name: str, folder: Path, tree: dict[str, Any]) -> Family:
         tags=tuple(tree.get("tags", ())),
         programs=programs,
         data=data,
+        overlays=tuple(OverlayRule(**rule) for rule in tree.get("overlays", ())),
         fingerprint=_fingerprint(folder),
     )
 
