@@ -1,0 +1,32 @@
+"""INVENTORY: the paths in rendered/ that we own, and nothing else. What is not in it is never deleted."""
+
+from pathlib import Path, PurePosixPath
+
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.render.tree import HEADER, INVENTORY
+
+
+def read_inventory(rendered: Path) -> frozenset[str]:
+    """The owned paths; empty when there is no INVENTORY yet.
+
+    Lines that could lead out of rendered/ are ignored: an edited INVENTORY must not make us delete anything else.
+    Raises RepositoryError when the file is there but cannot be read.
+    """
+    try:
+        text = (rendered / INVENTORY).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return frozenset()
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"cannot read {rendered / INVENTORY}: {error}"
+        raise RepositoryError(msg) from error
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#") and _is_inside(line))
+
+
+def inventory_bytes(paths: frozenset[str]) -> bytes:
+    """The file for a set of paths."""
+    return HEADER + "".join(f"{path}\n" for path in sorted(paths)).encode()
+
+
+def _is_inside(path: str) -> bool:
+    pure = PurePosixPath(path)
+    return not pure.is_absolute() and ".." not in pure.parts and "\\" not in path and path == str(pure) and pure.parts != ()

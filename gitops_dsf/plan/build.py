@@ -1,0 +1,66 @@
+"""Resolved -> Plan."""
+
+import hashlib
+
+from gitops_dsf.model.scorer import Auth
+from gitops_dsf.plan.summaries import summarise
+from gitops_dsf.plan.types import ClusterWork, Configuration, Plan
+from gitops_dsf.resolve.types import EffectiveScorer, Resolved
+
+
+def build(resolved: Resolved) -> Plan:
+    """Groups clusters by what they run and gives each its shard. Everything in the plan is sorted by name."""
+    repository = resolved.repository
+    works: tuple[ClusterWork, ...] = ()
+    if repository.spec.delivery.mode == "ManifestWork":
+        works = _works(resolved)
+    return Plan(
+        repository=repository,
+        scorers=resolved.scorers,
+        pending=resolved.pending,
+        scoring_config=resolved.scoring_config,
+        works=works,
+        cluster_sets=tuple(sorted({name for app in resolved.applications for name in app.declared.spec.placement.cluster_sets})),
+        applications=resolved.applications,
+        raw_documents=resolved.raw_documents,
+    )
+
+
+def shard_of(cluster: str, shards: int) -> int:
+    """The works directory of a cluster: a hash of its name modulo output.shards, the same on every machine."""
+    return int.from_bytes(hashlib.sha256(cluster.encode()).digest()[:8]) % shards
+
+
+def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
+    scorers = {scorer.name: scorer for scorer in resolved.scorers}
+    summaries = {name: summarise(scorer) for name, scorer in scorers.items()}
+    configurations: dict[tuple[str, ...], Configuration] = {}
+    works = []
+    for cluster in resolved.clusters:
+        names = resolved.targets[cluster.metadata.name]
+        configuration = configurations.get(names)
+        if configuration is None:
+            chosen = [scorers[name] for name in names]
+            configuration = configurations[names] = Configuration(
+                summaries=tuple(summaries[name] for name in names),
+                secrets=_named(chosen, "token_secret_ref"),
+                config_maps=_named(chosen, "ca_config_map_ref"),
+            )
+        shard = shard_of(cluster.metadata.name, resolved.repository.spec.output.shards)
+        works.append(ClusterWork(cluster=cluster.metadata.name, shard=shard, configuration=configuration))
+    return tuple(works)
+
+
+def _named(scorers: list[EffectiveScorer], field: str) -> tuple[str, ...]:
+    names: set[str] = set()
+    for scorer in scorers:
+        for auth in (scorer.source_auth, scorer.scoring_auth):
+            ref = _reference(auth, field)
+            if ref:
+                names.add(ref)
+    return tuple(sorted(names))
+
+
+def _reference(auth: Auth | None, field: str) -> str | None:
+    ref = getattr(auth, field) if auth is not None else None
+    return ref.name if ref is not None else None

@@ -1,0 +1,55 @@
+"""The only bridge from authored scorers to the wire: a scorer as a spoke's ConfigMap carries it."""
+
+import msgspec
+
+from dsf_wire.constants import default_ttl_seconds
+from dsf_wire.summary import ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, Summary
+from gitops_dsf.model.scorer import Auth, Publish
+from gitops_dsf.resolve.types import EffectiveScorer
+
+_DEFAULT_PUBLISH = Publish()
+
+
+def summarise(scorer: EffectiveScorer) -> Summary:
+    """Upstream's sixteen fields always; ours only where they differ from what an agent does by itself."""
+    return Summary(
+        name=scorer.name,
+        score_name=scorer.score_name,
+        source_type=scorer.source_type,
+        source_endpoint=scorer.source_endpoint,
+        source_endpoint_auth_name=_secret(scorer.source_auth)[0],
+        source_endpoint_auth_key=_secret(scorer.source_auth)[1],
+        source_query=scorer.query,
+        source_range=scorer.range,
+        source_step=scorer.step,
+        scoring_endpoint=scorer.scoring_endpoint,
+        scoring_interval=scorer.interval,
+        scoring_endpoint_auth_name=_secret(scorer.scoring_auth)[0],
+        scoring_endpoint_auth_key=_secret(scorer.scoring_auth)[1],
+        location=scorer.location,
+        score_destination=scorer.destination,
+        score_dimension_format=scorer.dimension_format,
+        scoring_arguments=dict(scorer.arguments) if scorer.arguments is not None else None,
+        score_range=msgspec.convert(scorer.score_range.model_dump(), ScoreRange) if scorer.score_range else None,
+        score_aggregation=scorer.aggregation if scorer.aggregation != "Last" else None,
+        score_ttl_seconds=scorer.ttl_seconds if scorer.ttl_seconds != default_ttl_seconds(scorer.interval) else None,
+        publish=msgspec.convert(scorer.publish.model_dump(), PublishRule) if scorer.publish != _DEFAULT_PUBLISH else None,
+        source_auth=_extra(scorer.source_auth),
+        scoring_auth=_extra(scorer.scoring_auth),
+    )
+
+
+def _secret(auth: Auth | None) -> tuple[str, str]:
+    if auth is None or auth.token_secret_ref is None:
+        return "", ""
+    return auth.token_secret_ref.name, auth.token_secret_ref.key
+
+
+def _extra(auth: Auth | None) -> EndpointAuth | None:
+    if auth is None or (auth.ca_config_map_ref is None and not auth.service_account_token):
+        return None
+    ref = auth.ca_config_map_ref
+    return EndpointAuth(
+        ca_config_map_ref=ConfigMapRef(name=ref.name, key=ref.key) if ref else None,
+        service_account_token=auth.service_account_token,
+    )

@@ -1,0 +1,45 @@
+"""The plan's values."""
+
+from dataclasses import dataclass
+
+from dsf_wire.summary import Summary
+from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.model.scoring_config import DynamicScoringConfig
+from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer, RawDocument, ResolvedApplication
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Configuration:
+    """What a group of clusters runs: every cluster with the same scorers shares one, so that it is rendered once."""
+
+    summaries: tuple[Summary, ...]
+    """Sorted by name."""
+    secrets: tuple[str, ...]
+    """Secrets on the spoke that the agent must be able to read, sorted."""
+    config_maps: tuple[str, ...]
+    """ConfigMaps on the spoke with private CAs, sorted."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClusterWork:
+    """One cluster's share: its ManifestWork and its ManagedClusterAddOn."""
+
+    cluster: str
+    shard: int
+    configuration: Configuration
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """Everything that shall exist on the hub, sorted by name."""
+
+    repository: FleetRepository
+    scorers: tuple[EffectiveScorer, ...]
+    pending: tuple[PendingScorer, ...]
+    scoring_config: DynamicScoringConfig | None
+    works: tuple[ClusterWork, ...]
+    """Empty with delivery mode UpstreamController."""
+    cluster_sets: tuple[str, ...]
+    """ManagedClusterSets that the Argo CD namespace must be bound to."""
+    applications: tuple[ResolvedApplication, ...]
+    raw_documents: tuple[RawDocument, ...]

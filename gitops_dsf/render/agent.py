@@ -1,0 +1,239 @@
+"""The add-on that installs the agent: template, definition, settings, and the hub rights it is given.
+
+Pure YAML, v1alpha1, installStrategy Manual (design, "The add-on"): the one source of how the agent runs on a spoke.
+"""
+
+import hashlib
+from collections.abc import Iterator
+
+import msgspec
+
+from dsf_wire.constants import (
+    ADDON_GROUP,
+    ADDON_NAME,
+    AGENT_NAMESPACE,
+    CONFIGMAP_KEY,
+    CONFIGMAP_NAME,
+    SCORE_GROUP,
+    SCORE_PLURAL,
+    SUSPENDED_CONFIGMAP,
+)
+from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.render.objects import Object, Wave, metadata
+
+HUB_ROLE = "gitops-dsf:agent"
+SUSPENDED_ROLE = "gitops-dsf-suspended-reader"
+METRICS_PORT = 8080
+CONFIG_DIR = "/etc/dynamic-scoring"
+ORPHAN = "addon.open-cluster-management.io/deletion-orphan"
+ADDON_API = "addon.open-cluster-management.io/v1alpha1"
+RBAC_GROUP = "rbac.authorization.k8s.io"
+ADDON_MANAGER = {"kind": "ServiceAccount", "name": "addon-manager-controller-sa", "namespace": "open-cluster-management-hub"}
+
+
+def hub_rights(repository: FleetRepository) -> Iterator[Object]:
+    """What an agent may do on the hub, and the grant that lets OCM's add-on manager hand it out.
+
+    Without the second binding RBAC's escalation rule refuses the add-on manager: SetPermissionFailed (ocm.md section 5).
+    """
+    yield {
+        "apiVersion": f"{RBAC_GROUP}/v1",
+        "kind": "ClusterRole",
+        "metadata": metadata(name=HUB_ROLE, wave=Wave.FOUNDATIONS),
+        "rules": [
+            {
+                "apiGroups": [SCORE_GROUP],
+                "resources": [SCORE_PLURAL],
+                "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
+            },
+            {"apiGroups": [SCORE_GROUP], "resources": [f"{SCORE_PLURAL}/status"], "verbs": ["get", "update", "patch"]},
+        ],
+    }
+    yield {
+        "apiVersion": f"{RBAC_GROUP}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": metadata(name="gitops-dsf:agent:addon-manager", wave=Wave.FOUNDATIONS),
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": HUB_ROLE},
+        "subjects": [dict(ADDON_MANAGER)],
+    }
+    namespace = repository.spec.hub_namespace
+    yield {
+        "apiVersion": f"{RBAC_GROUP}/v1",
+        "kind": "Role",
+        "metadata": metadata(name=SUSPENDED_ROLE, namespace=namespace, wave=Wave.FOUNDATIONS),
+        "rules": [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [SUSPENDED_CONFIGMAP], "verbs": ["get"]}],
+    }
+    yield {
+        "apiVersion": f"{RBAC_GROUP}/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata(name=SUSPENDED_ROLE, namespace=namespace, wave=Wave.FOUNDATIONS),
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "Role", "name": SUSPENDED_ROLE},
+        "subjects": [{"apiGroup": RBAC_GROUP, "kind": "Group", "name": ADDON_GROUP}],
+    }
+
+
+def addon(repository: FleetRepository) -> Iterator[Object]:
+    """AddOnTemplate (named by its content, so that an edit rolls out), AddOnDeploymentConfig and ClusterManagementAddOn."""
+    spec = _template_spec(repository)
+    digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:10]
+    template = f"{ADDON_NAME}-{digest}"
+    namespace = repository.spec.hub_namespace
+    yield {
+        "apiVersion": ADDON_API,
+        "kind": "AddOnTemplate",
+        "metadata": metadata(name=template, wave=Wave.ADDON),
+        "spec": spec,
+    }
+    yield {
+        "apiVersion": ADDON_API,
+        "kind": "AddOnDeploymentConfig",
+        "metadata": metadata(name=ADDON_NAME, namespace=namespace, wave=Wave.ADDON),
+        # Its CRD default would move every object of the template to another namespace (ocm.md section 5).
+        "spec": {"agentInstallNamespace": AGENT_NAMESPACE},
+    }
+    yield {
+        "apiVersion": ADDON_API,
+        "kind": "ClusterManagementAddOn",
+        "metadata": metadata(name=ADDON_NAME, wave=Wave.ADDON, annotations={"addon.open-cluster-management.io/lifecycle": "addon-manager"}),
+        "spec": {
+            "addOnMeta": {
+                "displayName": "gitops-dsf agent",
+                "description": "Queries metrics, calls scoring APIs and publishes AddOnPlacementScores.",
+            },
+            "supportedConfigs": [
+                {"group": "addon.open-cluster-management.io", "resource": "addontemplates", "defaultConfig": {"name": template}},
+                {
+                    "group": "addon.open-cluster-management.io",
+                    "resource": "addondeploymentconfigs",
+                    "defaultConfig": {"name": ADDON_NAME, "namespace": namespace},
+                },
+            ],
+            # Placements would delete and recreate the add-on of a cluster that is between two pages of decisions.
+            "installStrategy": {"type": "Manual"},
+        },
+    }
+
+
+def _template_spec(repository: FleetRepository) -> Object:
+    return {
+        "addonName": ADDON_NAME,
+        "agentSpec": {
+            "workload": {
+                "manifests": [
+                    {
+                        "apiVersion": "v1",
+                        "kind": "Namespace",
+                        "metadata": {"name": AGENT_NAMESPACE, "annotations": {ORPHAN: ""}},
+                    },
+                    {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE)},
+                    _deployment(repository),
+                    _service(),
+                    _network_policy(),
+                ]
+            }
+        },
+        "registration": [
+            {
+                "type": "KubeClient",
+                # Exactly one: two CurrentCluster permissions collide in one RoleBinding name (ocm.md section 5).
+                "kubeClient": {"hubPermissions": [{"type": "CurrentCluster", "currentCluster": {"clusterRoleName": HUB_ROLE}}]},
+            }
+        ],
+    }
+
+
+def _deployment(repository: FleetRepository) -> Object:
+    agent = repository.spec.agent
+    selector = {"app.kubernetes.io/name": ADDON_NAME}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
+        "spec": {
+            "replicas": 1,
+            # Two agents of one cluster would publish against each other.
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": selector},
+            "template": {
+                "metadata": {"labels": selector},
+                "spec": {
+                    "serviceAccountName": ADDON_NAME,
+                    "nodeSelector": agent.node_selector,
+                    "tolerations": agent.tolerations,
+                    "terminationGracePeriodSeconds": 15,
+                    "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+                    "containers": [_container(repository)],
+                    "volumes": [
+                        {
+                            "name": "config",
+                            # The directory, never a subPath: the kubelet swaps the ..data link in it.
+                            "configMap": {
+                                "name": CONFIGMAP_NAME,
+                                "optional": True,
+                                "items": [{"key": CONFIGMAP_KEY, "path": CONFIGMAP_KEY}],
+                            },
+                        }
+                    ],
+                },
+            },
+        },
+    }
+
+
+def _container(repository: FleetRepository) -> Object:
+    agent = repository.spec.agent
+    return {
+        "name": "agent",
+        "image": agent.image,
+        "imagePullPolicy": agent.image_pull_policy,
+        "args": [
+            "run",
+            "--config-dir",
+            CONFIG_DIR,
+            "--publish",
+            "hub",
+            "--hub-namespace",
+            repository.spec.hub_namespace,
+            "--metrics-address",
+            f"0.0.0.0:{METRICS_PORT}",
+            "--log-format",
+            agent.log_format,
+        ],
+        "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
+        "livenessProbe": {"httpGet": {"path": "/healthz", "port": "metrics"}, "periodSeconds": 20, "failureThreshold": 3},
+        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "metrics"}, "periodSeconds": 10},
+        "resources": {"requests": agent.resources.requests, "limits": agent.resources.limits},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "runAsNonRoot": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "config", "mountPath": CONFIG_DIR, "readOnly": True}],
+    }
+
+
+def _service() -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels={"app.kubernetes.io/name": ADDON_NAME}),
+        "spec": {
+            "selector": {"app.kubernetes.io/name": ADDON_NAME},
+            "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
+        },
+    }
+
+
+def _network_policy() -> Object:
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
+        "spec": {
+            "podSelector": {"matchLabels": {"app.kubernetes.io/name": ADDON_NAME}},
+            # Metric sources and scoring APIs may be anywhere; only the metrics port is open inwards.
+            "policyTypes": ["Ingress"],
+            "ingress": [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}],
+        },
+    }

@@ -1,0 +1,90 @@
+"""ApplicationSets that follow a Placement's decisions."""
+
+from typing import Any
+
+from gitops_dsf.model.application import Application, ApplicationSource
+from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.platform import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.resolve.types import ResolvedApplication
+
+PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
+APPLICATION_LABEL = "gitops-dsf.io/application"
+STRATEGY_ANNOTATION = "gitops-dsf.io/moves-strategy"
+TIMEOUT_ANNOTATION = "gitops-dsf.io/moves-timeout-seconds"
+
+_AUTOMATED: dict[str, Any] = {"automated": {"prune": True, "selfHeal": True}, "syncOptions": ["CreateNamespace=true"]}
+
+
+def application_set(app: ResolvedApplication, *, namespace: str) -> Object:
+    """Follows the decision by labelSelector: decisions come in pages, so a generator by name would see only one of them."""
+    spec = app.declared.spec
+    moves = spec.moves
+    meta = app.declared.metadata
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "ApplicationSet",
+        "metadata": metadata(
+            name=app.name,
+            namespace=namespace,
+            wave=Wave.DECISIONS,
+            labels=meta.labels,
+            annotations={
+                **meta.annotations,
+                STRATEGY_ANNOTATION: moves.strategy,
+                TIMEOUT_ANNOTATION: str(moves.timeout_seconds),
+            },
+        ),
+        "spec": {
+            "goTemplate": True,
+            "goTemplateOptions": ["missingkey=error"],
+            "generators": [
+                {
+                    "clusterDecisionResource": {
+                        "configMapRef": DUCK_TYPE_CONFIGMAP,
+                        "labelSelector": {"matchLabels": {PLACEMENT_LABEL: app.name}},
+                        "requeueAfterSeconds": moves.refresh_seconds,
+                    }
+                }
+            ],
+            "template": _template(app),
+            "syncPolicy": {
+                # Only Replace may delete: an empty decision must never take an application away.
+                "applicationsSync": "sync" if moves.strategy == "Replace" else "create-update",
+                "preserveResourcesOnDeletion": False,
+            },
+        },
+    }
+
+
+def _template(app: ResolvedApplication) -> Object:
+    application = app.declared.spec.application
+    labels = {APPLICATION_LABEL: app.name}
+    annotations: dict[str, str] = {}
+    if application.delivery == "Pull":
+        # OCM's pull integration carries the Application to the cluster's own Argo CD (argocd.md section 2).
+        labels["apps.open-cluster-management.io/pull-to-ocm-managed-cluster"] = "true"
+        annotations = {
+            "apps.open-cluster-management.io/ocm-managed-cluster": "{{.name}}",
+            "argocd.argoproj.io/skip-reconcile": "true",
+        }
+    meta: Object = {"name": f"{app.name}-{{{{.name}}}}", "labels": labels}
+    if annotations:
+        meta["annotations"] = annotations
+    spec: Object = {"project": application.project}
+    if application.source is not None:
+        spec["source"] = _source(application.source)
+    else:
+        spec["sources"] = [_source(item) for item in application.sources]
+    spec["destination"] = _destination(application)
+    spec["syncPolicy"] = application.sync_policy if application.sync_policy is not None else _AUTOMATED
+    return {"metadata": meta, "spec": spec}
+
+
+def _destination(application: Application) -> Object:
+    if application.delivery == "Pull":
+        return {"server": "https://kubernetes.default.svc", "namespace": application.destination_namespace}
+    return {"name": "{{.name}}", "namespace": application.destination_namespace}
+
+
+def _source(source: ApplicationSource) -> Object:
+    return {key: value for key, value in source.model_dump(mode="json").items() if value is not None}

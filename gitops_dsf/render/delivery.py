@@ -1,0 +1,33 @@
+"""rendered/delivery: bindings, Placements and ApplicationSets."""
+
+from collections.abc import Iterator
+
+from gitops_dsf.plan.types import Plan
+from gitops_dsf.render.applicationsets import application_set
+from gitops_dsf.render.objects import SYNC_WAVE, Object, Wave
+from gitops_dsf.render.placements import binding, placement
+from gitops_dsf.resolve.types import RawDocument
+
+
+def delivery(plan: Plan) -> Iterator[Object]:
+    """A Placement and its ApplicationSet are in one wave: a later ApplicationSet would only lose its first poll."""
+    namespace = plan.repository.spec.argocd.namespace
+    for name in plan.cluster_sets:
+        yield binding(name, namespace=namespace)
+    for app in plan.applications:
+        yield placement(app, namespace=namespace)
+        yield application_set(app, namespace=namespace)
+    for document in plan.raw_documents:
+        yield _carried(document, namespace=namespace)
+
+
+def _carried(document: RawDocument, *, namespace: str) -> Object:
+    """As it was written, with the namespace and the sync wave that the others have where it names none."""
+    data = dict(document.data)
+    meta = dict(data["metadata"])
+    meta.setdefault("namespace", namespace)
+    annotations = dict(meta.get("annotations") or {})
+    annotations.setdefault(SYNC_WAVE, str(int(Wave.DECISIONS)))
+    meta["annotations"] = annotations
+    data["metadata"] = meta
+    return {"apiVersion": data.pop("apiVersion"), "kind": data.pop("kind"), **data}

@@ -1,0 +1,123 @@
+"""Plain data -> canonical YAML that YAML 1.1 and 1.2 parsers read alike.
+
+Keys keep their order; a string is plain only when no parser could read it as something else; texts of several lines are literal blocks.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+=-]*(?::[A-Za-z0-9_./@+=-]+)*")
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", "nan", "inf"})
+# Characters that YAML does not let stand as themselves, and line breaks other than \n.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def emit(value: Mapping[str, Any]) -> str:
+    """One YAML document without a leading ``---``, ending in a newline. Values: str, bool, int, float, None, mappings, sequences."""
+    lines: list[str] = []
+    _mapping(value, 0, lines)
+    return "\n".join(lines) + "\n"
+
+
+def scalar(text: str) -> str:
+    """A string on one line: plain when safe, else double-quoted."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        return text
+    return _UNPRINTABLE.sub(_escape, json.dumps(text, ensure_ascii=False))
+
+
+def printable_json(text: str) -> str:
+    """JSON text in which every character that YAML would have to escape is a JSON escape, so that it can stand in a literal block."""
+    return re.sub("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]", _escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"
+
+
+def _mapping(value: Mapping[str, Any], indent: int, lines: list[str]) -> None:
+    pad = " " * indent
+    for key, item in value.items():
+        _entry(f"{pad}{scalar(key)}:", item, indent, lines)
+
+
+def _entry(head: str, item: Any, indent: int, lines: list[str]) -> None:  # noqa: ANN401 - any plain value
+    if isinstance(item, Mapping):
+        if item:
+            lines.append(head)
+            _mapping(item, indent + 2, lines)
+        else:
+            lines.append(f"{head} {{}}")
+    elif isinstance(item, Sequence) and not isinstance(item, str):
+        if item:
+            lines.append(head)
+            _sequence(item, indent, lines)
+        else:
+            lines.append(f"{head} []")
+    elif isinstance(item, str) and _is_block(item):
+        lines.append(f"{head} {_block_header(item)}")
+        pad = " " * (indent + 2)
+        body = item.removesuffix("\n")
+        lines.extend(pad + line if line else "" for line in body.split("\n"))
+    else:
+        lines.append(f"{head} {_scalar(item)}")
+
+
+def _sequence(items: Sequence[Any], indent: int, lines: list[str]) -> None:
+    pad = " " * indent
+    for item in items:
+        if isinstance(item, Mapping) and item:
+            start = len(lines)
+            _mapping(item, indent + 2, lines)
+            lines[start] = f"{pad}- {lines[start][indent + 2 :]}"
+        elif isinstance(item, Sequence) and not isinstance(item, str) and item:
+            start = len(lines)
+            _sequence(item, indent + 2, lines)
+            lines[start] = f"{pad}- {lines[start][indent + 2 :]}"
+        else:
+            _entry(f"{pad}-", item, indent, lines)
+
+
+def _is_block(text: str) -> bool:
+    if "\n" not in text or _UNPRINTABLE.search(text) or "\t" in text:
+        return False
+    # A leading blank or break would need an indentation indicator; further trailing breaks a keep indicator.
+    return not text.startswith((" ", "\n")) and not text.endswith("\n\n")
+
+
+def _block_header(text: str) -> str:
+    return "|" if text.endswith("\n") else "|-"
+
+
+def _scalar(value: Any) -> str:  # noqa: ANN401 - any plain value
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, str):
+        return scalar(str(value))
+    msg = f"cannot write a {type(value).__name__} as YAML"
+    raise TypeError(msg)
+
+
+def _float(value: float) -> str:
+    if not math.isfinite(value):
+        msg = f"{value} has no place in a manifest"
+        raise ValueError(msg)
+    if value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    text = repr(value)
+    if "e" in text:
+        # YAML 1.1 wants a dot and a sign: 1e-07 would be a string there.
+        mantissa, exponent = text.split("e")
+        mantissa = mantissa if "." in mantissa else f"{mantissa}.0"
+        exponent = exponent if exponent[0] in "+-" else f"+{exponent}"
+        text = f"{mantissa}e{exponent}"
+    return text

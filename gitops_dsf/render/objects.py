@@ -1,0 +1,56 @@
+"""What rendered objects have in common: metadata, labels, sync waves."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
+
+Object = dict[str, Any]
+
+SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+PART_OF_LABEL = "app.kubernetes.io/part-of"
+
+
+class Wave(IntEnum):
+    """Argo CD sync waves: what later waves need comes first, and only Healthy lets a wave go on."""
+
+    CRDS = -20
+    FOUNDATIONS = -15
+    ADDON = -5
+    SCORERS = 0
+    BINDINGS = 0
+    DECISIONS = 5
+
+
+def metadata(
+    *,
+    name: str,
+    namespace: str | None = None,
+    wave: Wave | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    sync_options: str | None = None,
+) -> Object:
+    """Metadata with our labels; labels and annotations are sorted, empty ones left out."""
+    notes = dict(annotations or {})
+    if wave:
+        notes[SYNC_WAVE] = str(int(wave))
+    if sync_options:
+        notes[SYNC_OPTIONS] = sync_options
+    tags = {**(labels or {}), MANAGED_BY_LABEL: GENERATOR_MANAGER, PART_OF_LABEL: "gitops-dsf"}
+    result: Object = {"name": name}
+    if namespace is not None:
+        result["namespace"] = namespace
+    result["labels"] = dict(sorted(tags.items()))
+    if notes:
+        result["annotations"] = dict(sorted(notes.items()))
+    return result
+
+
+def identity(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """(group, kind, namespace, name): two objects with one identity in the output would overwrite each other."""
+    group = item["apiVersion"].rpartition("/")[0]
+    meta = item["metadata"]
+    return group, item["kind"], meta.get("namespace") or "", meta["name"]

@@ -1,0 +1,90 @@
+"""DynamicScorer and DynamicScoringConfig as the hub sees them: effective values, every default written out."""
+
+from typing import Any
+
+from gitops_dsf.model.base import DSF_API
+from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.model.scorer import Auth
+from gitops_dsf.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig
+from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.resolve.types import EffectiveScorer
+
+
+def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
+    """The custom resource; with delivery mode UpstreamController only upstream's fields, which its controller reads."""
+    declared = item.declared
+    spec: Object = {
+        "description": declared.spec.description,
+        "configURL": declared.spec.config_url,
+        "configSyncMode": declared.spec.config_sync_mode,
+        "location": item.location,
+        "source": _without_none(
+            {
+                "type": item.source_type,
+                "host": item.source_host,
+                "path": item.source_path,
+                "params": {"query": item.query, "range": item.range, "step": item.step},
+                "auth": _auth(item.source_auth),
+            }
+        ),
+        "scoring": _without_none(
+            {
+                "host": item.scoring_host,
+                "path": item.scoring_path,
+                "params": {"name": item.score_name, "interval": item.interval},
+                "auth": _auth(item.scoring_auth),
+            }
+        ),
+        "scoreDestination": item.destination,
+        "scoreDimensionFormat": item.dimension_format,
+    }
+    if repository.spec.delivery.mode == "ManifestWork":
+        _extend(spec, item)
+    return {
+        "apiVersion": DSF_API,
+        "kind": "DynamicScorer",
+        "metadata": metadata(
+            name=item.name,
+            namespace=repository.spec.hub_namespace,
+            wave=Wave.SCORERS,
+            labels=declared.metadata.labels,
+            annotations=declared.metadata.annotations,
+        ),
+        "spec": spec,
+    }
+
+
+def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) -> Object:
+    """The masks, for an upstream controller to read."""
+    return {
+        "apiVersion": DSF_API,
+        "kind": "DynamicScoringConfig",
+        "metadata": metadata(name=SINGLETON_NAME, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS),
+        "spec": config.spec.model_dump(mode="json", exclude_none=True),
+    }
+
+
+def _extend(spec: Object, item: EffectiveScorer) -> None:
+    if item.arguments is not None:
+        spec["scoring"]["arguments"] = dict(item.arguments)
+    spec["suspend"] = item.suspend
+    if item.selector is not None:
+        spec["clusterSelector"] = item.selector.model_dump(mode="json")
+    if item.score_range is not None:
+        spec["scoreRange"] = item.score_range.model_dump(mode="json")
+    spec["scoreAggregation"] = item.aggregation
+    spec["scoreTTLSeconds"] = item.ttl_seconds
+    spec["publish"] = item.publish.model_dump(mode="json")
+
+
+def _auth(auth: Auth | None) -> Object | None:
+    if auth is None:
+        return None
+    dumped: Object = auth.model_dump(mode="json", exclude_none=True)
+    if not auth.service_account_token:
+        dumped.pop("serviceAccountToken", None)
+    return dumped or None
+
+
+def _without_none(value: dict[str, Any]) -> Object:
+    return {key: item for key, item in value.items() if item is not None}

@@ -1,0 +1,134 @@
+"""Per cluster: the ManifestWork with the scoring configuration, and the ManagedClusterAddOn that installs the agent.
+
+A configuration is rendered once; the files of its clusters differ in one small head and share the rest.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
+from dsf_wire.summary import Summary, encode_one
+from gitops_dsf.plan.types import ClusterWork, Configuration
+from gitops_dsf.render.emit import emit, printable_json, scalar
+from gitops_dsf.render.objects import Object, metadata
+
+WORK_NAME = "gitops-dsf-config"
+READER_ROLE = "gitops-dsf-agent-credentials"
+
+_PLACEHOLDER = "@summaries@"
+_NAMESPACE = "@cluster@"
+
+
+class WorkRenderer:
+    """Renders the works of one plan; keeps each scorer's and each configuration's bytes for the next cluster."""
+
+    def __init__(self) -> None:
+        self._scorers: dict[str, bytes] = {}
+        self._bodies: dict[int, tuple[bytes, ...]] = {}
+        head, tail = _split(emit(_shell(_NAMESPACE)), f'"{_NAMESPACE}"')
+        self._head, self._head_end = head, tail
+        self._indent = b" " * 10
+
+    def parts(self, work: ClusterWork) -> tuple[bytes, ...]:
+        """The file of one cluster's ManifestWork, in pieces to be written one after another."""
+        body = self._bodies.get(id(work.configuration))
+        if body is None:
+            body = self._bodies[id(work.configuration)] = tuple(self._body(work.configuration))
+        return (self._head, scalar(work.cluster).encode(), self._head_end, *body)
+
+    def _body(self, configuration: Configuration) -> Iterator[bytes]:
+        text = emit(_spec(configuration))
+        before, after = _split(text, f'"{_PLACEHOLDER}"')
+        yield before
+        if not configuration.summaries:
+            yield b'"[]"'
+        else:
+            yield b"|-\n" + self._indent + b"[\n"
+            for index, summary in enumerate(configuration.summaries):
+                if index:
+                    yield b",\n"
+                yield self._scorer(summary)
+            yield b"\n" + self._indent + b"]"
+        yield after
+
+    def _scorer(self, summary: Summary) -> bytes:
+        text = self._scorers.get(summary.name)
+        if text is None:
+            pad = self._indent + b"  "
+            lines = printable_json(encode_one(summary)).encode().split(b"\n")
+            text = self._scorers[summary.name] = b"\n".join(pad + line for line in lines)
+        return text
+
+
+def payload_bytes(configuration: Configuration) -> int:
+    """Size that OCM's ManifestWork webhook adds up: compact JSON plus four bytes for every manifest (ocm.md section 3)."""
+    manifests = _manifests(configuration, "[\n" + ",\n".join(encode_one(item) for item in configuration.summaries) + "\n]")
+    return sum(len(msgspec.json.encode(item)) + 4 for item in manifests)
+
+
+def addon(cluster: str) -> Object:
+    """The ManagedClusterAddOn: one per cluster and never by installStrategy Placements, which delete while pages are rewritten."""
+    return {
+        "apiVersion": "addon.open-cluster-management.io/v1alpha1",
+        "kind": "ManagedClusterAddOn",
+        "metadata": metadata(name=ADDON_NAME, namespace=cluster),
+        "spec": {"installNamespace": AGENT_NAMESPACE},
+    }
+
+
+def _split(text: str, mark: str) -> tuple[bytes, bytes]:
+    before, _, after = text.partition(mark)
+    return before.encode(), after.encode()
+
+
+def _shell(namespace: str) -> Object:
+    return {
+        "apiVersion": "work.open-cluster-management.io/v1",
+        "kind": "ManifestWork",
+        "metadata": metadata(name=WORK_NAME, namespace=namespace),
+    }
+
+
+def _spec(configuration: Configuration) -> Object:
+    return {
+        "spec": {
+            "deleteOption": {
+                "propagationPolicy": "SelectivelyOrphan",
+                # People's token Secrets live in the namespace; it outlives every work of ours.
+                "selectivelyOrphans": {
+                    "orphaningRules": [{"group": "", "resource": "namespaces", "name": AGENT_NAMESPACE, "namespace": ""}],
+                },
+            },
+            "workload": {"manifests": _manifests(configuration, _PLACEHOLDER)},
+        }
+    }
+
+
+def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
+    rules: list[Object] = []
+    for resource, names in (("secrets", configuration.secrets), ("configmaps", configuration.config_maps)):
+        if names:
+            rules.append({"apiGroups": [""], "resources": [resource], "resourceNames": list(names), "verbs": ["get"]})
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}},
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata(name=CONFIGMAP_NAME, namespace=AGENT_NAMESPACE),
+            "data": {CONFIGMAP_KEY: summaries},
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": metadata(name=READER_ROLE, namespace=AGENT_NAMESPACE),
+            "rules": rules,
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": metadata(name=READER_ROLE, namespace=AGENT_NAMESPACE),
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": READER_ROLE},
+            "subjects": [{"kind": "ServiceAccount", "name": ADDON_NAME, "namespace": AGENT_NAMESPACE}],
+        },
+    ]
