@@ -1,8 +1,8 @@
 """Obtains the programs of the families: the user's own where they fit, else built from pinned Go modules, once.
 
 `python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing and says where each program
-came from. The cache is `$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers go.mod, go.sum and
-family.toml, so a change of any of them builds anew. Every program appears in the cache by a rename: a stopped build
+came from. The cache is `$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers go.mod, go.sum,
+family.toml and our own Go files, so a change of any of them builds anew. Every program appears in the cache by a rename: a stopped build
 leaves finished programs behind, and nothing half-written.
 
 Which program is taken, first match wins: the directory that the rule's variable names (KUBEBUILDER_ASSETS); PATH, when

@@ -1,4 +1,4 @@
-"""A family of programs: one folder with go.mod, go.sum and family.toml, and the cache folder that its content names.
+"""A family of programs: one folder with go.mod, go.sum, family.toml and perhaps Go files, and its folder in the cache.
 
 `family.toml` owns what go.mod cannot say: which package becomes which program, its linker flags, which folders of which
 module are needed beside the programs, and from which version on a program that the user already has will do.
@@ -61,7 +61,7 @@ class Family:
     fingerprint: str
 
     def cache(self, environment: Mapping[str, str]) -> Path:
-        """Where programs and data of exactly this go.mod, go.sum and family.toml lie."""
+        """Where programs and data of exactly this folder content lie."""
         return cache_root(environment) / "hub" / f"{self.name}-{self.fingerprint}"
 
 
@@ -129,7 +129,8 @@ def _parsed(name: str, folder: Path, tree: dict[str, Any]) -> Family:
 
 def _fingerprint(folder: Path) -> str:
     digest = hashlib.sha256(f"{platform.system()} {platform.machine()}{os.linesep}".encode())
-    for file in FILES:
+    own = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.go"))
+    for file in [*FILES, *own]:
         content = (folder / file).read_bytes()
         digest.update(f"{file} {len(content)}\n".encode())
         digest.update(content)
