@@ -11,13 +11,15 @@ from gitops_dsf.render.emit import emit
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40)
 TRICKY = st.sampled_from(
-    ["yes", "No", "on", "~", "null", "017", "0o17", "1_000", "12e03", "1:20", ".5", "2001-01-01", "=", "<<", "- a", "a: b", "a #b", " x", "x ",
-     "a\nb", "a\n", "\na", "a\n\n", "a\tb\nc", "a\r\nb", "\u2028", "\x85", "\x7f", "{}", "[", "*a", "&a", "!t", "%x", "@x", "`x", "'", '"', "\\", "",
-     "0x1f", "1.0", "+1", "-", "?", ":", "a:", "system:sa:x", "{{.name}}", "_1", "e1", "y", "N", "\ufeffa", "a\u2029b\nc"]
-)  # fmt: skip
+    ["yes", "No", "on", "~", "null", "017", "0o17", "1_000", "12e03", "1:20", ".5", "2001-01-01", "=", "<<", "{}", "[", "*a", "&a", "!t", "%x", "@x", "`x", "'", "\\", "0x1f", "1.0", "+1", "-", "?", ":", "a:", "system:sa:x", "{{.name}}", "_1", "e1", "y", "N"]
+    + ["", '"', "- a", "a: b", "a #b", " x", "x ", "a\nb", "a\n", "\na", "a\n\n", "a\tb\nc", "a\r\nb"]
+    + ["\u2028", "\x85", "\x7f", "\ufeffa", "a\u2029b\nc"]
+)
 SCALARS = st.one_of(TEXT, TRICKY, st.booleans(), st.none(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False))
 VALUES = st.recursive(
-    SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.one_of(TEXT, TRICKY), inner, max_size=4)), max_leaves=15
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.one_of(TEXT, TRICKY), inner, max_size=4)),
+    max_leaves=15,
 )
 DOCUMENTS = st.dictionaries(st.one_of(TEXT, TRICKY), VALUES, min_size=1, max_size=5)
 

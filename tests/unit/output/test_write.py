@@ -1,0 +1,121 @@
+"""rendered/ on disk: what is written, what is pruned, what is left alone, and what a kill half-way leaves."""
+
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.output.changes import compare
+from gitops_dsf.output.inventory import read_inventory
+from gitops_dsf.output.write import write
+from gitops_dsf.render.tree import HEADER, INVENTORY, RenderedTree
+
+
+def tree(**files: str) -> RenderedTree:
+    """Keys use ``__`` for ``/``."""
+    paths = {key.replace("__", "/"): (HEADER, text.encode()) for key, text in files.items()}
+    paths = dict(sorted(paths.items()))
+    return RenderedTree(files={**paths, INVENTORY: (HEADER, *(f"{path}\n".encode() for path in paths))})
+
+
+def bring(wanted: RenderedTree, rendered: Path) -> None:
+    write(wanted, rendered, compare(wanted, rendered))
+
+
+def test_what_is_written_compares_clean(tmp_path: Path) -> None:
+    wanted = tree(platform__a="1\n", works__b="2\n")
+    bring(wanted, tmp_path)
+    assert compare(wanted, tmp_path).is_clean
+    assert (tmp_path / "platform/a").read_bytes() == HEADER + b"1\n"
+
+
+def test_a_second_write_touches_only_what_changed(tmp_path: Path) -> None:
+    bring(tree(x__a="1\n", x__b="2\n"), tmp_path)
+    before = (tmp_path / "x/a").stat().st_ino
+    changes = compare(tree(x__a="1\n", x__b="3\n"), tmp_path)
+    assert changes.stale == ["x/b"]
+    bring(tree(x__a="1\n", x__b="3\n"), tmp_path)
+    assert (tmp_path / "x/a").stat().st_ino == before
+
+
+def test_what_is_no_longer_wanted_goes_with_its_empty_directory(tmp_path: Path) -> None:
+    bring(tree(x__a="1\n", y__b="2\n"), tmp_path)
+    bring(tree(x__a="1\n"), tmp_path)
+    assert not (tmp_path / "y").exists()
+    assert read_inventory(tmp_path) == {"x/a"}
+
+
+def test_a_foreign_file_is_reported_and_never_touched(tmp_path: Path) -> None:
+    bring(tree(x__a="1\n"), tmp_path)
+    note = tmp_path / "x" / "notes.txt"
+    note.write_text("mine")
+    changes = compare(tree(y__b="1\n"), tmp_path)
+    assert changes.foreign == ("x/notes.txt",)
+    bring(tree(y__b="1\n"), tmp_path)
+    assert note.read_text() == "mine"
+
+
+def test_a_foreign_file_in_our_place_blocks(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "a").write_text("mine")
+    assert compare(tree(x__a="1\n"), tmp_path).blocked == ("x/a",)
+
+
+def test_a_file_of_ours_that_a_killed_render_left_out_of_the_inventory_is_taken_back(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "a").write_bytes(HEADER + b"old\n")
+    changes = compare(tree(x__a="1\n"), tmp_path)
+    assert changes.changed == ("x/a",)
+    assert changes.blocked == ()
+
+
+@pytest.mark.parametrize("line", ["../outside", "/etc/passwd", "x/../../outside", "x//a", "./a", "x\\a"])
+def test_an_inventory_line_that_leads_elsewhere_deletes_nothing(tmp_path: Path, line: str) -> None:
+    rendered = tmp_path / "rendered"
+    bring(tree(x__a="1\n"), rendered)
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    with (rendered / INVENTORY).open("a") as file:
+        file.write(f"{line}\n")
+    assert line not in read_inventory(rendered)
+    bring(tree(x__b="1\n"), rendered)
+    assert outside.read_text() == "mine"
+
+
+def test_temporary_files_of_a_killed_render_are_swept(tmp_path: Path) -> None:
+    bring(tree(x__a="1\n"), tmp_path)
+    left = tmp_path / "x" / ".gitops-dsf-123.tmp"
+    left.write_text("half")
+    assert compare(tree(x__a="1\n"), tmp_path).foreign == ()
+    bring(tree(x__a="2\n"), tmp_path)
+    assert not left.exists()
+
+
+def test_dropped_works_are_counted_by_cluster_not_by_shard(tmp_path: Path) -> None:
+    bring(RenderedTree(files=works("works-00/a", "works-00/b", "works-00/c")), tmp_path)
+    changes = compare(RenderedTree(files=works("works-01/a", "works-00/b")), tmp_path)
+    assert (changes.works_before, changes.works_dropped) == (3, 1)
+
+
+def works(*names: str) -> dict[str, tuple[bytes, ...]]:
+    files: dict[str, tuple[bytes, ...]] = {f"{name}.manifestwork.yaml": (HEADER, b"x\n") for name in names}
+    return {**files, INVENTORY: (HEADER, *(f"{path}\n".encode() for path in sorted(files)))}
+
+
+def test_a_symlink_in_our_place_is_not_followed(tmp_path: Path) -> None:
+    rendered = tmp_path / "rendered"
+    bring(tree(x__a="1\n"), rendered)
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    (rendered / "x" / "a").unlink()
+    (rendered / "x" / "a").symlink_to(outside)
+    bring(tree(x__a="2\n"), rendered)
+    assert outside.read_text() == "mine"
+    assert not (rendered / "x" / "a").is_symlink()
+
+
+def test_an_unwritable_folder_is_said_with_its_path(tmp_path: Path) -> None:
+    target = tmp_path / "rendered"
+    target.write_text("a file where the folder should be")
+    with pytest.raises(RepositoryError, match="rendered"):
+        bring(tree(x__a="1\n"), target)
