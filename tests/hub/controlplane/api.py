@@ -1,0 +1,185 @@
+"""A small client of the Kubernetes API for tests: it says what it asked and what the server answered, and hides nothing.
+
+Kinds are named `<apiVersion>/<Kind>`, such as `v1/ConfigMap` or `cluster.open-cluster-management.io/v1beta1/Placement`;
+their paths come from the server's discovery. Writes validate strictly: an unknown or duplicate field is an error.
+"""
+
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import yaml
+
+Object = dict[str, Any]
+
+APPLY = "application/apply-patch+yaml"
+MERGE = "application/merge-patch+json"
+MANAGER = "gitops-dsf-tests"
+
+
+class ApiError(Exception):
+    """The server refused. `code` is the HTTP status, `reason` Kubernetes' word for it, such as Forbidden."""
+
+    def __init__(self, *, code: int, reason: str, message: str, request: str) -> None:
+        super().__init__(f"{request}: {code} {reason}: {message}")
+        self.code = code
+        self.reason = reason
+        self.message = message
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Resource:
+    plural: str
+    namespaced: bool
+
+
+class Client:
+    """One identity at one API server, taken from a kubeconfig file."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        context = ssl.create_default_context(cafile=cluster["certificate-authority"])
+        headers = {}
+        if "token" in user:
+            headers["Authorization"] = f"Bearer {user['token']}"
+        else:
+            context.load_cert_chain(user["client-certificate"], user["client-key"])
+        self._http = httpx.Client(
+            base_url=cluster["server"],
+            verify=context,
+            headers=headers,
+            timeout=30.0,
+            trust_env=False,
+            transport=httpx.HTTPTransport(verify=context, retries=1),
+        )
+        self._resources: dict[str, dict[str, _Resource]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def get(self, kind: str, name: str, *, namespace: str | None = None) -> Object:
+        return self.request("GET", self.path(kind, name, namespace=namespace))
+
+    def find(self, kind: str, name: str, *, namespace: str | None = None) -> Object | None:
+        """The object, or None when it does not exist; other refusals are errors."""
+        try:
+            return self.get(kind, name, namespace=namespace)
+        except ApiError as error:
+            if error.code == httpx.codes.NOT_FOUND:
+                return None
+            raise
+
+    def list(self, kind: str, *, namespace: str | None = None, labels: str | None = None) -> list[Object]:
+        """All objects of a kind, in one namespace or in all, optionally by label selector."""
+        path = self.path(kind, namespace=namespace)
+        answer = self.request("GET", path, parameters={"labelSelector": labels} if labels else {})
+        items: list[Object] = answer["items"]
+        return items
+
+    def create(self, item: Object, *, manager: str = MANAGER) -> Object:
+        path = self.path(_kind(item), namespace=_namespace(item))
+        return self.request("POST", path, body=item, parameters={"fieldManager": manager, "fieldValidation": "Strict"})
+
+    def apply(self, item: Object, *, manager: str = MANAGER, force: bool = True, subresource: str | None = None) -> Object:
+        """Server-side apply of one whole object; with `subresource="status"` of its status."""
+        path = self.path(_kind(item), item["metadata"]["name"], namespace=_namespace(item), subresource=subresource)
+        parameters = {"fieldManager": manager, "fieldValidation": "Strict", "force": str(force).lower()}
+        return self.request("PATCH", path, body=item, content_type=APPLY, parameters=parameters)
+
+    def apply_status(self, item: Object, *, manager: str = MANAGER) -> Object:
+        return self.apply(item, manager=manager, subresource="status")
+
+    def patch(self, kind: str, name: str, change: Object, *, namespace: str | None = None, subresource: str | None = None) -> Object:
+        """JSON merge patch: null removes, lists are replaced."""
+        path = self.path(kind, name, namespace=namespace, subresource=subresource)
+        return self.request("PATCH", path, body=change, content_type=MERGE, parameters={"fieldValidation": "Strict"})
+
+    def patch_status(self, kind: str, name: str, status: Object, *, namespace: str | None = None) -> Object:
+        return self.patch(kind, name, {"status": status}, namespace=namespace, subresource="status")
+
+    def delete(self, kind: str, name: str, *, namespace: str | None = None, policy: str = "Background", missing_ok: bool = True) -> None:
+        try:
+            body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy}
+            self.request("DELETE", self.path(kind, name, namespace=namespace), body=body)
+        except ApiError as error:
+            if not (missing_ok and error.code == httpx.codes.NOT_FOUND):
+                raise
+
+    def token(self, namespace: str, service_account: str, *, seconds: int = 24 * 3600) -> str:
+        """A ServiceAccount token by TokenRequest, as the kubelet gets it for a pod."""
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": seconds}}
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{service_account}/token"
+        return str(self.request("POST", path, body=body)["status"]["token"])
+
+    def path(self, kind: str, name: str | None = None, *, namespace: str | None = None, subresource: str | None = None) -> str:
+        """The URL path of a kind, an object or its subresource."""
+        version, _, short = kind.rpartition("/")
+        resource = self._resource(version, short)
+        parts = ["/api/v1" if version == "v1" else f"/apis/{version}"]
+        if namespace is not None and resource.namespaced:
+            parts.append(f"namespaces/{namespace}")
+        parts.append(resource.plural)
+        parts.extend(part for part in (name, subresource) if part is not None)
+        return "/".join(parts)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Object | None = None,
+        content_type: str = "application/json",
+        parameters: Mapping[str, str] | None = None,
+    ) -> Object:
+        """The decoded answer of any request; ApiError when the server refuses it."""
+        content = None if body is None else json.dumps(body).encode()
+        headers = {} if body is None else {"Content-Type": content_type}
+        answer = self._http.request(method, path, content=content, headers=headers, params=dict(parameters or {}))
+        if answer.is_success:
+            decoded: Object = answer.json()
+            return decoded
+        try:
+            status = answer.json()
+        except ValueError:
+            status = {}
+        raise ApiError(
+            code=answer.status_code,
+            reason=status.get("reason", ""),
+            message=status.get("message", answer.text[:500]),
+            request=f"{method} {path}",
+        )
+
+    def _resource(self, version: str, kind: str) -> _Resource:
+        known = self._resources.get(version, {})
+        if kind not in known:
+            found = self.request("GET", "/api/v1" if version == "v1" else f"/apis/{version}")
+            known = {
+                entry["kind"]: _Resource(plural=entry["name"], namespaced=entry["namespaced"])
+                for entry in found["resources"]
+                if "/" not in entry["name"]
+            }
+            self._resources[version] = known
+        try:
+            return known[kind]
+        except KeyError:
+            raise ApiError(code=404, reason="NotFound", message=f"no kind {kind} in {version}", request="discovery") from None
+
+
+def _kind(item: Object) -> str:
+    return f"{item['apiVersion']}/{item['kind']}"
+
+
+def _namespace(item: Object) -> str | None:
+    namespace = item["metadata"].get("namespace")
+    return None if namespace is None else str(namespace)

@@ -1,0 +1,242 @@
+"""kube-apiserver, its store and its controllers, all on 127.0.0.1 with RBAC, each API server with its own authority."""
+
+import ssl
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from tests.hub.controlplane.api import Client
+from tests.hub.controlplane.binaries import Binaries
+from tests.hub.controlplane.kubeconfig import ADMIN, Credentials, Identity, write_kubeconfig
+from tests.hub.controlplane.pki import Authority, signing_key
+from tests.hub.controlplane.ports import free_port
+from tests.hub.controlplane.processes import Processes
+
+READY_SECONDS = 120.0
+
+# What the suite needs of the controller manager. Without the aggregation controller the built-in roles `admin` and
+# `view` have no rules at all; without the token and root CA controllers pods could not start in a real cluster.
+CONTROLLERS = (
+    "namespace-controller",
+    "garbage-collector-controller",
+    "serviceaccount-controller",
+    "root-ca-certificate-publisher-controller",
+    "clusterrole-aggregation-controller",
+    "certificatesigningrequest-approving-controller",
+    "certificatesigningrequest-signing-controller",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kubernetes:
+    """What every Kubernetes process of one run shares."""
+
+    binaries: Binaries
+    processes: Processes
+    folder: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """One etcd; API servers share it under different prefixes."""
+
+    url: str
+
+
+def start_store(kubernetes: Kubernetes) -> Store:
+    """Start etcd without waiting: API servers retry until it answers. Durability is off, the data dies with the run."""
+    client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+    kubernetes.processes.start(
+        "etcd",
+        [
+            kubernetes.binaries.path("etcd"),
+            f"--data-dir={kubernetes.folder / 'etcd'}",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=default={peer}",
+            "--unsafe-no-fsync=true",
+            "--log-level=warn",
+        ],
+    )
+    return Store(url=client)
+
+
+@dataclass(kw_only=True)
+class ApiServer:
+    """One Kubernetes API: process `<name>-apiserver`, controllers `<name>-controllers`, files under `folder`."""
+
+    name: str
+    kubernetes: Kubernetes
+    store: Store
+    authority: Authority = field(init=False)
+    url: str = field(init=False)
+    _admin: Client | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.authority = Authority(f"{self.name}-ca")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        private, public = signing_key()
+        (self.folder / "service-accounts.key").write_bytes(private)
+        (self.folder / "service-accounts.pub").write_bytes(public)
+        self.authority.pair.write(self.folder, "ca")
+        self.authority.server(f"{self.name}-apiserver").write(self.folder, "serving")
+        Authority(f"{self.name}-front-proxy-ca").pair.write(self.folder, "front-proxy-ca")
+        self._port = free_port()
+        self.url = f"https://127.0.0.1:{self._port}"
+
+    @property
+    def folder(self) -> Path:
+        return self.kubernetes.folder / self.name
+
+    @property
+    def process(self) -> str:
+        return f"{self.name}-apiserver"
+
+    @property
+    def authority_file(self) -> Path:
+        return self.folder / "ca.crt"
+
+    @property
+    def admin(self) -> Client:
+        """A client with all rights, one for the whole run."""
+        if self._admin is None:
+            self._admin = self.client(ADMIN)
+        return self._admin
+
+    def client(self, identity: Identity) -> Client:
+        """A client with a certificate for this identity; the caller closes it."""
+        return Client(self.kubeconfig(identity))
+
+    def kubeconfig(self, identity: Identity = ADMIN) -> Path:
+        """A kubeconfig with a client certificate, made once per identity."""
+        path = self.folder / "kubeconfigs" / f"{identity.file}.yaml"
+        if not path.exists():
+            pair = self.authority.client(identity.user, identity.groups)
+            certificate, key = pair.write(path.parent, identity.file)
+            credentials = Credentials(certificate=certificate, key=key)
+            write_kubeconfig(path, server=self.url, authority=self.authority_file, credentials=credentials)
+        return path
+
+    def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
+        """A kubeconfig with a fresh token of an existing ServiceAccount."""
+        return write_kubeconfig(
+            self.folder / "kubeconfigs" / f"{namespace}-{name}.yaml",
+            server=self.url,
+            authority=self.authority_file,
+            credentials=Credentials(token=self.admin.token(namespace, name)),
+            namespace=namespace,
+        )
+
+    def kubectl(
+        self, *arguments: str, identity: Identity = ADMIN, stdin: str | None = None, check: bool = True
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run kubectl as an identity; with `check`, AssertionError shows its output when it fails."""
+        program = str(self.kubernetes.binaries.path("kubectl"))
+        home = self.folder / "kubectl"
+        home.mkdir(exist_ok=True)
+        answer = subprocess.run(
+            [program, "--kubeconfig", str(self.kubeconfig(identity)), *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            env={"HOME": str(home), "PATH": "/usr/bin:/bin"},
+            timeout=120,
+            check=False,
+        )
+        if check and answer.returncode != 0:
+            raise AssertionError(f"kubectl {' '.join(arguments)} ended with {answer.returncode}\n{answer.stdout}{answer.stderr}")
+        return answer
+
+    def start(self) -> None:
+        """Start the server without waiting."""
+        self.kubernetes.processes.start(self.process, self._command())
+
+    def wait(self) -> float:
+        """Wait until /readyz is content; seconds since its start."""
+        process = self.kubernetes.processes.running[self.process]
+        probe = ReadyProbe(url=f"{self.url}/readyz", authority=self.authority_file)
+        return self.kubernetes.processes.ready(process, probe, timeout=READY_SECONDS)
+
+    def restart(self, *, kill: bool = False) -> float:
+        """Stop the server and start it again on the same port and data; seconds until it was ready again."""
+        self.kubernetes.processes.restart(self.process, kill=kill)
+        return self.wait()
+
+    def start_controllers(self, controllers: Sequence[str] = CONTROLLERS) -> None:
+        """Start the controller manager without waiting."""
+        kubeconfig = self.kubeconfig(Identity(user="system:kube-controller-manager"))
+        self.kubernetes.processes.start(
+            f"{self.name}-controllers",
+            [
+                self.kubernetes.binaries.path("kube-controller-manager"),
+                f"--kubeconfig={kubeconfig}",
+                f"--authentication-kubeconfig={kubeconfig}",
+                f"--authorization-kubeconfig={kubeconfig}",
+                "--bind-address=127.0.0.1",
+                f"--secure-port={free_port()}",
+                f"--tls-cert-file={self.folder / 'serving.crt'}",
+                f"--tls-private-key-file={self.folder / 'serving.key'}",
+                "--use-service-account-credentials=true",
+                "--leader-elect=false",
+                f"--service-account-private-key-file={self.folder / 'service-accounts.key'}",
+                f"--root-ca-file={self.authority_file}",
+                f"--cluster-signing-cert-file={self.authority_file}",
+                f"--cluster-signing-key-file={self.folder / 'ca.key'}",
+                f"--controllers={','.join(controllers)}",
+            ],
+        )
+
+    def close(self) -> None:
+        if self._admin is not None:
+            self._admin.close()
+            self._admin = None
+
+    def _command(self) -> list[str | Path]:
+        here = self.folder
+        return [
+            self.kubernetes.binaries.path("kube-apiserver"),
+            f"--etcd-servers={self.store.url}",
+            f"--etcd-prefix=/{self.name}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={self._port}",
+            "--advertise-address=127.0.0.1",
+            # The reconciler would refuse a loopback address; nothing here looks for the kubernetes Service.
+            "--endpoint-reconciler-type=none",
+            f"--tls-cert-file={here / 'serving.crt'}",
+            f"--tls-private-key-file={here / 'serving.key'}",
+            f"--client-ca-file={here / 'ca.crt'}",
+            "--authorization-mode=RBAC",
+            f"--requestheader-client-ca-file={here / 'front-proxy-ca.crt'}",
+            "--requestheader-allowed-names=front-proxy-client",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-username-headers=X-Remote-User",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={here / 'service-accounts.pub'}",
+            f"--service-account-signing-key-file={here / 'service-accounts.key'}",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            "--profiling=false",
+        ]
+
+
+@dataclass(kw_only=True)
+class ReadyProbe:
+    """Asks an HTTPS health path; content with 200."""
+
+    url: str
+    authority: Path
+    _context: ssl.SSLContext | None = None
+
+    def __call__(self) -> str | None:
+        if self._context is None:
+            self._context = ssl.create_default_context(cafile=str(self.authority))
+        try:
+            answer = httpx.get(self.url, verify=self._context, timeout=5, trust_env=False)
+        except httpx.TransportError as error:
+            return f"{self.url}: {type(error).__name__}: {error}"
+        return None if answer.is_success else f"{self.url}: {answer.status_code} {answer.text[-400:]}"

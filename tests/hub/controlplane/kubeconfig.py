@@ -1,0 +1,54 @@
+"""Kubeconfig files: one cluster, one user, one context, credentials as files beside it or as a token."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identity:
+    """A user and its groups, as a client certificate states them."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """A file name for this identity."""
+        return self.user.replace(":", "-").replace("/", "-")
+
+
+ADMIN = Identity(user="gitops-dsf-tests", groups=("system:masters",))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Credentials:
+    """Either a token, or a certificate with its key."""
+
+    token: str | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+
+def write_kubeconfig(path: Path, *, server: str, authority: Path, credentials: Credentials, namespace: str = "") -> Path:
+    """Write `path`, readable by its owner only, and return it."""
+    user: dict[str, str] = {}
+    if credentials.token is not None:
+        user["token"] = credentials.token
+    else:
+        user["client-certificate"] = str(credentials.certificate)
+        user["client-key"] = str(credentials.key)
+    context = {"cluster": "cluster", "user": "user", **({"namespace": namespace} if namespace else {})}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "cluster", "cluster": {"server": server, "certificate-authority": str(authority)}}],
+        "users": [{"name": "user", "user": user}],
+        "contexts": [{"name": "context", "context": context}],
+        "current-context": "context",
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600)
+    path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+    return path

@@ -1,0 +1,53 @@
+"""Waiting for something another program does, with a failure text that says what was there instead."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import httpx
+
+from tests.hub.controlplane.api import ApiError
+
+POLL_SECONDS = 0.1
+
+T = TypeVar("T")
+
+
+def wait_for(look: Callable[[], T | None], *, what: str, timeout: float = 30.0, seen: Callable[[], object] | None = None) -> T:
+    """The first truthy answer of `look`, asked every 0.1 s; AssertionError after `timeout` seconds.
+
+    A refused or failed request counts as "not yet": API servers restart under the tests. `seen` is asked once more for
+    the failure text; without it the last answer is shown.
+    """
+    deadline = time.monotonic() + timeout
+    last: object = None
+    while True:
+        try:
+            answer = look()
+            if answer:
+                return answer
+            last = answer
+        except (ApiError, httpx.TransportError) as error:
+            last = error
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: not within {timeout:.0f} s; last seen: {_shown(seen, last)}")
+        time.sleep(POLL_SECONDS)
+
+
+def hold_for(look: Callable[[], object], *, what: str, seconds: float) -> None:
+    """Assert that `look` stays truthy for so long; for "nothing happens" claims."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        answer = look()
+        assert answer, f"{what}: did not hold; saw {answer!r}"
+        time.sleep(POLL_SECONDS)
+
+
+def _shown(seen: Callable[[], object] | None, last: object) -> str:
+    if seen is not None:
+        try:
+            last = seen()
+        except (ApiError, httpx.TransportError) as error:
+            last = error
+    text = f"{type(last).__name__}: {last}" if isinstance(last, Exception) else repr(last)
+    return text if len(text) <= 4000 else f"{text[:4000]}..."
