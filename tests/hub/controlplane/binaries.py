@@ -35,7 +35,7 @@ from tests.hub.controlplane.family import (
     parse_version,
 )
 from tests.hub.controlplane.golang import Go, GoError, find_go, go_directive
-from tests.hub.controlplane.overlay import OverlayError, write_overlay
+from tests.hub.controlplane.modulepatch import PatchError, write_patched
 
 Report = Callable[[str], None]
 
@@ -160,21 +160,22 @@ class _Builder:
         tags = ["-tags", ",".join(self.family.tags)] if self.family.tags else []
         with self._scratch() as scratch:
             built = scratch / rule.name
-            overlay = self._overlay(scratch)
-            self._go("build", *overlay, *tags, "-ldflags", ldflags, "-o", str(built), rule.package, what=what)
+            patched = self._patched(scratch)
+            self._go("build", *patched, *tags, "-ldflags", ldflags, "-o", str(built), rule.package, what=what)
             target.parent.mkdir(exist_ok=True)
             built.rename(target)
         self.report(f"{self.family.name}: built {rule.name} in {time.monotonic() - started:.0f} s")
 
-    def _overlay(self, scratch: Path) -> list[str]:
-        if not self.family.overlays:
+    def _patched(self, scratch: Path) -> list[str]:
+        if not self.family.patches:
             return []
 
         def module_folder(module: str) -> Path:
             self._go("mod", "download", module, what=f"{self.family.name}: {module}")
             return Path(self._go("list", "-m", "-f", "{{.Dir}}", module, what=f"folder of {module}").strip())
 
-        return ["-overlay", str(write_overlay(self.family.overlays, folder=scratch, module_folder=module_folder))]
+        changed = write_patched(self.family.patches, family=self.family.folder, scratch=scratch, module_folder=module_folder)
+        return [f"-modfile={changed}"]
 
     def _expanded(self, flag: str) -> str:
         """A linker flag with its placeholders filled in; the versions come from go.mod."""
@@ -220,7 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         started = time.monotonic()
         try:
             binaries = obtain(name)
-        except (BinaryError, FamilyError, GoError, OverlayError) as error:
+        except (BinaryError, FamilyError, GoError, PatchError) as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
         for program in binaries.programs.values():

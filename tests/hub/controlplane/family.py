@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.hub.controlplane.overlay import OverlayRule
+from tests.hub.controlplane.modulepatch import PatchRule
 
 HUB = Path(__file__).resolve().parent.parent
 FILES = ("go.mod", "go.sum", "family.toml")
@@ -57,7 +57,7 @@ class Family:
     tags: tuple[str, ...]
     programs: tuple[ProgramRule, ...]
     data: tuple[DataRule, ...]
-    overlays: tuple[OverlayRule, ...]
+    patches: tuple[PatchRule, ...]
     fingerprint: str
 
     def cache(self, environment: Mapping[str, str]) -> Path:
@@ -122,7 +122,7 @@ def _parsed(name: str, folder: Path, tree: dict[str, Any]) -> Family:
         tags=tuple(tree.get("tags", ())),
         programs=programs,
         data=data,
-        overlays=tuple(OverlayRule(**rule) for rule in tree.get("overlays", ())),
+        patches=tuple(PatchRule(**rule) for rule in tree.get("patches", ())),
         fingerprint=_fingerprint(folder),
     )
 
