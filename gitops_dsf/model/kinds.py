@@ -20,3 +20,17 @@ KINDS: dict[tuple[str, str], type[Authored]] = {
     (PRODUCT_API, "ScoredApplication"): ScoredApplication,
     (PRODUCT_API, "ScorerLock"): ScorerLock,
 }
+
+FOLDERS: dict[str, str] = {
+    "ApplicationSet": "apps",
+    "DynamicScorer": "scorers",
+    "DynamicScoringConfig": "config",
+    "FleetRepository": "gitops-dsf.yaml",
+    "ManagedCluster": "clusters",
+    "ManagedClusterSet": "clusters",
+    "Placement": "apps",
+    "ScoredApplication": "apps",
+    "ScorerLock": "locks",
+}
+"""Where each kind belongs. File names inside a folder carry no meaning; the folder does, because code owners review by folder
+and machines write into locks/ and rendered/."""

@@ -1,0 +1,129 @@
+"""Every code that a diagnostic can carry: its severity, and the mistake in a few words. docs/diagnostics.md has an entry for each.
+
+A code is never given a second meaning; one that is dropped stays unused. DSF0xx YAML and structure, DSF1xx scorers, DSF2xx
+clusters, selectors and masks, DSF3xx applications and Placements, DSF4xx ApplicationSets, DSF5xx output.
+"""
+
+from dataclasses import dataclass
+
+from gitops_dsf.diagnostics import Diagnostic, Position, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of mistake."""
+
+    id: str
+    severity: Severity
+    title: str
+
+    def at(self, position: Position, message: str, hint: str = "") -> Diagnostic:
+        """This mistake at a place: the message says what is wrong there, the hint what to write instead."""
+        return Diagnostic(code=self.id, severity=self.severity, message=message, position=position, hint=hint)
+
+
+CODES: dict[str, Code] = {}
+"""All codes by id, in order."""
+
+
+def _error(code: str, title: str) -> Code:
+    return _register(Code(code, Severity.ERROR, title))
+
+
+def _warning(code: str, title: str) -> Code:
+    return _register(Code(code, Severity.WARNING, title))
+
+
+def _register(code: Code) -> Code:
+    if code.id in CODES or (CODES and code.id < next(reversed(CODES))):
+        msg = f"{code.id} is listed twice or out of order"
+        raise ValueError(msg)
+    CODES[code.id] = code
+    return code
+
+
+SYNTAX = _error("DSF001", "not valid YAML")
+TAB = _error("DSF002", "tab where YAML wants spaces")
+DUPLICATE_KEY = _error("DSF003", "field written twice")
+AMBIGUOUS = _error("DSF004", "unquoted value that readers disagree about")
+ENCODING = _error("DSF005", "not UTF-8")
+DEPTH = _error("DSF006", "nested too deeply")
+ALIASES = _error("DSF007", "aliases that refer to themselves or expand too far")
+SIZE = _error("DSF008", "file or repository too large")
+SYMLINK = _error("DSF009", "symbolic link that leaves the repository or leads nowhere")
+EMPTY = _error("DSF010", "nothing to read")
+NOT_AN_OBJECT = _error("DSF011", "document that is not an object")
+UNKNOWN_KIND = _error("DSF012", "unknown kind or apiVersion")
+UNKNOWN_FIELD = _error("DSF013", "unknown field")
+MISSING_FIELD = _error("DSF014", "missing field")
+WRONG_TYPE = _error("DSF015", "wrong type")
+BAD_VALUE = _error("DSF016", "value that is not allowed")
+WRONG_FOLDER = _error("DSF017", "kind in the wrong folder")
+DUPLICATE_OBJECT = _error("DSF018", "object defined twice")
+UNSUPPORTED_YAML = _error("DSF019", "YAML feature that is not read")
+DIALECT = _error("DSF020", "spelling of another dialect")
+UNREAD_FOLDER = _warning("DSF021", "folder or file that is not read")
+UPSTREAM_ONLY = _error("DSF022", "field that the upstream controller does not know")
+SETTINGS = _error("DSF023", "gitops-dsf.yaml missing or without its FleetRepository")
+
+DUPLICATE_SCORE = _error("DSF101", "score name used twice")
+SANITISED_CLASH = _error("DSF102", "score names that become equal as object names")
+BAD_URL = _error("DSF103", "URL that cannot be called")
+URL_CREDENTIALS = _error("DSF104", "credentials inside a URL")
+SECRET_IN_YAML = _error("DSF105", "secret written into the repository")
+INCOMPLETE_SCORER = _error("DSF106", "scorer that cannot run as written")
+NOT_POSITIVE = _error("DSF107", "interval, range or step that is zero or negative")
+TOO_MANY_POINTS = _error("DSF108", "more points per series than Prometheus returns")
+PROMQL = _error("DSF109", "PromQL that does not parse")
+UNKNOWN_FUNCTION = _warning("DSF110", "PromQL function that is not known")
+RESULT_TYPE = _error("DSF111", "PromQL result that a range query cannot return")
+UNKNOWN_PLACEHOLDER = _error("DSF112", "unknown placeholder in scoreDimensionFormat")
+UNFILLED_PLACEHOLDER = _error("DSF113", "placeholder that the query can never fill")
+NO_LOCK = _warning("DSF114", "Full scorer without a lock")
+LOCK_OVERRULES = _warning("DSF115", "lock that contradicts the spec")
+LOCK_WITH_TOKEN = _error("DSF116", "host known only from a lock, combined with a token")
+LOCK_MOVES_HOST = _error("DSF117", "lock that changes a host")
+STALE_LOCK = _warning("DSF118", "lock without a use")
+SHORT_TTL = _warning("DSF119", "score that expires between two runs")
+HUB_WRITES = _warning("DSF120", "more hub writes per second than a small hub takes")
+
+UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
+UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")
+MATCHES_NOTHING = _warning("DSF203", "mask or selector that matches nothing")
+DUPLICATE_MASK = _warning("DSF204", "mask written twice")
+NOWHERE = _warning("DSF205", "scorer that runs on no cluster")
+BAD_SELECTOR = _error("DSF206", "label selector that Kubernetes refuses")
+CONFIG_NAME = _error("DSF207", "DynamicScoringConfig that would not be read")
+NO_CLUSTERS = _warning("DSF208", "no clusters in the inventory")
+
+UNKNOWN_SCORER = _error("DSF301", "unknown scorer")
+SCORE_NOT_RUNNING = _error("DSF302", "score that no eligible cluster publishes")
+DIMENSION = _error("DSF303", "dimension that no fixed name can match")
+MISSING_BEATS_REAL = _warning("DSF304", "missing score that beats real ones")
+STICKINESS = _error("DSF305", "stickiness that cannot be expressed")
+REPLACE_EXCLUDE = _error("DSF306", "Replace together with Exclude")
+ZERO_WEIGHT = _warning("DSF307", "score that has no effect")
+DUPLICATE_COORDINATE = _error("DSF308", "score listed twice")
+UNKNOWN_SET = _error("DSF309", "unknown ManagedClusterSet")
+NO_ELIGIBLE_CLUSTER = _warning("DSF310", "no eligible cluster")
+LONG_NAME = _error("DSF311", "name too long for where it is used")
+CLUSTER_COUNT = _error("DSF312", "numberOfClusters that evicts everything or crashes the scheduler")
+PRIORITIZER = _error("DSF313", "prioritizer that OCM refuses")
+DECISION_GROUPS = _error("DSF314", "decision groups that remove every decision")
+TOLERATION = _error("DSF315", "toleration that OCM treats as misconfigured")
+CEL_PREDICATE = _warning("DSF316", "CEL predicate that can drop clusters silently")
+IMPLICIT_DEFAULT = _warning("DSF317", "default that is not written out")
+NO_STEADY = _warning("DSF318", "placement that moves at every point of score")
+MANY_CLAIMS = _warning("DSF319", "more cluster claims than OCM keeps")
+MANY_DECISIONS = _warning("DSF320", "more than 100 clusters in one decision")
+PLACEMENT_SHAPE = _error("DSF321", "Placement field of the wrong shape")
+"""For documents that are carried as they are."""
+
+WRONG_NAMESPACE = _error("DSF401", "object outside of the Argo CD namespace")
+GENERATOR = _error("DSF402", "clusterDecisionResource generator that cannot work")
+DECISION_BY_NAME = _error("DSF403", "decision looked up by name")
+TEMPLATED_PROJECT = _error("DSF404", "templated project")
+GENERATOR_CONFIG = _error("DSF405", "generator ConfigMap without matchKey")
+DELETION_POLICY = _warning("DSF406", "ApplicationSet that deletes when a decision is empty")
+UNKNOWN_PLACEMENT = _error("DSF407", "unknown Placement")
+SCORE_IN_TEMPLATE = _warning("DSF408", "score in an Application's template")

@@ -1,0 +1,94 @@
+"""What a plain (unquoted) scalar means, where every reader agrees; a finding where they do not.
+
+kubectl reads YAML through sigs.k8s.io/yaml, whose resolver follows YAML 1.1 with Go's number syntax; editors, CI tools and
+most libraries follow the YAML 1.2 core schema. Only what both read alike is taken as something else than a string.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+_WORDS: Final[dict[str, bool | None]] = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+}
+_SWITCHES: Final = frozenset(
+    variant for word in ("y", "yes", "on", "n", "no", "off") for variant in (word, word.capitalize(), word.upper())
+)
+_FIRST: Final = frozenset("0123456789+-.~tTfFnNyYoO<=")
+
+_DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]+|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?[0-9]+[eE][-+][0-9]+")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_LOOKS_NUMERIC = re.compile(
+    r"[-+]?0[0-9_]+"  # 017: 15 to kubectl, 17 to YAML 1.2
+    r"|[-+]?0[bBoO][0-9a-fA-F_]+"  # 0o17, 0b11: numbers to one, strings to the other
+    r"|[-+]?0[xX][0-9a-fA-F_]+"
+    r"|[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9_]+)?"  # 1_000, 12e03, 1.
+    r"|[-+]?\.[0-9_]+([eE][-+]?[0-9_]+)?"
+)
+MAX_DIGITS: Final = 18
+"""Digits of an integer that every JSON reader of the chain (int64) can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """A plain scalar that readers disagree about, and what to write when it is not meant as a string ("" where nothing fits)."""
+
+    why: str
+    instead: str = ""
+
+
+Plain = str | int | float | bool | None
+
+
+@lru_cache(maxsize=65_536)
+def resolve_plain(text: str) -> Plain | Ambiguous:
+    """The value of a plain scalar, or why it must be quoted."""
+    if text and text[0] not in _FIRST:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if text in _SWITCHES:
+        meaning = "true" if text.lower() in {"y", "yes", "on"} else "false"
+        return Ambiguous(f"{text} is {meaning} to kubectl and a string to YAML 1.2", meaning)
+    if text in {"<<", "="}:
+        return Ambiguous(f"{text} has a meaning of its own in YAML 1.1")
+    return _number(text)
+
+
+def _number(text: str) -> Plain | Ambiguous:
+    if _DECIMAL.fullmatch(text):
+        if len(text.lstrip("+-")) > MAX_DIGITS:
+            return Ambiguous("a number this long loses digits or becomes a float, depending on the reader")
+        return int(text)
+    if len(text) <= MAX_DIGITS and _HEXADECIMAL.fullmatch(text):
+        return int(text, 16)
+    if _NOT_FINITE.fullmatch(text):
+        return Ambiguous(f"{text} is not a number that JSON, and so Kubernetes, can carry")
+    if _FLOAT.fullmatch(text):
+        value = float(text)
+        if value in {float("inf"), float("-inf")}:
+            return Ambiguous("this number is too large for a float")
+        return value
+    if _LOOKS_NUMERIC.fullmatch(text):
+        return Ambiguous("readers disagree about the number, or whether it is one", _plain_decimal(text))
+    return text
+
+
+def _plain_decimal(text: str) -> str:
+    """The number that kubectl would read, written so that nobody can misread it; "" when that is not certain."""
+    digits = text.replace("_", "")
+    if len(digits) > MAX_DIGITS:
+        return ""
+    try:
+        if re.fullmatch(r"[-+]?0[0-7]+", digits):
+            return str(int(digits, 8))
+        if re.fullmatch(r"[-+]?0[xXoObB][0-9a-fA-F]+", digits):
+            return str(int(digits, 0))
+        return f"{float(digits):.15g}"
+    except (ValueError, OverflowError):
+        return ""

@@ -1,0 +1,56 @@
+"""From an offset in a string value back to the place in the file: quotes, escapes, indentation and folding in between."""
+
+from yaml.nodes import ScalarNode
+
+_HEX_ESCAPES = {"x": 2, "u": 4, "U": 8}
+_BLANK_ESCAPES = frozenset("tnrvf _\t\nNLP")
+
+
+def source_index(text: str, node: ScalarNode, offset: int) -> int:
+    """Index in `text` of the value's character at `offset`.
+
+    Characters that are not white space stand in the source in the same order and number (an escape counts as one), so the n-th
+    of the value is the n-th of the source, whatever folding and indentation did to the white space between. White space itself
+    is placed right behind the character before it; an offset at the end, behind the last character.
+    """
+    value = str(node.value)
+    start, end = int(node.start_mark.index), int(node.end_mark.index)
+    places = _places(text, start, end, str(node.style or ""))
+    solid = [index for index, char in enumerate(value) if not char.isspace()]
+    if len(solid) != len(places):
+        return start
+    before = sum(1 for index in solid if index < offset)
+    if offset < len(value) and not value[offset].isspace():
+        return places[before][0]
+    return places[before - 1][1] if before else start
+
+
+def _places(text: str, start: int, end: int, style: str) -> list[tuple[int, int]]:
+    """Start and end index of every character of the value that is not white space."""
+    if style in {"|", ">"}:
+        line_end = text.find("\n", start, end)
+        start = end if line_end < 0 else line_end + 1
+    elif style in {"'", '"'}:
+        start, end = start + 1, end - 1
+    places: list[tuple[int, int]] = []
+    index = start
+    while index < end:
+        width, blank = _width(text, index, style)
+        if not blank:
+            places.append((index, index + width))
+        index += width
+    return places
+
+
+def _width(text: str, index: int, style: str) -> tuple[int, bool]:
+    """How many source characters the character at index takes, and whether it stands for white space."""
+    char = text[index]
+    if style == "'" and text.startswith("''", index):
+        return 2, False
+    if style == '"' and char == "\\":
+        escape = text[index + 1]
+        digits = _HEX_ESCAPES.get(escape, 0)
+        if digits:
+            return 2 + digits, chr(int(text[index + 2 : index + 2 + digits], 16)).isspace()
+        return 2, escape in _BLANK_ESCAPES
+    return 1, char.isspace()

@@ -1,0 +1,22 @@
+"""What somebody probably meant to write."""
+
+import difflib
+from collections.abc import Iterable
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A question with the closest known word, or an empty string when none is close."""
+    names = sorted(set(known))
+    lowered = {name.lower(): name for name in reversed(names)}
+    if word.lower() in lowered:
+        return f"did you mean {lowered[word.lower()]}?"
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6) if len(word) <= 100 else []
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def listed(names: Iterable[str], *, most: int = 8) -> str:
+    """Names for a message: all of a few, some of many."""
+    ordered = list(names)
+    if len(ordered) <= most:
+        return ", ".join(ordered)
+    return f"{', '.join(ordered[:most])} and {len(ordered) - most} more"

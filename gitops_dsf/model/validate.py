@@ -1,0 +1,129 @@
+"""Documents to declared objects: kinds, fields and types, each mistake at the line that is wrong."""
+
+from collections import defaultdict
+from typing import Any
+
+from pydantic import ValidationError
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic, Position, Severity
+from gitops_dsf.load import Document, Loaded
+from gitops_dsf.model.base import Authored
+from gitops_dsf.model.declared import Declared, Item
+from gitops_dsf.model.dialect import Dialect, find_dialects
+from gitops_dsf.model.kinds import FOLDERS, KINDS
+from gitops_dsf.model.mistake import explain
+from gitops_dsf.model.unknown_kind import unknown_kind
+
+_UNREADABLE = frozenset(
+    code.id
+    for code in (codes.SYNTAX, codes.TAB, codes.ENCODING, codes.DEPTH, codes.ALIASES, codes.SIZE, codes.SYMLINK, codes.NOT_AN_OBJECT)
+)
+
+
+def declare(loaded: Loaded) -> Declared:
+    """Checks every document on its own. Never raises for what people wrote."""
+    diagnostics = list(loaded.diagnostics)
+    known = {item.position for item in diagnostics}
+    items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
+    malformed: set[tuple[str, str]] = set()
+    for document in loaded.documents:
+        model = KINDS.get((document.api_version, document.kind))
+        if model is None:
+            diagnostics.append(unknown_kind(document))
+            malformed.add((document.kind, document.name))
+            continue
+        diagnostics += _wrong_folder(document)
+        value = _validate(model, document, known=known, diagnostics=diagnostics)
+        if value is None:
+            malformed.add((document.kind, document.name))
+            continue
+        _add(items[document.kind], Item(value, document), diagnostics)
+    by_kind = {kind: tuple(found[key] for key in sorted(found)) for kind, found in items.items()}
+    repositories = by_kind.get("FleetRepository", ())
+    return Declared(
+        repository=repositories[0] if repositories else None,
+        scorers=by_kind.get("DynamicScorer", ()),
+        scoring_configs=by_kind.get("DynamicScoringConfig", ()),
+        clusters=by_kind.get("ManagedCluster", ()),
+        cluster_sets=by_kind.get("ManagedClusterSet", ()),
+        locks=by_kind.get("ScorerLock", ()),
+        applications=by_kind.get("ScoredApplication", ()),
+        placements=by_kind.get("Placement", ()),
+        application_sets=by_kind.get("ApplicationSet", ()),
+        malformed=frozenset(malformed),
+        unreadable=any(item.code in _UNREADABLE for item in loaded.diagnostics),
+        diagnostics=tuple(diagnostics),
+    )
+
+
+def _validate(model: type[Authored], document: Document, *, known: set[Position], diagnostics: list[Diagnostic]) -> Authored | None:
+    """The object, or None after at least one error. Mistakes at a place where the loader found one already are left out."""
+    try:
+        return model.model_validate(document.data)
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+    data = _without_nulls(document.data, [item["loc"] for item in errors if item["input"] is None and item["type"] != "missing"])
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        dialects = find_dialects(document)
+        found = [_dialect(document, dialect) for dialect in dialects]
+        found += explain(error, model=model, document=document, dialects=dialects)
+    diagnostics += [item for item in found if item.position not in known]
+    return None
+
+
+def _dialect(document: Document, dialect: Dialect) -> Diagnostic:
+    position = document.at(dialect.path) if dialect.is_value else document.key_at(dialect.path)
+    return codes.DIALECT.at(position, dialect.message, f"{dialect.hint}; `gitops-dsf migrate {document.file}` rewrites it")
+
+
+def _without_nulls(data: dict[str, Any], paths: list[tuple[str | int, ...]]) -> dict[str, Any]:
+    """A copy without the empty fields at these places: the Kubernetes API, too, drops a null before it applies defaults."""
+    for path in paths:
+        data = _drop(data, path)
+    return data
+
+
+def _drop(value: Any, path: tuple[str | int, ...]) -> Any:  # noqa: ANN401 - whatever YAML holds
+    head, *rest = path
+    if isinstance(value, dict) and head in value:
+        if not rest:
+            return {key: item for key, item in value.items() if key != head} if value[head] is None else value
+        return {key: _drop(item, tuple(rest)) if key == head else item for key, item in value.items()}
+    if isinstance(value, list) and isinstance(head, int) and head < len(value) and rest:
+        return [_drop(item, tuple(rest)) if index == head else item for index, item in enumerate(value)]
+    return value
+
+
+def _wrong_folder(document: Document) -> list[Diagnostic]:
+    expected = FOLDERS[document.kind]
+    if document.file == expected or document.file.startswith(f"{expected}/"):
+        return []
+    where = expected if expected.endswith(".yaml") else f"{expected}/"
+    message = f"{document.kind} belongs in {where}: folders decide who reviews a change"
+    return [codes.WRONG_FOLDER.at(document.key_at(("kind",)), message, f"move the document to {where}")]
+
+
+def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnostic]) -> None:
+    """Identity is kind and name; the namespace counts only for documents that are carried as they are."""
+    metadata = item.document.data["metadata"]
+    key = item.name
+    if item.document.kind in {"Placement", "ApplicationSet"} and metadata.get("namespace"):
+        key = f"{key}\0{metadata['namespace']}"
+    if item.document.kind == "FleetRepository":
+        key = ""
+    if key in found:
+        first = found[key].position
+        message = f"{item.document.kind} {item.name} exists already at {first}"
+        if key == "":
+            message = f"a repository has one FleetRepository; the first is at {first}"
+        diagnostics.append(codes.DUPLICATE_OBJECT.at(item.position, message, "rename one of them, or remove it"))
+        return
+    found[key] = item
+
+
+def errors_in(declared: Declared) -> bool:
+    """Whether anything found so far stops rendering."""
+    return any(item.severity is Severity.ERROR for item in declared.diagnostics)

@@ -1,0 +1,45 @@
+"""ScoredApplications to ranking terms and weights."""
+
+from collections.abc import Mapping
+
+from dsf_wire.dimension import fixed_name
+from dsf_wire.scorename import sanitise
+from gitops_dsf.model.application import ScoredApplication
+from gitops_dsf.model.declared import Item
+from gitops_dsf.resolve.overlay import Overlay
+from gitops_dsf.resolve.stickiness import choose
+from gitops_dsf.resolve.types import ResolvedApplication, ResolvedScore
+
+
+def resolve_application(item: Item[ScoredApplication], overlays: Mapping[str, Overlay]) -> ResolvedApplication | None:
+    """The application, decided; None when a reference or the stickiness does not hold, which a rule reports."""
+    spec = item.value.spec
+    scores: list[ResolvedScore] = []
+    for score in spec.scores:
+        overlay = overlays.get(score.scorer)
+        if overlay is None or not overlay.score_name.value:
+            return None
+        dimension = score.dimension or default_dimension(overlay)
+        if dimension is None:
+            return None
+        scores.append(
+            ResolvedScore(
+                scorer=score.scorer, resource_name=sanitise(str(overlay.score_name.value)), dimension=dimension, weight=score.weight
+            )
+        )
+    weights = choose(spec.stickiness, [score.weight for score in scores])
+    if weights is None:
+        return None
+    return ResolvedApplication(
+        name=item.name,
+        declared=item.value,
+        position=item.position,
+        scores=tuple(scores),
+        score_factor=weights.factor,
+        steady_weight=weights.steady,
+    )
+
+
+def default_dimension(overlay: Overlay) -> str | None:
+    """The only item name that the scorer's format can yield, or None where labels or the cluster decide."""
+    return fixed_name(overlay.scorer.value.spec.score_dimension_format, score_name=str(overlay.score_name.value))

@@ -1,0 +1,63 @@
+"""What rules look at: everything declared, with what resolving found out about it so far."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitops_dsf.model.declared import Declared, Item
+from gitops_dsf.model.scorer import DynamicScorer
+from gitops_dsf.model.scoring_config import Mask
+from gitops_dsf.resolve.effective import awaits_lock, effective
+from gitops_dsf.resolve.fleet import Fleet
+from gitops_dsf.resolve.overlay import Overlay, overlay
+from gitops_dsf.resolve.targets import reach
+from gitops_dsf.resolve.types import EffectiveScorer
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Context:
+    """Read-only; rules draw conclusions from it and change nothing."""
+
+    declared: Declared
+    fleet: Fleet
+    overlays: Mapping[str, Overlay]
+    """Every well-formed scorer by name."""
+    scorers: Mapping[str, EffectiveScorer]
+    """Those of them that are complete, by name."""
+    masks: tuple[Mask, ...]
+    reach: Mapping[str, frozenset[str]]
+    """Complete scorers to the clusters that selector and masks leave them, suspended or not."""
+
+    @property
+    def argocd_namespace(self) -> str:
+        """Namespace that Placements and ApplicationSets belong in."""
+        repository = self.declared.repository
+        return "argocd" if repository is None else repository.value.spec.argocd.namespace
+
+    def is_malformed(self, kind: str, name: str) -> bool:
+        """Whether the object is there but has mistakes of its own, or a document of unknown content could be it."""
+        return self.declared.unreadable or (kind, name) in self.declared.malformed
+
+    def waits_for_lock(self, scorer: Item[DynamicScorer]) -> bool:
+        """Whether the scorer is incomplete until `gitops-dsf sync` wrote its lock."""
+        return awaits_lock(self.overlays[scorer.name])
+
+
+def context_of(declared: Declared) -> Context:
+    """Applies locks, and works out who runs where."""
+    locks = {item.name: item for item in declared.locks}
+    overlays = {item.name: overlay(item, locks.get(item.name)) for item in declared.scorers}
+    scorers = {name: effective(found) for name, found in overlays.items() if not found.missing()}
+    fleet = Fleet(
+        clusters={item.name: item.value for item in declared.clusters},
+        sets={item.name: item.value for item in declared.cluster_sets},
+    )
+    configs = declared.scoring_configs
+    masks = tuple(configs[0].value.spec.masks) if configs else ()
+    return Context(
+        declared=declared,
+        fleet=fleet,
+        overlays=overlays,
+        scorers=scorers,
+        masks=masks,
+        reach=reach(scorers.values(), masks, fleet),
+    )

@@ -1,0 +1,44 @@
+"""Declared objects to a decided repository."""
+
+from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
+from gitops_dsf.model.declared import Declared
+from gitops_dsf.resolve.applications import resolve_application
+from gitops_dsf.resolve.context import Context, context_of
+from gitops_dsf.resolve.effective import awaits_lock, pending
+from gitops_dsf.resolve.rules.registry import RULES
+from gitops_dsf.resolve.targets import targets
+from gitops_dsf.resolve.types import RawDocument, Resolved
+
+
+def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
+    """The repository, decided, and every finding so far in order of place; None when any of them is an error."""
+    context = context_of(declared)
+    diagnostics = in_order([*declared.diagnostics, *(found for rule in RULES for found in rule(context))])
+    if has_errors(diagnostics):
+        return None, diagnostics
+    return _decide(context), diagnostics
+
+
+def _decide(context: Context) -> Resolved:
+    declared = context.declared
+    repository = declared.repository
+    applications = [resolve_application(item, context.overlays) for item in declared.applications]
+    if repository is None or None in applications:
+        msg = "a repository without errors must resolve; a rule is missing"
+        raise AssertionError(msg)
+    scorers = tuple(context.scorers[name] for name in sorted(context.scorers))
+    raw = [
+        RawDocument(kind=item.document.kind, name=item.name, data=item.document.data, position=item.position)
+        for item in (*declared.placements, *declared.application_sets)
+    ]
+    return Resolved(
+        repository=repository.value,
+        scorers=scorers,
+        pending=tuple(pending(found) for _, found in sorted(context.overlays.items()) if awaits_lock(found)),
+        clusters=tuple(item.value for item in declared.clusters),
+        cluster_sets=tuple(item.value for item in declared.cluster_sets),
+        scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
+        targets=targets(scorers, context.reach, context.fleet),
+        applications=tuple(found for found in applications if found is not None),
+        raw_documents=tuple(sorted(raw, key=lambda item: (item.kind, item.name))),
+    )

@@ -1,0 +1,55 @@
+"""Overlays to effective scorers."""
+
+from dsf_wire.constants import default_ttl_seconds
+from dsf_wire.scorename import sanitise
+from gitops_dsf.resolve.overlay import Overlay
+from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer
+
+
+def effective(overlay: Overlay) -> EffectiveScorer:
+    """A complete scorer with every default applied."""
+    declared = overlay.scorer.value
+    spec = declared.spec
+    kind = overlay.kind_of_source
+    interval = int(overlay.interval.value)
+    return EffectiveScorer(
+        name=overlay.scorer.name,
+        score_name=str(overlay.score_name.value),
+        resource_name=sanitise(str(overlay.score_name.value)),
+        declared=declared,
+        position=overlay.scorer.position,
+        source_type=kind,
+        source_host=str(overlay.source_host.value),
+        source_path=overlay.effective_source_path if overlay.source_endpoint else str(overlay.source_path.value),
+        source_endpoint=overlay.source_endpoint,
+        query=str(overlay.query.value),
+        range=int(overlay.range.value),
+        step=int(overlay.step.value),
+        source_auth=spec.source.auth,
+        scoring_host=overlay.scoring_origin,
+        scoring_path=overlay.effective_scoring_path,
+        scoring_endpoint=overlay.scoring_endpoint,
+        interval=interval,
+        scoring_auth=spec.scoring.auth,
+        location=spec.location,
+        destination=spec.score_destination,
+        dimension_format=spec.score_dimension_format,
+        arguments=spec.scoring.arguments,
+        score_range=spec.score_range,
+        aggregation=spec.score_aggregation,
+        ttl_seconds=spec.score_ttl_seconds or default_ttl_seconds(interval),
+        publish=spec.publish,
+        suspend=spec.suspend,
+        selector=spec.cluster_selector,
+    )
+
+
+def pending(overlay: Overlay) -> PendingScorer:
+    """A Full scorer that waits for its lock."""
+    missing = tuple(".".join(str(part) for part in setting.path) for setting in overlay.missing())
+    return PendingScorer(name=overlay.scorer.name, missing=missing, position=overlay.scorer.position)
+
+
+def awaits_lock(overlay: Overlay) -> bool:
+    """Whether a first lock could still complete the scorer."""
+    return overlay.scorer.value.spec.config_sync_mode == "Full" and overlay.lock is None and bool(overlay.missing())

@@ -1,0 +1,24 @@
+"""Shell-style globs in names: `*`, `?` and `[...]`, case counts."""
+
+import re
+from fnmatch import translate
+from functools import lru_cache
+
+_SPECIAL = re.compile(r"[*?\[]")
+
+
+def is_glob(name: str) -> bool:
+    """Whether a name is a pattern."""
+    return _SPECIAL.search(name) is not None
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(translate(pattern))
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a name is what a pattern asks for."""
+    if not is_glob(pattern):
+        return name == pattern
+    return _compiled(pattern).fullmatch(name) is not None

@@ -1,0 +1,160 @@
+"""What counts for a scorer, field by field: the lock's word, the author's, or the default; and where it was written.
+
+configSyncMode Full: a non-empty field of the lock wins over the spec's. None: only the spec counts.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from gitops_dsf.diagnostics import Position
+from gitops_dsf.load import Document, Path
+from gitops_dsf.model.declared import Item
+from gitops_dsf.model.lock import ScorerLock
+from gitops_dsf.model.scorer import DynamicScorer
+
+QUERY_PATH = "/api/v1/query_range"
+SCORING_PATH = "/scoring"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Setting:
+    """One effective field: its value, and the document and path that it comes from."""
+
+    value: Any
+    document: Document
+    path: Path
+    locked: bool
+    """Whether the lock decided."""
+
+    @property
+    def position(self) -> Position:
+        """Where the value is written; where it should be, when it is not."""
+        return self.document.at(self.path)
+
+    def inside(self, offset: int) -> Position:
+        """Where a character of a string value is written."""
+        return self.document.inside(self.path, offset)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Overlay:
+    """A scorer with its lock applied, before anything is checked."""
+
+    scorer: Item[DynamicScorer]
+    lock: Item[ScorerLock] | None
+    """The lock that counts: none with configSyncMode None."""
+    source_type: Setting
+    source_host: Setting
+    source_path: Setting
+    query: Setting
+    range: Setting
+    step: Setting
+    scoring_host: Setting
+    """Written host only; `scoring_origin` is what counts without one."""
+    scoring_path: Setting
+    score_name: Setting
+    interval: Setting
+
+    @property
+    def scoring_origin(self) -> str:
+        """Base URL of the scoring API: the host that is named, else the origin of configURL."""
+        return str(self.scoring_host.value) or origin(self.scorer.value.spec.config_url)
+
+    @property
+    def kind_of_source(self) -> str:
+        """Prometheus or None: as written, else by whether there is a query."""
+        return str(self.source_type.value or ("Prometheus" if self.query.value else "None"))
+
+    @property
+    def source_endpoint(self) -> str:
+        """Whole URL of the metric source's query API; empty without a source."""
+        if self.kind_of_source == "None" or not self.source_host.value:
+            return ""
+        return join(self.source_host.value, self.effective_source_path)
+
+    @property
+    def effective_source_path(self) -> str:
+        """The path as written, or the default where the host URL carries none."""
+        return str(self.source_path.value) or ("" if has_path(self.source_host.value) else QUERY_PATH)
+
+    @property
+    def is_instant(self) -> bool:
+        """Whether the source is asked for present values: a path that ends in /query has neither range nor step."""
+        return path_of(self.source_endpoint).rstrip("/").endswith("/query")
+
+    @property
+    def scoring_endpoint(self) -> str:
+        """Whole URL that is posted to; empty when no host is known."""
+        return join(self.scoring_origin, self.effective_scoring_path) if self.scoring_origin else ""
+
+    @property
+    def effective_scoring_path(self) -> str:
+        """The path as written, or the default where the host URL carries none."""
+        return str(self.scoring_path.value) or ("" if has_path(self.scoring_origin) else SCORING_PATH)
+
+    def missing(self) -> tuple[Setting, ...]:
+        """Fields without which the scorer cannot run."""
+        wanted = [self.score_name, self.interval]
+        if not self.scoring_origin:
+            wanted.append(self.scoring_host)
+        if self.kind_of_source == "Prometheus":
+            wanted += [self.source_host, self.query] if self.is_instant else [self.source_host, self.query, self.step]
+        return tuple(setting for setting in wanted if not setting.value)
+
+
+def overlay(scorer: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> Overlay:
+    """Applies a lock to its scorer."""
+    spec = scorer.value.spec
+    counts = lock if spec.config_sync_mode == "Full" else None
+    config = counts.value.spec.config if counts is not None else None
+
+    def setting(declared: object, *path: str, locked: object) -> Setting:
+        if counts is not None and locked:
+            return Setting(value=locked, document=counts.document, path=("spec", "config", *path), locked=True)
+        return Setting(value=declared, document=scorer.document, path=("spec", *path), locked=False)
+
+    source, scoring = spec.source, spec.scoring
+    said = config.source if config is not None else None
+    told = config.scoring if config is not None else None
+    return Overlay(
+        scorer=scorer,
+        lock=counts,
+        source_type=setting(source.type, "source", "type", locked=said and said.type),
+        source_host=setting(source.host, "source", "host", locked=said and said.host),
+        source_path=setting(source.path, "source", "path", locked=said and said.path),
+        query=setting(source.params.query, "source", "params", "query", locked=said and said.params.query),
+        range=setting(source.params.range, "source", "params", "range", locked=said and said.params.range),
+        step=setting(source.params.step, "source", "params", "step", locked=said and said.params.step),
+        scoring_host=setting(scoring.host, "scoring", "host", locked=told and told.host),
+        scoring_path=setting(scoring.path, "scoring", "path", locked=told and told.path),
+        score_name=setting(scoring.params.name, "scoring", "params", "name", locked=told and told.params.name),
+        interval=setting(scoring.params.interval, "scoring", "params", "interval", locked=told and told.params.interval),
+    )
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of a URL; empty when it has none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return urlunsplit((parts.scheme, parts.netloc, "", "", "")) if parts.scheme and parts.netloc else ""
+
+
+def has_path(url: str) -> bool:
+    """Whether a host URL carries a path of its own."""
+    return path_of(url) not in {"", "/"}
+
+
+def path_of(url: str) -> str:
+    """The path of a URL; empty when it is not one."""
+    try:
+        return urlsplit(url).path
+    except ValueError:
+        return ""
+
+
+def join(host: str, path: str) -> str:
+    """Host URL and path as one URL."""
+    return f"{host.rstrip('/')}/{path.lstrip('/')}" if path else host

@@ -1,0 +1,54 @@
+"""Whether everything that rendering needs is there."""
+
+from collections.abc import Iterator
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.load import SETTINGS_FILE
+from gitops_dsf.model.mistake import dotted
+from gitops_dsf.resolve.context import Context
+
+
+def settings_are_there(context: Context) -> Iterator[Diagnostic]:
+    """gitops-dsf.yaml holds the one FleetRepository."""
+    declared = context.declared
+    excused = declared.unreadable or any(kind == "FleetRepository" for kind, _ in declared.malformed)
+    if declared.repository is None and not excused and not any(item.code == codes.EMPTY.id for item in declared.diagnostics):
+        message = f"{SETTINGS_FILE} with a FleetRepository is missing"
+        yield codes.SETTINGS.at(Position(file=SETTINGS_FILE), message, "gitops-dsf init DIR shows what it looks like")
+
+
+def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
+    """A scorer must be able to run; only one that waits for its first lock may be incomplete."""
+    for overlay in context.overlays.values():
+        if context.waits_for_lock(overlay.scorer):
+            continue
+        for setting in overlay.missing():
+            name = dotted(setting.path)
+            if setting.path[-1] in {"interval", "step"} and setting.document.has(setting.path):
+                continue  # written as 0: the rule about positive durations says so
+            because = "and its lock does not say it either" if overlay.lock is not None else "and without it the scorer cannot run"
+            yield codes.INCOMPLETE_SCORER.at(setting.position, f"{name} is missing, {because}", _HINTS[str(setting.path[-1])])
+
+
+def locks_are_there(context: Context) -> Iterator[Diagnostic]:
+    """A Full scorer without a lock runs on what its spec says, or not at all."""
+    for overlay in context.overlays.values():
+        if overlay.scorer.value.spec.config_sync_mode != "Full" or overlay.lock is not None:
+            continue
+        if context.is_malformed("ScorerLock", overlay.scorer.name):
+            continue
+        missing = ", ".join(dotted(setting.path) for setting in overlay.missing())
+        effect = f"it is left out until one says {missing}" if missing else "what its /config says is not known; the spec alone counts"
+        message = f"{overlay.scorer.name} has configSyncMode Full and no lock: {effect}"
+        hint = f"run gitops-dsf sync {overlay.scorer.name}, or write configSyncMode: None"
+        yield codes.NO_LOCK.at(overlay.scorer.at("spec", "configSyncMode"), message, hint)
+
+
+_HINTS = {
+    "host": "write the base URL as the spoke sees it, such as http://prometheus.monitoring.svc:9090",
+    "interval": "write the seconds between two runs, such as interval: 60",
+    "name": "write the score's name, such as name: cpu-forecast",
+    "query": "write a PromQL expression",
+    "step": "write the seconds between two points of a series, such as step: 60",
+}

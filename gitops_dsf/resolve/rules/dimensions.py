@@ -1,0 +1,33 @@
+"""Which items of a score applications ask for."""
+
+from collections.abc import Iterator
+
+from dsf_wire.dimension import can_yield
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.resolve.applications import default_dimension
+from gitops_dsf.resolve.context import Context
+
+
+def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
+    """The item that is asked for is one that the scorer's format can yield on every cluster alike."""
+    for item in context.declared.applications:
+        for index, score in enumerate(item.value.spec.scores):
+            overlay = context.overlays.get(score.scorer)
+            if overlay is None or not overlay.score_name.value:
+                continue
+            template = overlay.scorer.value.spec.score_dimension_format
+            name = str(overlay.score_name.value)
+            where = ("spec", "scores", index)
+            if score.dimension is None:
+                if default_dimension(overlay) is None:
+                    message = f"{score.scorer} names its items {template}: which of them ranks the clusters is not fixed"
+                    hint = (
+                        "write dimension: with one item name that every cluster publishes, or a scoreDimensionFormat without placeholders"
+                    )
+                    yield codes.DIMENSION.at(item.at(*where, "scorer"), message, hint)
+            elif not can_yield(template, score.dimension, score_name=name):
+                fixed = default_dimension(overlay)
+                message = f"{score.scorer} names its items {template}, which never gives {score.dimension}"
+                hint = f"write {fixed}, or leave dimension out" if fixed is not None else f"write a name of the form {template}"
+                yield codes.DIMENSION.at(item.at(*where, "dimension"), message, hint)

@@ -1,0 +1,33 @@
+"""What ScoredApplications refer to."""
+
+from collections.abc import Iterator
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.model.application import ScoredApplication
+from gitops_dsf.model.declared import Item
+from gitops_dsf.model.suggestion import did_you_mean, listed
+from gitops_dsf.resolve.context import Context
+
+
+def scorers_exist(context: Context) -> Iterator[Diagnostic]:
+    """Every scorer that an application names is defined, and able to run."""
+    for item in context.declared.applications:
+        for index, score in enumerate(item.value.spec.scores):
+            if score.scorer in context.scorers or context.is_malformed("DynamicScorer", score.scorer):
+                continue
+            position = item.at("spec", "scores", index, "scorer")
+            overlay = context.overlays.get(score.scorer)
+            if overlay is None:
+                yield codes.UNKNOWN_SCORER.at(position, f"there is no DynamicScorer {score.scorer}", _hint(score.scorer, context, item))
+            elif context.waits_for_lock(overlay.scorer):
+                message = f"{score.scorer} waits for its lock: nothing will publish this score"
+                yield codes.UNKNOWN_SCORER.at(position, message, f"run gitops-dsf sync {score.scorer}")
+
+
+def _hint(name: str, context: Context, item: Item[ScoredApplication]) -> str:
+    del item
+    by_score_name = next((scorer.name for scorer in context.scorers.values() if scorer.score_name == name), None)
+    if by_score_name is not None:
+        return f"{name} is the score name of {by_score_name}; write scorer: {by_score_name}"
+    return did_you_mean(name, context.overlays) or f"defined here: {listed(sorted(context.overlays)) or 'none'}"

@@ -1,0 +1,31 @@
+"""Weights and stickiness of ScoredApplications."""
+
+from collections.abc import Iterator
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.stickiness import choose, nearest
+
+
+def weights_count(context: Context) -> Iterator[Diagnostic]:
+    """A score of weight 0 is not looked at: OCM does not run the prioritizer."""
+    for item in context.declared.applications:
+        for index, score in enumerate(item.value.spec.scores):
+            if score.weight == 0:
+                position = item.at("spec", "scores", index, "weight")
+                yield codes.ZERO_WEIGHT.at(
+                    position, f"with weight 0 the score {score.scorer} has no effect", "remove the entry, or give it a weight"
+                )
+
+
+def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
+    """OCM's weights are integers of at most 10, so not every number of points exists."""
+    for item in context.declared.applications:
+        spec = item.value.spec
+        weights = [score.weight for score in spec.scores]
+        if not any(weights) or choose(spec.stickiness, weights) is not None:
+            continue
+        values = nearest(spec.stickiness, weights)
+        message = f"a stickiness of {spec.stickiness} points cannot be expressed with these weights (OCM allows whole numbers up to 10)"
+        yield codes.STICKINESS.at(item.at("spec", "stickiness"), message, f"write {' or '.join(str(value) for value in values)}")

@@ -1,0 +1,51 @@
+"""Stickiness in score points to weights that OCM's scheduler accepts.
+
+OCM's Steady prioritizer gives 100 points to clusters of the present decision (ocm.md 2.3). With every score weight multiplied by
+`factor` and Steady weighted by `steady`, a better cluster must lead by 100 * steady / (factor * sum of |weights|) points of the
+weighted mean of the scores; for one score that is points of that score. All weights are integers of at most 10.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+
+MAX_WEIGHT = 10
+STEADY_POINTS = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Weights:
+    """Multiplier of every score weight, and the weight of Steady; 0 leaves it out."""
+
+    factor: int
+    steady: int
+
+
+def choose(points: int, weights: Sequence[int]) -> Weights | None:
+    """The smallest weights that give exactly this stickiness, or None when none do."""
+    if points == 0:
+        return Weights(factor=1, steady=0)
+    return next((found for value, found in _possible(weights) if value == points), None)
+
+
+def nearest(points: int, weights: Sequence[int]) -> list[int]:
+    """The whole numbers of points closest to the one asked for that can be expressed: one below or equal, one above, if any."""
+    values = sorted({int(value) for value, _ in _possible(weights) if value.denominator == 1} | {0})
+    below = [value for value in values if value <= points]
+    above = [value for value in values if value > points]
+    return below[-1:] + above[:1]
+
+
+def _possible(weights: Sequence[int]) -> list[tuple[Fraction, Weights]]:
+    largest = max((abs(weight) for weight in weights), default=0)
+    total = sum(abs(weight) for weight in weights)
+    if not largest:
+        return []
+    found = [
+        (Fraction(STEADY_POINTS * steady, factor * total), Weights(factor=factor, steady=steady))
+        for steady in range(1, MAX_WEIGHT + 1)
+        for factor in range(1, MAX_WEIGHT // largest + 1)
+        if gcd(steady, factor) == 1
+    ]
+    return sorted(found, key=lambda item: (item[1].steady, item[1].factor))
