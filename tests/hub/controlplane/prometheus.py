@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
 from tests.hub.controlplane.binaries import Binaries
 from tests.hub.controlplane.exporter import LoadExporter
 from tests.hub.controlplane.ports import free_port
