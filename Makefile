@@ -39,6 +39,10 @@ format: install ## rewrite the code in the project's format
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
+schemas: install ## refresh what is generated from the models: schemas/ and docs/reference/
+	$(PY) -m gitops_dsf schema --out schemas
+	$(PY) -m gitops_dsf.schema.reference docs/reference
+
 lock: install ## refresh the lock file
 	$(UV) lock
 

@@ -1,0 +1,115 @@
+"""A new fleet repository: the template with its name and git URL filled in, and the schemas that its editors use."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.model.base import DNS_LABEL
+from gitops_dsf.render.emit import scalar
+from gitops_dsf.resources import repo_template
+from gitops_dsf.schema.tree import schema_tree
+
+TEMPLATE_NAME: Final = "example-fleet"
+TEMPLATE_URL: Final = "https://git.example.com/platform/example-fleet.git"
+"""What the template says; `init` replaces both wherever they stand."""
+
+SCHEMAS: Final = ".schemas"
+"""Folder of a fleet repository that holds the schemas for its editors; `gitops-dsf schema` refreshes it."""
+
+_NOT_COPIED = frozenset({"__pycache__", ".gitkeep", ".DS_Store", "rendered"})
+_IGNORED_IN_TARGET = frozenset({".git"})
+
+
+def default_name(target: Path) -> str:
+    """A fleet name made of the folder's: lower case, `-` for what a name cannot hold, `fleet` when nothing is left."""
+    name = re.sub(r"[^a-z0-9]+", "-", target.resolve().name.lower()).strip("-")[:63].strip("-")
+    return name or "fleet"
+
+
+def scaffold(*, target: Path, name: str, git_url: str | None = None) -> list[str]:
+    """Creates a fleet repository and returns the paths it wrote, relative to target, sorted.
+
+    Raises UsageError for a name or URL that cannot be used and for a folder that holds anything (a `.git` excepted),
+    RepositoryError when a file cannot be read or written.
+    """
+    _check_name(name)
+    if git_url is not None:
+        _check_url(git_url)
+    _check_target(target)
+    files = {**_template(name=name, git_url=git_url), **_schemas()}
+    try:
+        for path, content in files.items():
+            file = target / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+    except OSError as error:
+        msg = f"cannot write {error.filename or target}: {error.strerror or error}"
+        raise RepositoryError(msg) from error
+    return sorted(files)
+
+
+def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:
+    source = repo_template()
+    url = git_url if git_url is not None else TEMPLATE_URL.replace(TEMPLATE_NAME, name)
+    result: dict[str, bytes] = {}
+    try:
+        for file in sorted(source.rglob("*")):
+            path = file.relative_to(source)
+            if file.is_file() and not _NOT_COPIED.intersection(path.parts):
+                parts = file.read_text("utf-8").split(TEMPLATE_URL)
+                # Name by name between the URLs: the URL that was asked for may hold the template's name itself.
+                result[path.as_posix()] = url.join(part.replace(TEMPLATE_NAME, name) for part in parts).encode()
+    except OSError as error:
+        msg = f"cannot read {error.filename or source}: {error.strerror or error}"
+        raise RepositoryError(msg) from error
+    return result
+
+
+def _schemas() -> Mapping[str, bytes]:
+    # CRDs come to the hub from rendered/platform/, and the wire schema is for programs: an editor needs neither.
+    wanted = ("json/", "kubeconform/")
+    return {f"{SCHEMAS}/{path}": text.encode() for path, text in schema_tree().items() if path.startswith(wanted)}
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(DNS_LABEL, name) or len(name) > 63:
+        msg = f"{name!r} cannot be the fleet's name: write at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit"
+        raise UsageError(msg)
+
+
+def _check_url(url: str) -> None:
+    if not url or url != scalar(url):
+        msg = f"{url!r} is not a git URL: write it as Argo CD clones it, such as {TEMPLATE_URL} or git@git.example.com:team/fleet.git"
+        raise UsageError(msg)
+    try:
+        parts = urlsplit(url)
+        secret = parts.password is not None or (parts.scheme in {"http", "https"} and parts.username is not None)
+    except ValueError as error:
+        msg = f"{url!r} is not a git URL: {error}"
+        raise UsageError(msg) from error
+    if secret:
+        msg = "the git URL holds credentials, and it would be committed: leave them out and give them to Argo CD as a repository Secret"
+        raise UsageError(msg)
+
+
+def _check_target(target: Path) -> None:
+    if target.is_symlink() and not target.exists():
+        msg = f"{target} is a link to nothing: remove it or name another folder"
+        raise UsageError(msg)
+    if not target.exists():
+        return
+    if not target.is_dir():
+        msg = f"{target} is a file: name a new or empty folder"
+        raise UsageError(msg)
+    try:
+        found = sorted(item.name for item in target.iterdir() if item.name not in _IGNORED_IN_TARGET)
+    except OSError as error:
+        msg = f"cannot read {target}: {error.strerror or error}"
+        raise RepositoryError(msg) from error
+    if found:
+        more = f" and {len(found) - 3} more" if len(found) > 3 else ""
+        msg = f"{target} is not empty (it holds {', '.join(found[:3])}{more}): name a new or empty folder; nothing was written"
+        raise UsageError(msg)

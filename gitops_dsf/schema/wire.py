@@ -1,0 +1,29 @@
+"""JSON Schema of the scoring ConfigMap's `summaries`, for programs that read or write it (wire contract)."""
+
+import msgspec
+
+from dsf_wire.constants import AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
+from dsf_wire.summary import UPSTREAM_KEYS, Summary
+from gitops_dsf.schema.editor import DRAFT
+from gitops_dsf.schema.rules import Schema
+
+
+def summaries_schema() -> Schema:
+    """What a writer must write: upstream's sixteen keys always, ours when set. Readers also take less, and ignore unknown keys."""
+    plain = msgspec.json.schema(list[Summary])
+    definitions: Schema = plain.pop("$defs")
+    for definition in definitions.values():
+        definition.pop("title", None)
+    summary = definitions["Summary"]
+    summary["required"] = list(UPSTREAM_KEYS)
+    summary["description"] = "One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are whole URLs."
+    for name in UPSTREAM_KEYS:
+        summary["properties"][name].pop("default", None)
+    for name in ("name", "scoreName"):
+        summary["properties"][name]["minLength"] = 1
+    return {
+        "$schema": DRAFT,
+        "title": f"{CONFIGMAP_KEY} of ConfigMap {AGENT_NAMESPACE}/{CONFIGMAP_NAME}",
+        **plain,
+        "$defs": definitions,
+    }

@@ -1,0 +1,229 @@
+"""schemas/ and docs/reference/ are what the models say now, and each says yes and no where the models do."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from jsonschema.protocols import Validator
+from pydantic import ValidationError
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from dsf_wire.summary import UPSTREAM_KEYS, ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, Summary, decode, encode
+from gitops_dsf.model.kinds import KINDS
+from gitops_dsf.schema.editor import kind_file
+from gitops_dsf.schema.reference import reference_pages
+from gitops_dsf.schema.rules import RULES
+from gitops_dsf.schema.tree import schema_tree
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = ROOT / "schemas"
+TEMPLATE = ROOT / "repo-template"
+FOLDERS = ("scorers", "config", "clusters", "apps", "locks")
+
+
+def stale(generated: Mapping[str, str], folder: Path) -> list[str]:
+    """Paths whose file differs, is missing, or that nothing generates any more."""
+    found = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()}
+    return sorted(path for path in generated.keys() | found.keys() if generated.get(path) != found.get(path))
+
+
+@pytest.mark.parametrize(
+    ("generated", "folder"), [(schema_tree(), SCHEMAS), (reference_pages(), ROOT / "docs" / "reference")], ids=["schemas", "reference"]
+)
+def test_generated_files_are_fresh(generated: Mapping[str, str], folder: Path) -> None:
+    assert not stale(generated, folder), f"{folder.relative_to(ROOT)}/ is stale: run `make schemas` and commit what it changes"
+
+
+def test_a_stale_a_missing_and_an_orphaned_file_are_all_noticed(tmp_path: Path) -> None:
+    """The freshness test can fail."""
+    (tmp_path / "same").write_text("1")
+    (tmp_path / "old").write_text("1")
+    (tmp_path / "orphan").write_text("1")
+    assert stale({"same": "1", "old": "2", "new": "1"}, tmp_path) == ["new", "old", "orphan"]
+
+
+def json_files() -> list[Path]:
+    return sorted(SCHEMAS.rglob("*.json"))
+
+
+@pytest.mark.parametrize("path", json_files(), ids=lambda path: str(path.relative_to(SCHEMAS)))
+def test_every_schema_is_valid_draft_2020_12(path: Path) -> None:
+    schema = json.loads(path.read_text("utf-8"))
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_every_authored_kind_has_a_schema() -> None:
+    assert {kind_file(*key) for key in KINDS} | {"document.json"} == {path.name for path in (SCHEMAS / "json").iterdir()}
+
+
+def document_validator() -> Validator:
+    """document.json with its neighbours, as an editor resolves them."""
+    folder = SCHEMAS / "json"
+    resources = [(path.name, DRAFT202012.create_resource(json.loads(path.read_text("utf-8")))) for path in folder.iterdir()]
+    registry: Registry[Any] = Registry().with_resources(resources)
+    return jsonschema.Draft202012Validator(json.loads((folder / "document.json").read_text("utf-8")), registry=registry)
+
+
+def kubeconform_validator(api_version: str, kind: str) -> Validator:
+    path = SCHEMAS / "kubeconform" / api_version.partition("/")[0] / kind_file(api_version, kind)
+    return jsonschema.Draft202012Validator(json.loads(path.read_text("utf-8")))
+
+
+def examples() -> list[Any]:
+    files = [TEMPLATE / "gitops-dsf.yaml", *(path for folder in FOLDERS for path in sorted((TEMPLATE / folder).glob("*.yaml")))]
+    documents = [(path, document) for path in files for document in yaml.safe_load_all(path.read_text("utf-8"))]
+    return [pytest.param(document, id=f"{path.relative_to(TEMPLATE)}-{document['kind']}") for path, document in documents]
+
+
+@pytest.mark.parametrize("document", examples())
+def test_the_template_satisfies_the_schemas(document: dict[str, Any]) -> None:
+    document_validator().validate(document)
+    if (SCHEMAS / "kubeconform" / document["apiVersion"].partition("/")[0]).is_dir():
+        kubeconform_validator(document["apiVersion"], document["kind"]).validate(document)
+
+
+def test_the_template_shows_every_kind() -> None:
+    shown = {(param.values[0]["apiVersion"], param.values[0]["kind"]) for param in examples()}
+    assert shown == set(KINDS)
+
+
+SCORER = {
+    "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
+    "kind": "DynamicScorer",
+    "metadata": {"name": "cpu"},
+    "spec": {"description": "d", "configURL": "http://api/config", "configSyncMode": "None"},
+}
+APPLICATION = {
+    "apiVersion": "gitops-dsf.io/v1alpha1",
+    "kind": "ScoredApplication",
+    "metadata": {"name": "web"},
+    "spec": {
+        "application": {"source": {"repoURL": "https://git/x", "path": "."}, "destinationNamespace": "web"},
+        "scores": [{"scorer": "cpu"}],
+    },
+}
+CONFIG = {
+    "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
+    "kind": "DynamicScoringConfig",
+    "metadata": {"name": "dynamic-scoring-config"},
+    "spec": {"masks": []},
+}
+
+
+def change(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """A copy of the document with one field set."""
+    result: dict[str, Any] = json.loads(json.dumps(document))
+    *parents, last = path.split(".")
+    node = result
+    for name in parents:
+        node = node.setdefault(name, {})
+    node[last] = value
+    return result
+
+
+SECRET = {"name": "tokens", "key": "token"}
+CASES = [
+    pytest.param(change(SCORER, "spec.source.auth", {"tokenSecretRef": SECRET, "serviceAccountToken": False}), True, id="one-token"),
+    pytest.param(change(SCORER, "spec.source.auth", {"tokenSecretRef": None, "serviceAccountToken": True}), True, id="null-is-no-token"),
+    pytest.param(change(SCORER, "spec.source.auth", {"tokenSecretRef": SECRET, "serviceAccountToken": True}), False, id="two-tokens"),
+    pytest.param(change(SCORER, "spec.unknown", 1), False, id="unknown-field"),
+    pytest.param(change(SCORER, "spec.configSyncMode", "full"), False, id="dialect"),
+    pytest.param(change(SCORER, "spec.scoring.arguments", {"any": [{"thing": None}]}), True, id="arguments"),
+    pytest.param(change(SCORER, "spec.scoring.arguments", [1]), False, id="arguments-must-be-an-object"),
+    pytest.param(change(SCORER, "metadata.name", "Not_A_Name"), False, id="name"),
+    pytest.param(change(CONFIG, "spec.masks", [{"clusterName": "a", "scoreName": "b"}]), True, id="mask-by-name"),
+    pytest.param(change(CONFIG, "spec.masks", [{"clusterSelector": {}, "scoreName": "b"}]), True, id="mask-by-selector"),
+    pytest.param(change(CONFIG, "spec.masks", [{"clusterName": "a", "clusterSelector": None, "scoreName": "b"}]), True, id="mask-null"),
+    pytest.param(change(CONFIG, "spec.masks", [{"scoreName": "b"}]), False, id="mask-of-nothing"),
+    pytest.param(change(CONFIG, "spec.masks", [{"clusterName": "a", "clusterSelector": {}, "scoreName": "b"}]), False, id="mask-of-both"),
+    pytest.param(change(APPLICATION, "spec.application.source", None), False, id="no-source"),
+    pytest.param(change(APPLICATION, "spec.application.sources", []), True, id="empty-sources"),
+    pytest.param(change(APPLICATION, "spec.application.sources", [{"repoURL": "https://git/y"}]), False, id="source-and-sources"),
+    pytest.param(change(APPLICATION, "spec.placement.tolerations", [{"key": "a", "value": "b"}]), True, id="toleration-equal"),
+    pytest.param(change(APPLICATION, "spec.placement.tolerations", [{"operator": "Exists"}]), True, id="toleration-of-everything"),
+    pytest.param(change(APPLICATION, "spec.placement.tolerations", [{"value": "b"}]), False, id="toleration-without-key"),
+    pytest.param(
+        change(APPLICATION, "spec.placement.tolerations", [{"key": "a", "operator": "Exists", "value": "b"}]), False, id="exists-with-value"
+    ),
+    pytest.param(change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "25%"}), True, id="percentage"),
+    pytest.param(change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": 3}), True, id="number"),
+    pytest.param(change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "125%"}), False, id="too-many-percent"),
+    pytest.param(change(APPLICATION, "spec.scores", []), False, id="no-scores"),
+]
+
+
+def model_accepts(document: dict[str, Any]) -> bool:
+    try:
+        KINDS[document["apiVersion"], document["kind"]].model_validate(document)
+    except ValidationError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("document", "accepted"), CASES)
+def test_editor_and_model_agree(document: dict[str, Any], accepted: bool) -> None:
+    assert model_accepts(document) is accepted
+    assert document_validator().is_valid(document) is accepted
+
+
+def test_every_rule_is_named_after_a_model_in_the_schemas() -> None:
+    """A renamed model must not lose its rules silently."""
+    definitions: set[str] = set()
+    for path in (SCHEMAS / "json").glob("*.json"):
+        definitions |= json.loads(path.read_text("utf-8")).get("$defs", {}).keys()
+    assert RULES.keys() <= definitions
+
+
+@pytest.mark.parametrize(
+    "document",
+    [{"kind": "DynamicScorer"}, {**SCORER, "kind": "Deployment"}, {**SCORER, "apiVersion": "gitops-dsf.io/v1alpha1"}, []],
+    ids=["no-apiVersion", "foreign-kind", "wrong-version", "list"],
+)
+def test_a_document_of_no_known_kind_is_refused(document: Any) -> None:
+    assert not document_validator().is_valid(document)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [("spec.unknown", 1), ("spec.source.unknown", 1), ("spec.source.auth", {"tokenSecretRef": SECRET, "serviceAccountToken": True})],
+)
+def test_kubeconform_refuses_what_the_hub_would_refuse(path: str, value: Any) -> None:
+    validator = kubeconform_validator(SCORER["apiVersion"], "DynamicScorer")  # type: ignore[arg-type]
+    assert validator.is_valid(SCORER)
+    assert not validator.is_valid(change(SCORER, path, value))
+
+
+def summaries_validator() -> Validator:
+    return jsonschema.Draft202012Validator(json.loads((SCHEMAS / "wire" / "summaries.json").read_text("utf-8")))
+
+
+def test_what_is_written_on_the_wire_satisfies_its_schema() -> None:
+    auth = EndpointAuth(ca_config_map_ref=ConfigMapRef(name="ca", key="ca.crt"), service_account_token=True)
+    full = Summary(
+        name="a",
+        score_name="a",
+        scoring_arguments={"x": [1]},
+        score_range=ScoreRange(min=0, max=2.5, output_min=100, output_max=1),
+        score_aggregation="Mean",
+        score_ttl_seconds=900,
+        publish=PublishRule(deadband=2, min_interval_seconds=60),
+        source_auth=auth,
+        scoring_auth=auth,
+    )
+    text = encode([full, Summary(name="b", score_name="b")])
+    summaries_validator().validate(json.loads(text))
+    assert len(decode(text).summaries) == 2
+
+
+@pytest.mark.parametrize("key", UPSTREAM_KEYS)
+def test_upstream_keys_are_always_written(key: str) -> None:
+    entry = json.loads(encode([Summary(name="b", score_name="b")]))[0]
+    assert summaries_validator().is_valid([entry])
+    del entry[key]
+    assert not summaries_validator().is_valid([entry])
