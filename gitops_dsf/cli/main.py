@@ -1,0 +1,145 @@
+"""The entry point: which verbs there are, and what every ending of the program means to the shell.
+
+Exit codes: 0 fine; 1 errors in the repository, drift, or something that cannot be read; 2 wrong usage; 3 a bug of gitops-dsf;
+130 interrupted.
+"""
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Final, Protocol, cast
+
+from gitops_dsf import __version__
+from gitops_dsf.errors import GitopsDsfError, UsageError
+
+OK: Final = 0
+FINDINGS: Final = 1
+USAGE: Final = 2
+BUG: Final = 3
+INTERRUPTED: Final = 130
+
+ISSUES: Final = "https://github.com/gitops-dsf/gitops-dsf/issues"
+
+
+@dataclass(frozen=True)
+class Verb:
+    """Where a verb lives, and its one line in the list of verbs."""
+
+    module: str
+    help: str
+
+
+class VerbModule(Protocol):
+    """What a verb's module offers. `add_arguments` must import nothing heavy: it runs for `--help`."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the verb's arguments, description and examples."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Does the work and returns the exit code."""
+
+
+VERBS: Final[dict[str, Verb]] = {
+    "init": Verb("gitops_dsf.cli.init", "start a fleet repository that is valid as it is"),
+    "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
+    "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
+    "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),
+    "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
+}
+"""Sorted by name; a verb that is not listed here does not exist."""
+
+DESCRIPTION: Final = """\
+Score-driven placement for Open Cluster Management, the GitOps way: scorers, masks and applications are YAML in git;
+gitops-dsf checks them and renders the tree that Argo CD applies to the hub."""
+
+EPILOG: Final = """\
+A first session:
+  gitops-dsf init fleet && cd fleet     a repository that is valid as it is
+  gitops-dsf validate                   every mistake, with file:line:column and what to write instead
+  gitops-dsf render                     the tree for Argo CD, in rendered/
+
+`gitops-dsf VERB --help` explains a verb with examples.
+Exit codes: 0 fine, 1 errors or drift, 2 wrong usage, 3 a bug of gitops-dsf, 130 interrupted."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code; never raises."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else USAGE
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away (`| head`); the interpreter would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINDINGS
+    except GitopsDsfError as error:
+        if debug:
+            traceback.print_exc()
+        _say(f"error: {error}")
+        return USAGE if isinstance(error, UsageError) else FINDINGS
+    except Exception as error:  # noqa: BLE001 - the one place where a bug becomes a report
+        if debug:
+            traceback.print_exc()
+        _report_bug(error, arguments)
+        return BUG
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    verb = next((word for word in arguments if not word.startswith("-")), None)
+    parser, verb_module = _parser(verb if verb in VERBS else None)
+    args = parser.parse_args(arguments)
+    if verb_module is None:
+        parser.print_help()
+        return USAGE
+    return verb_module.run(args)
+
+
+def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | None]:
+    """The whole parser, with the arguments of the chosen verb only: the others need not be imported."""
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--debug", action="store_true", help="show tracebacks")
+    parser = argparse.ArgumentParser(
+        prog="gitops-dsf",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        parents=[common],
+    )
+    parser.add_argument("--version", action="version", version=f"gitops-dsf {__version__}")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=chosen is not None)
+    verb_module: VerbModule | None = None
+    for name, verb in VERBS.items():
+        child = verbs.add_parser(
+            name, help=verb.help, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, parents=[common]
+        )
+        if name == chosen:
+            verb_module = cast("VerbModule", import_module(verb.module))
+            verb_module.add_arguments(child)
+    return parser, verb_module
+
+
+def _report_bug(error: Exception, arguments: Sequence[str]) -> None:
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {frames[-1].name}:{frames[-1].lineno}" if frames else ""
+    _say(
+        f"this is a bug of gitops-dsf {__version__}, not of your repository: {type(error).__name__}: {error}{where}\n"
+        f"  Please report it at {ISSUES} with this message, Python {sys.version.split()[0]} and the command\n"
+        f"  gitops-dsf {' '.join(arguments)}\n"
+        "  Run it again with --debug for the traceback."
+    )
+
+
+def _say(message: str) -> None:
+    print(f"gitops-dsf: {message}", file=sys.stderr)

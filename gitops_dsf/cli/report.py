@@ -1,0 +1,102 @@
+"""Diagnostics as text, JSON, GitHub annotations or SARIF. Pure: strings come back, nothing is written."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, TextIO
+
+from gitops_dsf.cli.sarif import sarif
+from gitops_dsf.diagnostics import Diagnostic, Severity
+
+_COLOURS = {Severity.ERROR: "\033[31m", Severity.WARNING: "\033[33m"}
+_BOLD, _DIM, _END = "\033[1m", "\033[2m", "\033[0m"
+
+
+def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The diagnostics with paths that editors and annotations can follow: relative to the working directory where possible."""
+    try:
+        prefix = Path(os.path.relpath(directory))
+    except ValueError:  # another drive
+        prefix = directory
+    if prefix.parts[:1] == ("..",):
+        prefix = directory.absolute()
+    if prefix == Path():
+        return list(diagnostics)
+    return [replace(item, position=replace(item.position, file=(prefix / item.position.file).as_posix())) for item in diagnostics]
+
+
+def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = False) -> str:
+    """All diagnostics in one of FORMATS, ending with a line break unless there is nothing to say. Colour is for terminals."""
+    if style == "text":
+        return "".join(_text(item, colour=colour) for item in diagnostics)
+    return FORMATS[style](diagnostics)
+
+
+def print_diagnostics(diagnostics: Sequence[Diagnostic], *, stream: TextIO) -> None:
+    """Writes all diagnostics as text, and how many there are; nothing when there are none. For verbs that do more than check."""
+    if diagnostics:
+        stream.write(report(diagnostics, "text"))
+        stream.write(f"{summary(diagnostics)}\n")
+
+
+def summary(diagnostics: Sequence[Diagnostic]) -> str:
+    """How many errors and warnings there are, in one line."""
+    errors = sum(item.severity is Severity.ERROR for item in diagnostics)
+    warnings = len(diagnostics) - errors
+    files = len({item.position.file for item in diagnostics})
+    if not diagnostics:
+        return "no mistakes found"
+    return f"{_count(errors, 'error')}, {_count(warnings, 'warning')} in {_count(files, 'file')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _text(item: Diagnostic, *, colour: bool) -> str:
+    hint = f"    {item.hint}\n" if item.hint else ""
+    if not colour:
+        return f"{item.position}: {item.severity} {item.code}: {item.message}\n{hint}"
+    severity = f"{_COLOURS[item.severity]}{item.severity} {item.code}{_END}"
+    return f"{_BOLD}{item.position}{_END}: {severity}: {item.message}\n" + (f"{_DIM}{hint}{_END}" if hint else "")
+
+
+def _json(diagnostics: Sequence[Diagnostic]) -> str:
+    plain = [
+        {
+            "code": item.code,
+            "severity": str(item.severity),
+            "message": item.message,
+            "hint": item.hint,
+            "file": item.position.file,
+            "line": item.position.line,
+            "column": item.position.column,
+        }
+        for item in diagnostics
+    ]
+    return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+
+
+def _github(diagnostics: Sequence[Diagnostic]) -> str:
+    """Workflow commands; percent signs, line breaks and, in properties, colons and commas are escaped as GitHub's toolkit does."""
+    lines = []
+    for item in diagnostics:
+        place = item.position
+        properties = f"file={_property(place.file)},line={place.line},col={place.column},title={item.code}"
+        text = f"{item.message} ({item.hint})" if item.hint else item.message
+        lines.append(f"::{item.severity} {properties}::{_data(text)}\n")
+    return "".join(lines)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+FORMATS: Final[dict[str, Callable[[Sequence[Diagnostic]], str]]] = {"github": _github, "json": _json, "sarif": sarif}
+"""Machine-readable formats by name."""

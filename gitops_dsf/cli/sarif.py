@@ -1,0 +1,46 @@
+"""Diagnostics as SARIF 2.1.0 (OASIS standard), for code scanning."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from gitops_dsf import __version__
+from gitops_dsf.codes import CODES
+from gitops_dsf.diagnostics import Diagnostic
+
+
+def sarif(diagnostics: Sequence[Diagnostic]) -> str:
+    """A log with one run: the rules that were broken, and every finding."""
+    used = sorted({item.code for item in diagnostics})
+    index = {code: number for number, code in enumerate(used)}
+    log = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "gitops-dsf", "semanticVersion": __version__, "rules": [_rule(code) for code in used]}},
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(item, index[item.code]) for item in diagnostics],
+            }
+        ],
+    }
+    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(code: str) -> dict[str, Any]:
+    known = CODES[code]
+    return {"id": code, "shortDescription": {"text": known.title}, "defaultConfiguration": {"level": str(known.severity)}}
+
+
+def _result(item: Diagnostic, index: int) -> dict[str, Any]:
+    text = f"{item.message}. {item.hint}" if item.hint else item.message
+    region = {"startLine": item.position.line, "startColumn": item.position.column}
+    artifact = {"uri": quote(item.position.file)}
+    return {
+        "ruleId": item.code,
+        "ruleIndex": index,
+        "level": str(item.severity),
+        "message": {"text": text},
+        "locations": [{"physicalLocation": {"artifactLocation": artifact, "region": region}}],
+    }

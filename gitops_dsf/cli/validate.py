@@ -1,0 +1,68 @@
+"""gitops-dsf validate: every mistake of a repository in one run."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitops_dsf.resolve.types import Resolved
+
+DESCRIPTION = """\
+Reads gitops-dsf.yaml, scorers/, config/, clusters/, apps/ and locks/ of a fleet repository and reports every mistake with
+its place, a stable code and what to write instead. Nothing is written."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf validate                          the repository in this folder
+  gitops-dsf validate fleet --strict           warnings fail, too
+  gitops-dsf validate --format github          annotations in a GitHub workflow
+  gitops-dsf validate --format sarif > dsf.sarif   for code scanning
+  gitops-dsf validate --format json | jq '.[] | select(.code == "DSF109")'
+
+Findings go to standard output, the summary to standard error. docs/diagnostics.md explains each code."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of validate."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument("--format", choices=("text", "json", "github", "sarif"), default="text", help="how findings are written (text)")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Checks the repository; 1 when there are errors, or with --strict warnings."""
+    from gitops_dsf.cli.report import report, summary, under
+    from gitops_dsf.diagnostics import has_errors
+    from gitops_dsf.errors import UsageError
+    from gitops_dsf.pipeline import check
+
+    if not args.directory.is_dir():
+        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
+        raise UsageError(msg)
+    checked = check(args.directory)
+    diagnostics = under(args.directory, checked.diagnostics)
+    sys.stdout.write(report(diagnostics, args.format, colour=args.format == "text" and _wants_colour()))
+    lines = [summary(diagnostics)]
+    if checked.resolved is not None:
+        lines.append(_facts(checked.resolved))
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    return int(has_errors(diagnostics) or (args.strict and bool(diagnostics)))
+
+
+def _facts(resolved: "Resolved") -> str:
+    from gitops_dsf.resolve.hub_writes import writes_per_second
+
+    rate = writes_per_second(resolved)
+    return (
+        f"{len(resolved.clusters)} clusters, {len(resolved.scorers)} scorers, {len(resolved.applications)} applications; "
+        f"about {rate:.3g} score writes per second on the hub"
+    )
+
+
+def _wants_colour() -> bool:
+    import os
+
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
