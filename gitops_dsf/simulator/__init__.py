@@ -1,0 +1,40 @@
+"""What OCM's placement controller would decide, computed from the objects of a hub.
+
+The rules are those of the controller's source, traps included; docs/scheduler.md tells them in words. This package
+imports nothing else of gitops_dsf and does no I/O.
+"""
+
+from gitops_dsf.simulator.cel.predicates import Unsupported
+from gitops_dsf.simulator.defaults import with_defaults
+from gitops_dsf.simulator.drops import Drop
+from gitops_dsf.simulator.errors import SimulatorInputError
+from gitops_dsf.simulator.explain import explain, margins
+from gitops_dsf.simulator.explanation import Contribution, Explanation, Flip
+from gitops_dsf.simulator.groups import DecisionObject, Group
+from gitops_dsf.simulator.requeue import LooksAgain
+from gitops_dsf.simulator.scheduler import simulate, simulate_placement
+from gitops_dsf.simulator.state import HubState
+from gitops_dsf.simulator.status import Code, Status
+from gitops_dsf.simulator.verdict import Outcome, Verdict
+
+__all__ = [
+    "Code",
+    "Contribution",
+    "DecisionObject",
+    "Drop",
+    "Explanation",
+    "Flip",
+    "Group",
+    "HubState",
+    "LooksAgain",
+    "Outcome",
+    "SimulatorInputError",
+    "Status",
+    "Unsupported",
+    "Verdict",
+    "explain",
+    "margins",
+    "simulate",
+    "simulate_placement",
+    "with_defaults",
+]

@@ -1,0 +1,32 @@
+"""What the PlacementDecisions are after the controller's pass (scheduling_controller.go: bind)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gitops_dsf.simulator.groups import DecisionObject
+from gitops_dsf.simulator.objects import Placement
+from gitops_dsf.simulator.prioritizers import selector_error
+from gitops_dsf.simulator.state import HubState
+
+
+def bind(placement: Placement, decisions: Iterable[DecisionObject], state: HubState) -> Mapping[str, tuple[str, ...]]:
+    """Every PlacementDecision of the Placement's namespace after the pass, with its clusters.
+
+    Decisions are written by name, whoever had that name before; then those with the Placement's label that were not
+    written are deleted. A Placement name that is no label value stops the pass before the deletion.
+    """
+    namespace, name = placement.metadata.namespace or "", placement.metadata.name
+    after = existing(namespace, state)
+    written = {decision.name: decision.clusters for decision in decisions}
+    after.update(written)
+    if selector_error(placement) is None:
+        for decision in state.decisions_of.get((namespace, name), ()):
+            if decision.metadata.name not in written:
+                after.pop(decision.metadata.name)
+    return after
+
+
+def existing(namespace: str, state: HubState) -> dict[str, tuple[str, ...]]:
+    """The PlacementDecisions of a namespace as they are."""
+    return {decision.metadata.name: decision.cluster_names for decision in state.decisions_in.get(namespace, ())}

@@ -1,0 +1,112 @@
+"""A ManagedCluster as CEL sees it: not the stored JSON but what Go makes of its type (DefaultUnstructuredConverter).
+
+Unknown fields are gone, `kind` and `apiVersion` too (typed clients drop them), fields without `omitempty` are always
+there (`spec.hubAcceptsClient`, `status.conditions`, `status.version`), and quantities have their canonical text.
+Source: api/cluster/v1/types.go, metav1.ObjectMeta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from gitops_dsf.simulator.quantity import from_json
+
+View = dict[str, Any]
+_METADATA = [
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+]
+
+
+def cluster_view(document: Mapping[str, Any]) -> View:
+    """The value of the variable `managedCluster`."""
+    metadata, spec, status = (document.get(part) or {} for part in ("metadata", "spec", "status"))
+    shown = {key: _plain(metadata[key]) for key in _METADATA if metadata.get(key)}
+    for key in ("creationTimestamp", "deletionTimestamp"):
+        if metadata.get(key):
+            shown[key] = _time(metadata[key])
+    return {"metadata": shown, "spec": _spec(spec), "status": _status(status)}
+
+
+def _spec(spec: Mapping[str, Any]) -> View:
+    shown: View = {"hubAcceptsClient": bool(spec.get("hubAcceptsClient"))}
+    if spec.get("leaseDurationSeconds"):
+        shown["leaseDurationSeconds"] = spec["leaseDurationSeconds"]
+    if spec.get("managedClusterClientConfigs"):
+        shown["managedClusterClientConfigs"] = [
+            {"url": config.get("url") or "", **_set(config, "caBundle")} for config in spec["managedClusterClientConfigs"]
+        ]
+    if spec.get("taints"):
+        shown["taints"] = [
+            {
+                "key": taint.get("key") or "",
+                "effect": taint.get("effect") or "",
+                "timeAdded": _time(taint.get("timeAdded")),
+                **_set(taint, "value"),
+            }
+            for taint in spec["taints"]
+        ]
+    return shown
+
+
+def _status(status: Mapping[str, Any]) -> View:
+    conditions = status.get("conditions")
+    shown: View = {
+        "conditions": None if conditions is None else [_condition(condition) for condition in conditions],
+        "version": _set(status.get("version") or {}, "kubernetes"),
+    }
+    for key in ("capacity", "allocatable"):
+        if status.get(key):
+            shown[key] = {resource: str(from_json(value)) for resource, value in status[key].items()}
+    if status.get("clusterClaims"):
+        shown["clusterClaims"] = [_set(claim, "name", "value") for claim in status["clusterClaims"]]
+    if status.get("managedNamespaces"):
+        shown["managedNamespaces"] = [
+            {
+                "name": entry.get("name") or "",
+                "clusterSet": entry.get("clusterSet") or "",
+                **({"conditions": [_condition(condition) for condition in entry["conditions"]]} if entry.get("conditions") else {}),
+            }
+            for entry in status["managedNamespaces"]
+        ]
+    return shown
+
+
+def _condition(condition: Mapping[str, Any]) -> View:
+    shown: View = {key: condition.get(key) or "" for key in ("type", "status", "reason", "message")}
+    shown["lastTransitionTime"] = _time(condition.get("lastTransitionTime"))
+    return shown | _set(condition, "observedGeneration")
+
+
+def _set(source: Mapping[str, Any], *keys: str) -> View:
+    """The fields that are not empty (`omitempty`)."""
+    return {key: source[key] for key in keys if source.get(key)}
+
+
+def _time(value: object) -> str | None:
+    """metav1.Time: seconds in UTC, null when zero."""
+    if not value:
+        return None
+    moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, datetime):
+        return _time(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,80 @@
+"""List functions (apiserver/pkg/cel/library/lists.go) over integers, doubles, strings and booleans.
+
+Not offered: lists of uint, bytes, durations and timestamps (the evaluator hands them over without their CEL type) and
+indexOf/lastIndexOf on lists (those names belong to CEL's string extension here).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Overload
+
+Element = int | float | str | bool
+_COMPARABLE = ("int", "double", "bool", "string")
+_INT64 = range(-(2**63), 2**63)
+
+
+def _checked(values: Sequence[object]) -> list[Element]:
+    """The elements, all comparable with each other: numbers, or one of the other types."""
+    found: list[Element] = []
+    for value in values:
+        if not isinstance(value, Element):
+            raise CelUnsupported("a list function over elements other than numbers, strings and booleans")
+        found.append(value)
+    kinds = {_kind(value) for value in found}
+    if len(kinds) > 1:
+        raise CelFailure("no such overload")
+    return found
+
+
+def _kind(value: Element) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    return "string" if isinstance(value, str) else "number"
+
+
+def _key(value: Element) -> bytes | int | float:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _is_sorted(values: Sequence[object]) -> bool:
+    keys = [_key(value) for value in _checked(values)]
+    return keys == sorted(keys)
+
+
+def _extreme(values: Sequence[object], *, largest: bool) -> Element:
+    found = _checked(values)
+    if not found:
+        raise CelFailure("called on empty list")
+    chosen = found[0]
+    for value in found[1:]:
+        if (_key(value) > _key(chosen)) if largest else (_key(value) < _key(chosen)):  # type: ignore[operator]
+            chosen = value
+    return chosen
+
+
+def _sum(values: Sequence[object]) -> int | float:
+    found = _checked(values)
+    if not found:
+        return 0
+    if len({type(value) for value in found}) > 1 or not isinstance(found[0], (int, float)) or found[0] is True:
+        raise CelFailure("no such overload")
+    total: int | float = 0
+    for value in found:  # not sum(): newer Pythons compensate rounding errors of floats, Go does not
+        total += value if isinstance(value, (int, float)) else 0
+    if isinstance(total, int) and total not in _INT64:
+        raise CelFailure("integer overflow")
+    return total
+
+
+def functions() -> tuple[Function, ...]:
+    def overloads(suffix: str, returns: str, kinds: tuple[str, ...] = _COMPARABLE) -> tuple[Overload, ...]:
+        return tuple(Overload(f"list_{kind}_{suffix}".format(kind), (f"list({kind})",), returns.format(kind)) for kind in kinds)
+
+    return (
+        Function("isSorted", overloads("is_sorted_bool", "bool"), _is_sorted),
+        Function("sum", overloads("sum_{0}", "{0}", ("int", "double")), _sum),
+        Function("max", overloads("max_{0}", "{0}"), lambda values: _extreme(values, largest=True)),
+        Function("min", overloads("min_{0}", "{0}"), lambda values: _extreme(values, largest=False)),
+    )

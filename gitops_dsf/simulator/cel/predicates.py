@@ -1,0 +1,89 @@
+"""CEL expressions of predicates, answered for every cluster of a hub and remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
+from gitops_dsf.simulator.cel.environment import CelSyntaxError, Environment, Program
+from gitops_dsf.simulator.cel.function import CelUnsupported
+from gitops_dsf.simulator.objects import AddOnPlacementScore
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """An answer the simulator does not have; nothing may be concluded from it."""
+
+    expression: str
+    reason: str
+    cluster: str | None = None
+    """The cluster on which it came up; None if the expression as a whole is not supported."""
+
+    def __str__(self) -> str:
+        where = f" on cluster {self.cluster}" if self.cluster else ""
+        return f"CEL expression {self.expression!r}{where} uses what the simulator does not support: {self.reason}"
+
+
+Answer = bool | str | Unsupported
+"""True; False; why the expression failed on the cluster (which drops it); or unknown."""
+
+
+class CelPredicates:
+    """An expression depends on nothing but a cluster and its scores, so an answer holds for every Placement."""
+
+    def __init__(
+        self,
+        *,
+        names: tuple[str, ...],
+        documents: tuple[Mapping[str, Any], ...],
+        scores: Mapping[str, Mapping[str, AddOnPlacementScore]],
+    ) -> None:
+        self._names = names
+        self._documents = documents
+        self._environment = Environment(scores)
+        self._views: dict[int, View] = {}
+        self._programs: dict[str, Program | CelSyntaxError | Unsupported] = {}
+        self._answers: dict[str, dict[int, Answer]] = {}
+
+    def check(self, expression: str) -> str | Unsupported | None:
+        """None if it compiles, the compiler's message if not."""
+        program = self._program(expression)
+        if isinstance(program, CelSyntaxError):
+            return str(program)
+        return program if isinstance(program, Unsupported) else None
+
+    def answer(self, expression: str, cluster: int) -> Answer:
+        """What the expression says of a cluster; only for expressions that compile."""
+        answers = self._answers.setdefault(expression, {})
+        found = answers.get(cluster)
+        if found is None:
+            found = answers[cluster] = self._evaluate(expression, cluster)
+        return found
+
+    def _evaluate(self, expression: str, cluster: int) -> Answer:
+        program = self._program(expression)
+        if isinstance(program, Unsupported):
+            return program
+        if isinstance(program, CelSyntaxError):
+            return str(program)
+        view = self._views.get(cluster)
+        if view is None:
+            view = self._views[cluster] = cluster_view(self._documents[cluster])
+        try:
+            return self._environment.evaluate(program, view)
+        except CelUnsupported as error:
+            return Unsupported(expression, str(error), self._names[cluster])
+
+    def _program(self, expression: str) -> Program | CelSyntaxError | Unsupported:
+        found = self._programs.get(expression)
+        if found is None:
+            try:
+                found = self._environment.compile(expression)
+            except CelSyntaxError as error:
+                found = error
+            except CelUnsupported as error:
+                found = Unsupported(expression, str(error))
+            self._programs[expression] = found
+        return found

@@ -1,0 +1,112 @@
+"""Quantity functions (apiserver/pkg/cel/library/quantity.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Opaque, Overload, opaque, text_of
+from gitops_dsf.simulator.quantity import Quantity, QuantityError, parse
+
+TYPE = "kubernetes.Quantity"
+_MAX_INT64 = 2**63 - 1
+
+
+class QuantityFunctions:
+    """The functions, and the internal form of every quantity of the current evaluation.
+
+    isInteger, asInteger and asApproximateFloat depend on how Kubernetes holds a number (1000m is not an integer to
+    it), which the value alone does not tell. The forms are remembered by value; where one value has two, or came from
+    arithmetic, the answer is unknown.
+    """
+
+    def __init__(self) -> None:
+        self._forms: dict[str, Quantity | None] = {}
+
+    def forget(self) -> None:
+        """Called before each evaluation."""
+        self._forms.clear()
+
+    def functions(self) -> tuple[Function, ...]:
+        both = (TYPE, TYPE)
+        return (
+            Function("quantity", (Overload("string_to_quantity", ("string",), TYPE, False),), self.parse),
+            Function("isQuantity", (Overload("is_quantity_string", ("string",), "bool", False),), is_quantity),
+            Function("sign", (Overload("quantity_sign", (TYPE,), "int"),), lambda value: _sign(_value(value))),
+            Function("isInteger", (Overload("quantity_is_integer", (TYPE,), "bool"),), self.is_integer),
+            Function("asInteger", (Overload("quantity_get_int", (TYPE,), "int"),), self.as_integer),
+            Function("asApproximateFloat", (Overload("quantity_get_float", (TYPE,), "double"),), self.as_float),
+            Function(
+                "add",
+                (Overload("quantity_add", both, TYPE), Overload("quantity_add_int", (TYPE, "int"), TYPE)),
+                lambda value, other: self._result(_value(value) + _value(other)),
+            ),
+            Function(
+                "sub",
+                (Overload("quantity_sub", both, TYPE), Overload("quantity_sub_int", (TYPE, "int"), TYPE)),
+                lambda value, other: self._result(_value(value) - _value(other)),
+            ),
+        )
+
+    def parse(self, text: str) -> Opaque:
+        try:
+            parsed = parse(text)
+        except QuantityError as error:
+            raise CelFailure(str(error)) from error
+        return self._remember(parsed.value, parsed)
+
+    def is_integer(self, value: Opaque) -> bool:
+        return self._as_int64(value) is not None
+
+    def as_integer(self, value: Opaque) -> int:
+        found = self._as_int64(value)
+        if found is None:
+            raise CelFailure("cannot convert value to integer")
+        return found
+
+    def as_float(self, value: Opaque) -> float:
+        return self._form(value).approximate()
+
+    def _as_int64(self, value: Opaque) -> int | None:
+        """Quantity.AsInt64: no fraction in its scale, no arbitrary-precision form, no overflow."""
+        form = self._form(value)
+        number = form.value
+        if form.arbitrary or form.scale > 0 or abs(number) > _MAX_INT64:
+            return None
+        return int(number)
+
+    def _form(self, value: Opaque) -> Quantity:
+        form = self._forms.get(text_of(value, TYPE))
+        if form is None:
+            raise CelUnsupported("the integer or float form of a quantity that came from arithmetic or has two spellings")
+        return form
+
+    def _result(self, value: Fraction) -> Opaque:
+        return self._remember(value, None)
+
+    def _remember(self, value: Fraction, form: Quantity | None) -> Opaque:
+        text = str(value)
+        known = self._forms.get(text, form)
+        alike = known is not None and form is not None and known.same_form(form)
+        self._forms[text] = form if alike else None
+        return opaque(TYPE, text)
+
+
+def is_quantity(text: str) -> bool:
+    try:
+        parse(text)
+    except QuantityError:
+        return False
+    return True
+
+
+def compare(value: Opaque, other: Opaque) -> int:
+    return _sign(_value(value) - _value(other))
+
+
+def _value(value: Mapping[str, str] | int) -> Fraction:
+    return Fraction(value) if isinstance(value, int) else Fraction(text_of(value, TYPE))
+
+
+def _sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)

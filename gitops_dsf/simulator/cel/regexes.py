@@ -1,0 +1,46 @@
+"""Regex functions (apiserver/pkg/cel/library/regex.go) with RE2, whose syntax and leftmost-first rule Go shares."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Overload
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type stubs
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options=options)
+    except re2.error as error:
+        raise CelFailure(f"Illegal regex: {error}") from error
+
+
+def _find(text: str, pattern: str) -> str:
+    found = _compiled(pattern).search(text)
+    return str(found.group()) if found else ""
+
+
+def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    matches = [str(found.group()) for found in _compiled(pattern).finditer(text)]
+    if "" in matches:
+        raise CelUnsupported(f"findAll with {pattern!r}, which matches the empty text")
+    return matches if limit < 0 else matches[:limit]
+
+
+def functions() -> tuple[Function, ...]:
+    return (
+        Function("find", (Overload("string_find_string", ("string", "string"), "string"),), _find),
+        Function(
+            "findAll",
+            (
+                Overload("string_find_all_string", ("string", "string"), "list(string)"),
+                Overload("string_find_all_string_int", ("string", "string", "int"), "list(string)"),
+            ),
+            _find_all,
+        ),
+    )

@@ -1,0 +1,52 @@
+"""OCM's own CEL functions: scores() and parseJSON() (sdk-go/pkg/cel/library/{managedcluster,json}.go)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Overload
+from gitops_dsf.simulator.objects import AddOnPlacementScore
+
+DEEPEST_JSON = 200
+"""Nesting beyond it is not handed to the parser."""
+
+
+class ScoreFunctions:
+    """scores() reads the hub's AddOnPlacementScores; validUntil is not looked at, which is OCM's behaviour."""
+
+    def __init__(self, scores: Mapping[str, Mapping[str, AddOnPlacementScore]]) -> None:
+        self._scores = scores
+
+    def functions(self) -> tuple[Function, ...]:
+        return (
+            # The checker sees dyn, as OCM declares it; the evaluator can only bind maps, and OCM fails on others.
+            Function("scores", (Overload("cluster_scores", ("dyn", "string"), "list(dyn)"),), self.scores),
+            Function("parseJSON", (Overload("parse_json_string", ("string",), "dyn"),), parse_json),
+        )
+
+    def scores(self, cluster: Mapping[str, Any], resource: str) -> list[dict[str, str | int]]:
+        metadata = cluster.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, Mapping) else None
+        if not isinstance(name, str):
+            raise CelFailure("failed to get cluster name")
+        found = self._scores.get(resource, {}).get(name)
+        if found is None:
+            raise CelFailure(f'addonplacementscores "{resource}" not found in namespace {name}')
+        items = (found.status.scores if found.status else None) or ()
+        return [{"name": item.name, "value": item.value} for item in items]
+
+
+def parse_json(text: str) -> object:
+    """json.Unmarshal into an interface: every number is a double."""
+    if text.count("[") + text.count("{") > DEEPEST_JSON:
+        raise CelUnsupported(f"parseJSON of a text with more than {DEEPEST_JSON} brackets")
+    try:
+        return json.loads(text, parse_int=float, parse_constant=_refuse)
+    except ValueError as error:
+        raise CelFailure(f"failed to parse json: {error}") from error
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")

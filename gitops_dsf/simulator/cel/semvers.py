@@ -1,0 +1,110 @@
+"""Semver functions (apiserver/pkg/cel/library/semverlib.go, blang/semver v4)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gitops_dsf.simulator.cel.function import CelFailure, Function, Opaque, Overload, opaque, text_of
+
+TYPE = "kubernetes.Semver"
+_NUMBER = r"(0|[1-9][0-9]*)"
+_VERSION = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?\Z",
+    re.ASCII,
+)
+_MAX_UINT64 = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    numbers: tuple[int, int, int]
+    pre: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Without build metadata, which comparison ignores."""
+        return ".".join(map(str, self.numbers)) + (f"-{'.'.join(self.pre)}" if self.pre else "")
+
+
+def _parse(text: str) -> _Version:
+    matched = _VERSION.match(text)
+    if not matched:
+        raise CelFailure(f"{text!r} is no semantic version")
+    major, minor, patch, pre, _ = matched.groups()
+    parts = tuple(pre.split(".")) if pre else ()
+    if any(part.isdigit() and len(part) > 1 and part[0] == "0" for part in parts):
+        raise CelFailure(f"{text!r}: a numeric pre-release part has leading zeros")
+    numbers = (int(major), int(minor), int(patch))
+    if any(number > _MAX_UINT64 for number in (*numbers, *(int(part) for part in parts if part.isdigit()))):
+        raise CelFailure(f"{text!r}: a number is too large")
+    return _Version(numbers, parts)
+
+
+def _normalized(text: str) -> str:
+    """normalizeAndParse: no leading v, no leading zeros, missing minor and patch are 0."""
+    parts = text.removeprefix("v").split(".", 2)
+    for index, part in enumerate(parts):
+        if len(part) > 1:
+            stripped = part.lstrip("0")
+            parts[index] = stripped if stripped[:1].isdigit() and stripped[:1].isascii() else "0" + stripped
+    if len(parts) < 3 and any(sign in parts[-1] for sign in "+-"):
+        raise CelFailure("short version cannot contain PreRelease/Build meta data")
+    return ".".join([*parts, "0", "0"][: max(3, len(parts))])
+
+
+def _from_text(text: str, normalize: bool = False) -> Opaque:
+    return opaque(TYPE, str(_parse(_normalized(text) if normalize else text)))
+
+
+def _is_semver(text: str, normalize: bool = False) -> bool:
+    try:
+        _from_text(text, normalize)
+    except CelFailure:
+        return False
+    return True
+
+
+def compare(value: Opaque, other: Opaque) -> int:
+    left, right = _parse(text_of(value, TYPE)), _parse(text_of(other, TYPE))
+    if left.numbers != right.numbers:
+        return 1 if left.numbers > right.numbers else -1
+    if not left.pre or not right.pre:  # a release is newer than its pre-releases
+        return (not left.pre) - (not right.pre)
+    left_keys, right_keys = ([_rank(part) for part in version.pre] for version in (left, right))
+    return (left_keys > right_keys) - (left_keys < right_keys)
+
+
+def _rank(part: str) -> tuple[int, int, str]:
+    """Numbers sort below words, and by value."""
+    return (0, int(part), "") if part.isdigit() else (1, 0, part)
+
+
+def _number(position: int) -> Function:
+    name = ("major", "minor", "patch")[position]
+    return Function(
+        name,
+        (Overload(f"semver_{name}", (TYPE,), "int"),),
+        lambda value: _parse(text_of(value, TYPE)).numbers[position],
+    )
+
+
+def functions() -> tuple[Function, ...]:
+    return (
+        Function(
+            "semver",
+            (
+                Overload("string_to_semver", ("string",), TYPE, False),
+                Overload("string_bool_to_semver", ("string", "bool"), TYPE, False),
+            ),
+            _from_text,
+        ),
+        Function(
+            "isSemver",
+            (
+                Overload("is_semver_string", ("string",), "bool", False),
+                Overload("is_semver_string_bool", ("string", "bool"), "bool", False),
+            ),
+            _is_semver,
+        ),
+        *(_number(position) for position in range(3)),
+    )

@@ -1,0 +1,44 @@
+"""Why a filter dropped a cluster, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitops_dsf.simulator import predicate
+from gitops_dsf.simulator.objects import Placement, Taint
+from gitops_dsf.simulator.state import HubState
+from gitops_dsf.simulator.taints import blocking_taint, fits, tolerated_until
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    filter: str
+    """Predicate or TaintToleration."""
+    reason: str
+
+    def to_dict(self) -> dict[str, str]:
+        return {"filter": self.filter, "reason": self.reason}
+
+
+def drop_of(cluster: int, *, stage: str, placement: Placement, state: HubState, in_decision: bool, now: datetime) -> Drop:
+    """The reason for one dropped cluster."""
+    if stage == predicate.FILTER:
+        return Drop(stage, predicate.mismatch(cluster, placement=placement, state=state))
+    tolerations = placement.spec.tolerations or ()
+    taint = blocking_taint(state.clusters[cluster], tolerations, in_decision, now)
+    return Drop(stage, "no taint in the way" if taint is None else _untolerated(taint, placement))
+
+
+def _untolerated(taint: Taint, placement: Placement) -> str:
+    shown = f"{taint.key}={taint.value}" if taint.value else taint.key
+    reason = f"taint {shown}:{taint.effect} is not tolerated"
+    for toleration in placement.spec.tolerations or ():
+        if toleration.toleration_seconds is not None and fits(taint, toleration):
+            if taint.time_added is None:
+                return f"{reason}: it has no timeAdded, so tolerationSeconds have always run out"
+            until = tolerated_until(taint, toleration.toleration_seconds)
+            return f"{reason} since {until.isoformat()} (tolerationSeconds {toleration.toleration_seconds})"
+    if taint.effect == "NoSelectIfNew":
+        return f"{reason}, and the cluster is not in the current decisions"
+    return reason

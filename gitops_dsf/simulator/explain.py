@@ -1,0 +1,201 @@
+"""Why a cluster is in or out, and the nearest change of a score that would flip it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from gitops_dsf.simulator.errors import SimulatorInputError
+from gitops_dsf.simulator.explanation import Contribution, Explanation, Flip
+from gitops_dsf.simulator.objects import CLUSTER_SET_LABEL
+from gitops_dsf.simulator.ranking import Ranking
+from gitops_dsf.simulator.scheduler import simulate
+from gitops_dsf.simulator.state import HubState
+from gitops_dsf.simulator.verdict import Outcome, Verdict
+from gitops_dsf.simulator.weights import Prioritizer
+
+
+def explain(
+    source: Verdict | HubState | Iterable[Mapping[str, Any]],
+    cluster: str,
+    *,
+    placement: str | None = None,
+    now: datetime | str | None = None,
+) -> Explanation:
+    """Explains one cluster of a verdict, or of the verdict on a hub's objects (then name the placement).
+
+    Raises:
+        SimulatorInputError: no such cluster, or objects without the name of a placement.
+    """
+    if isinstance(source, Verdict):
+        verdict = source
+    elif placement is None:
+        raise SimulatorInputError("explain needs a verdict, or objects together with placement='namespace/name'")
+    else:
+        verdict = simulate(source, placement, now)
+    position = verdict.state.positions.get(cluster)
+    if position is None:
+        raise SimulatorInputError(f"there is no ManagedCluster {cluster!r} among the objects")
+    undecided = _undecided(verdict, cluster)
+    if undecided is not None:
+        return _out(verdict, cluster, undecided)
+    if position not in verdict.membership.clusters:
+        return _out(verdict, cluster, _not_a_candidate(verdict, position))
+    if cluster in verdict.dropped:
+        drop = verdict.dropped[cluster]
+        return _out(verdict, cluster, drop.reason, filter_name=drop.filter)
+    if verdict.ranking is None:
+        return _out(verdict, cluster, f"scheduling ends with an error: {verdict.status.message}")
+    explained = _ranked(verdict, verdict.ranking, position)
+    if explained.selected and cluster not in verdict.chosen:  # a mistake in the decision groups
+        unwritten = f"{explained.reason}; but no PlacementDecision is written for it: {verdict.status.message}"
+        return replace(explained, selected=False, reason=unwritten)
+    return explained
+
+
+def margins(verdict: Verdict) -> Mapping[str, int]:
+    """Points that separate each ranked cluster from the other side; empty if no score could move any.
+
+    A cluster that is in with a margin of 1 leaves when it loses one point to the first that is out.
+    """
+    ranking = verdict.ranking
+    if ranking is None or not 0 < ranking.selected < len(ranking.order):
+        return {}
+    last, first = ranking.order[ranking.selected - 1], ranking.order[ranking.selected]
+    sums, clusters, names = ranking.sums, ranking.clusters, verdict.state.names
+    inside = {names[clusters[i]]: sums[i] - sums[first] + (i < first) for i in ranking.order[: ranking.selected]}
+    outside = {names[clusters[i]]: sums[last] - sums[i] + (i > last) for i in ranking.order[ranking.selected :]}
+    return inside | outside
+
+
+def _out(verdict: Verdict, cluster: str, reason: str, *, filter_name: str | None = None) -> Explanation:
+    return Explanation(verdict.placement, cluster, cluster in verdict.chosen, reason, filter_name)
+
+
+def _undecided(verdict: Verdict, cluster: str) -> str | None:
+    if verdict.outcome is Outcome.SCHEDULED:
+        return None
+    if verdict.outcome is Outcome.UNSUPPORTED:
+        return f"unknown: {verdict.unsupported[0]}"
+    kept = "keeps its decision" if cluster in verdict.current else "has no decision"
+    return f"the cluster {kept}: {verdict.notes[0]}"
+
+
+def _not_a_candidate(verdict: Verdict, position: int) -> str:
+    if position in verdict.state.terminating:
+        return "the ManagedCluster is being deleted"
+    label = verdict.state.labels.labels[position].get(CLUSTER_SET_LABEL)
+    belongs = f"its label says {label!r}" if label else "it has no clusterset label"
+    if not verdict.cluster_sets:
+        message = verdict.satisfied.message if verdict.satisfied else "no ManagedClusterSet is eligible"
+        return f"the Placement has no eligible ManagedClusterSet: {message}"
+    return f"it is in none of the eligible ManagedClusterSets ({', '.join(verdict.cluster_sets)}); {belongs}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a cluster stands in a ranking."""
+
+    ranking: Ranking
+    index: int
+    """In ranking.clusters."""
+    rank: int
+    """In ranking.order, from 0."""
+
+    @property
+    def selected(self) -> bool:
+        return self.rank < self.ranking.selected
+
+    @property
+    def points(self) -> int:
+        return self.ranking.sums[self.index]
+
+    @property
+    def rival(self) -> int | None:
+        """Whom it would change places with (index): the first that is out, or the last that is in."""
+        rank = self.ranking.selected if self.selected else self.ranking.selected - 1
+        return self.ranking.order[rank] if 0 <= rank < len(self.ranking.order) else None
+
+    @property
+    def margin(self) -> int | None:
+        rival = self.rival
+        if rival is None:
+            return None
+        # At equal sums the name decides, so one side of a tie needs a point more.
+        tie = self.index < rival if self.selected else self.index > rival
+        return abs(self.points - self.ranking.sums[rival]) + tie
+
+
+def _ranked(verdict: Verdict, ranking: Ranking, position: int) -> Explanation:
+    index = list(ranking.clusters).index(position)
+    place = _Place(ranking, index, list(ranking.order).index(index))
+    contributions = tuple(
+        Contribution(
+            result.name,
+            result.weight,
+            result.values[index],
+            _note(result.prioritizer, result.values[index], position, verdict),
+        )
+        for result in verdict.prioritizers
+    )
+    rival, margin = place.rival, place.margin
+    rival_name = None if rival is None else verdict.state.names[ranking.clusters[rival]]
+    flips = () if margin is None else _flips(contributions, verdict, -margin if place.selected else margin)
+    return Explanation(
+        placement=verdict.placement,
+        cluster=verdict.state.names[position],
+        selected=place.selected,
+        reason=_reason(place, rival_name),
+        rank=place.rank + 1,
+        total=len(ranking.order),
+        points=place.points,
+        contributions=contributions,
+        rival=rival_name,
+        rival_points=None if rival is None else ranking.sums[rival],
+        margin=margin,
+        flips=flips,
+    )
+
+
+def _reason(place: _Place, rival_name: str | None) -> str:
+    ranking, rival = place.ranking, place.rival
+    text = f"rank {place.rank + 1} of {len(ranking.order)} with {place.points} points"
+    if rival is None:
+        why = "; every cluster that passes the filters is selected" if place.selected else ", but numberOfClusters is 0"
+        return text + why
+    relation = "the first that is not selected" if place.selected else "the last that is selected"
+    text += f"; {relation} is {rival_name} with {ranking.sums[rival]}"
+    return f"{text}, and equal sums are ordered by name" if place.points == ranking.sums[rival] else text
+
+
+def _flips(contributions: tuple[Contribution, ...], verdict: Verdict, points: int) -> tuple[Flip, ...]:
+    """For each add-on score, the nearest value that changes the sum by at least `points` in its direction."""
+    weights: dict[str, int] = {}
+    for result in verdict.prioritizers:
+        if result.prioritizer.built_in is None:
+            weights[result.name] = weights.get(result.name, 0) + result.weight
+    scores = {part.name: part.score or 0 for part in contributions}
+    flips = []
+    for name, weight in weights.items():
+        if weight != 0:
+            steps = -(-abs(points) // abs(weight))
+            direction = 1 if (points > 0) == (weight > 0) else -1
+            flips.append(Flip(name, weight, scores[name], scores[name] + direction * steps))
+    return tuple(sorted(flips, key=lambda flip: (abs(flip.change), flip.name)))
+
+
+def _note(prioritizer: Prioritizer, score: int | None, position: int, verdict: Verdict) -> str:
+    cluster = verdict.state.names[position]
+    if prioritizer.built_in is not None:
+        return "no allocatable and capacity reported, adds 0" if score is None else ""
+    found = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
+    if found is None:
+        return f"no AddOnPlacementScore {cluster}/{prioritizer.resource}, counts as 0"
+    status = found.status
+    if status and status.valid_until and verdict.now > status.valid_until:
+        return f"expired at {status.valid_until.isoformat()}, counts as 0"
+    if not any(item.name == prioritizer.score for item in (status.scores if status else None) or ()):
+        return f"AddOnPlacementScore {cluster}/{prioritizer.resource} has no score {prioritizer.score!r}, counts as 0"
+    return ""

@@ -1,0 +1,103 @@
+"""An explanation as data: what adds up to a cluster's sum, and which change of a score would flip the decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+LOWEST, HIGHEST = -100, 100
+"""What an AddOnPlacementScore may hold (CRD: status.scores[].value)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one prioritizer adds to a cluster's sum."""
+
+    name: str
+    weight: int
+    score: int | None
+    """None: the prioritizer has no entry for the cluster, which adds 0."""
+    note: str = ""
+    """What is odd about the score: missing, expired."""
+
+    @property
+    def points(self) -> int:
+        return (self.score or 0) * self.weight
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A change of one score of this cluster that would reverse the decision, everything else unchanged."""
+
+    name: str
+    weight: int
+    score: int
+    needed: int
+    """The nearest score that flips the decision."""
+
+    @property
+    def change(self) -> int:
+        return self.needed - self.score
+
+    @property
+    def reachable(self) -> bool:
+        """No add-on can publish more than 100 or less than -100."""
+        return LOWEST <= self.needed <= HIGHEST
+
+    def __str__(self) -> str:
+        how = "rises" if self.change > 0 else "falls"
+        text = f"{self.name} {how} from {self.score} to {self.needed}"
+        return text if self.reachable else f"{text}, which no score can be"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One cluster in one Placement."""
+
+    placement: str
+    cluster: str
+    selected: bool
+    reason: str
+    """One sentence: why in, or why out."""
+    filter: str | None = None
+    """The filter that dropped the cluster."""
+    rank: int | None = None
+    """From 1, among the clusters that passed the filters; None if it did not."""
+    total: int | None = None
+    """How many clusters were ranked."""
+    points: int | None = None
+    """The weighted sum."""
+    contributions: tuple[Contribution, ...] = ()
+    rival: str | None = None
+    """The cluster it would change places with: the last one selected, or the first one not selected."""
+    rival_points: int | None = None
+    margin: int | None = None
+    """Points it must gain (if out) or lose (if in) to change places; None if no score could."""
+    flips: tuple[Flip, ...] = ()
+    """One for each add-on score with a weight, the smallest change first."""
+
+    @property
+    def nearest(self) -> Flip | None:
+        """The smallest change that an add-on could publish."""
+        return next((flip for flip in self.flips if flip.reachable), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data in the spelling of Kubernetes objects."""
+        return {
+            "placement": self.placement,
+            "cluster": self.cluster,
+            "selected": self.selected,
+            "reason": self.reason,
+            "filter": self.filter,
+            "rank": self.rank,
+            "total": self.total,
+            "points": self.points,
+            "contributions": [
+                {"name": part.name, "weight": part.weight, "score": part.score, "points": part.points, "note": part.note}
+                for part in self.contributions
+            ],
+            "rival": self.rival,
+            "rivalPoints": self.rival_points,
+            "margin": self.margin,
+            "flips": [{"name": flip.name, "score": flip.score, "needed": flip.needed, "reachable": flip.reachable} for flip in self.flips],
+        }

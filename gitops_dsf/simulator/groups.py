@@ -1,0 +1,116 @@
+"""Decision groups and the PlacementDecisions cut from them (scheduling_controller.go: generateDecisionGroups)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gitops_dsf.simulator.objects import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL, LabelSelector, Placement
+from gitops_dsf.simulator.selectors import SelectorError, compile_selector
+from gitops_dsf.simulator.state import HubState
+from gitops_dsf.simulator.status import SUCCESS, Code, Status
+
+MAX_DECISIONS = 100
+"""Clusters in one PlacementDecision at most."""
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionObject:
+    """A PlacementDecision as the controller would write it; clusters are in name order, not in rank order."""
+
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    clusters: tuple[str, ...]
+
+    def to_object(self) -> dict[str, object]:
+        """The Kubernetes object. OCM leaves `reason` empty and never writes a score."""
+        return {
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+            "kind": "PlacementDecision",
+            "metadata": {"name": self.name, "namespace": self.namespace, "labels": dict(self.labels)},
+            "status": {"decisions": [{"clusterName": name, "reason": ""} for name in self.clusters]},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    index: int
+    name: str
+    """Empty for the clusters that no decisionGroup selected."""
+    decisions: tuple[DecisionObject, ...]
+    clusters: tuple[str, ...] = field(repr=False)
+
+
+def group_length(written: int | str | None, total: int) -> tuple[int, Status]:
+    """ClustersPerDecisionGroup as a number of clusters; anything outside 1..total means total."""
+    length = 0
+    if isinstance(written, str):
+        percentage = written.removesuffix("%")
+        if not written.endswith("%") or not _NUMBER.match(percentage):
+            message = f"{written} invalid type: string is not a percentage"
+            return total, Status(Code.MISCONFIGURED, message)
+        share = float(percentage) / 100 * float(total)
+        length = math.ceil(share) if math.isfinite(share) else 0
+    elif written is not None:
+        length = written
+    return (length if 0 < length <= total else total), SUCCESS
+
+
+def decide_groups(placement: Placement, *, state: HubState, selected: Sequence[int]) -> tuple[tuple[Group, ...], Status]:
+    """Groups in order, with their PlacementDecisions.
+
+    A mistake in the group strategy ends the grouping: groups before it remain, the rest of the clusters gets no
+    PlacementDecision, and those that exist are deleted.
+    """
+    cut, status = _cut(placement, state, selected)
+    groups: list[Group] = []
+    number = 1
+    for index, (name, members) in enumerate(cut):
+        chunks = [members[start : start + MAX_DECISIONS] for start in range(0, len(members), MAX_DECISIONS)] or [()]
+        decisions = tuple(
+            DecisionObject(
+                name=f"{placement.metadata.name}-decision-{number + offset}",
+                namespace=placement.metadata.namespace or "",
+                labels={
+                    PLACEMENT_LABEL: placement.metadata.name,
+                    GROUP_NAME_LABEL: name,
+                    GROUP_INDEX_LABEL: str(index),
+                },
+                clusters=chunk,
+            )
+            for offset, chunk in enumerate(chunks)
+        )
+        number += len(decisions)
+        groups.append(Group(index, name, decisions, members))
+    return tuple(groups), status
+
+
+def _cut(placement: Placement, state: HubState, selected: Sequence[int]) -> tuple[list[tuple[str, tuple[str, ...]]], Status]:
+    strategy = placement.spec.decision_strategy.group_strategy if placement.spec.decision_strategy else None
+    length, status = group_length(strategy.clusters_per_decision_group if strategy else None, len(selected))
+    cut: list[tuple[str, tuple[str, ...]]] = []
+    if status.failed:
+        return cut, status
+    pool = set(selected)
+    for group in (strategy.decision_groups if strategy else None) or ():
+        selector = group.group_cluster_selector
+        try:
+            labels = compile_selector(selector.label_selector if selector else None)
+            claims = selector.claim_selector if selector else None
+            claim_selector = compile_selector(LabelSelector(match_expressions=claims.match_expressions) if claims else None)
+        except SelectorError as error:
+            return cut, Status(Code.MISCONFIGURED, str(error))
+        matched = pool & state.labels.select(labels) & state.claims.select(claim_selector)
+        pool -= matched
+        cut.extend((group.group_name, chunk) for chunk in _chunks(matched, length, state))
+    cut.extend(("", chunk) for chunk in _chunks(pool, length, state))
+    return cut or [("", ())], SUCCESS
+
+
+def _chunks(members: set[int], length: int, state: HubState) -> list[tuple[str, ...]]:
+    names = [state.names[cluster] for cluster in sorted(members)]
+    return [tuple(names[start : start + length]) for start in range(0, len(names), length)] if names else []

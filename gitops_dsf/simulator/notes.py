@@ -1,0 +1,65 @@
+"""What a person should know about a verdict: traps that it ran into, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gitops_dsf.simulator.prioritizers import selector_error
+from gitops_dsf.simulator.requeue import RESYNC_SECONDS
+from gitops_dsf.simulator.status import Code
+
+if TYPE_CHECKING:
+    from gitops_dsf.simulator.verdict import Verdict
+
+
+def notes_on(verdict: Verdict) -> tuple[str, ...]:
+    """The notes, the gravest first."""
+    return (*_controller(verdict), *_decisions(verdict), *_scores(verdict))
+
+
+def _controller(verdict: Verdict) -> Iterator[str]:
+    outcome = str(verdict.outcome)
+    if verdict.panic is not None:
+        yield (
+            f"numberOfClusters is {verdict.source.spec.number_of_clusters}: the placement controller crashes on it"
+            f" ({verdict.panic}) and restarts in a loop, so no Placement of this hub is scheduled; set it to 0 or more"
+        )
+    if outcome == "Disabled":
+        yield "scheduling is disabled by annotation: PlacementDecisions stay as they are"
+    if outcome == "Deleting":
+        yield "the Placement is being deleted: OCM does not schedule it"
+    if outcome == "Failed":
+        yield f"OCM ends its pass before scheduling and keeps the decisions: {verdict.sync_error}"
+    yield from (str(reason) for reason in verdict.unsupported)
+    if selector_error(verdict.source):
+        yield (
+            "the Placement's name is longer than 63 bytes, so it is no label value: an API server refuses its"
+            " PlacementDecisions, and OCM hides that error; shorten the name"
+        )
+
+
+def _decisions(verdict: Verdict) -> Iterator[str]:
+    if str(verdict.outcome) != "Scheduled":
+        return
+    if verdict.status.failed:
+        what = "PlacementMisconfigured" if verdict.status.code is Code.MISCONFIGURED else "an error"
+        lost = ", ".join(verdict.evicted[:5]) + (" and others" if len(verdict.evicted) > 5 else "")
+        if verdict.evicts_everything:
+            yield f"{what} ({verdict.status.message}) empties the decisions: evicted are {lost}"
+        else:
+            yield f"{what} ({verdict.status.message}): OCM writes no decisions for the rest until it is repaired"
+        if verdict.satisfied and verdict.satisfied.status:
+            yield "PlacementSatisfied stays True although PlacementDecisions are deleted"
+    elif verdict.source.spec.number_of_clusters == 0:
+        yield "numberOfClusters is 0: nothing is selected, and PlacementSatisfied is False"
+
+
+def _scores(verdict: Verdict) -> Iterator[str]:
+    if verdict.status.code is Code.WARNING:
+        yield (
+            f"{verdict.status.message}: each counts as 0, which beats every negative score, and OCM repeats its pass"
+            " with growing delay until the score is renewed"
+        )
+    if verdict.looks_again.next_expiry is not None:
+        yield (f"the next score expires at {verdict.looks_again.next_expiry.isoformat()}; OCM notices up to {RESYNC_SECONDS} s later")

@@ -1,0 +1,132 @@
+"""The Predicate filter (pkg/placement/plugins/predicate): label, claim and CEL selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gitops_dsf.simulator.cel.predicates import Unsupported
+from gitops_dsf.simulator.objects import ClusterPredicate, LabelSelector, Placement
+from gitops_dsf.simulator.selectors import Selector, SelectorError, compile_selector
+from gitops_dsf.simulator.state import HubState
+from gitops_dsf.simulator.status import SUCCESS, Code, Status
+
+FILTER = "Predicate"
+EVERYTHING = Selector()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """One predicate: all three selectors must match. An empty one matches every cluster."""
+
+    labels: Selector = EVERYTHING
+    claims: Selector = EVERYTHING
+    expressions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered:
+    clusters: tuple[int, ...] = field(repr=False)
+    status: Status = SUCCESS
+    unsupported: tuple[Unsupported, ...] = ()
+    """Not empty: whether some cluster passes is unknown."""
+
+
+def read_predicates(placement: Placement) -> tuple[Predicate, ...]:
+    """The predicates of a Placement.
+
+    Raises:
+        SelectorError: see compile_selector.
+    """
+    return tuple(_read(predicate) for predicate in placement.spec.predicates or ())
+
+
+def _read(predicate: ClusterPredicate) -> Predicate:
+    selector = predicate.required_cluster_selector
+    if selector is None:
+        return Predicate()
+    claims = selector.claim_selector
+    return Predicate(
+        compile_selector(selector.label_selector),
+        compile_selector(LabelSelector(match_expressions=claims.match_expressions) if claims else None),
+        (selector.cel_selector.cel_expressions if selector.cel_selector else None) or (),
+    )
+
+
+def filter_clusters(clusters: tuple[int, ...], *, placement: Placement, state: HubState) -> Filtered:
+    """The clusters that match at least one predicate. With no cluster, nothing is checked, as in OCM."""
+    if not placement.spec.predicates or not clusters:
+        return Filtered(clusters)
+    predicates: list[Predicate] = []
+    for written in placement.spec.predicates:
+        try:
+            predicate = _read(written)
+        except SelectorError as error:
+            return Filtered((), Status(Code.MISCONFIGURED, str(error), FILTER))
+        for expression in predicate.expressions:
+            problem = state.cel.check(expression)
+            if isinstance(problem, Unsupported):
+                return Filtered((), unsupported=(problem,))
+            if problem is not None:
+                return Filtered((), Status(Code.MISCONFIGURED, f"compilation failed: {problem}", FILTER))
+        predicates.append(predicate)
+    return _match(clusters, predicates, state)
+
+
+def _match(clusters: tuple[int, ...], predicates: Sequence[Predicate], state: HubState) -> Filtered:
+    candidates = frozenset(clusters)
+    matched: set[int] = set()
+    unknown: dict[int, Unsupported] = {}
+    for predicate in predicates:
+        selected = (candidates & state.labels.select(predicate.labels) & state.claims.select(predicate.claims)) - matched
+        if not predicate.expressions:
+            matched |= selected
+            continue
+        for cluster in selected:
+            answer = _all_true(predicate.expressions, cluster, state)
+            if isinstance(answer, Unsupported):
+                unknown.setdefault(cluster, answer)
+            elif answer:
+                matched.add(cluster)
+    open_questions = tuple(unknown[cluster] for cluster in sorted(unknown) if cluster not in matched)
+    kept = clusters if len(matched) == len(clusters) else tuple(sorted(matched))
+    return Filtered(kept, unsupported=open_questions)
+
+
+def _all_true(expressions: Sequence[str], cluster: int, state: HubState) -> bool | Unsupported:
+    """Expressions are ANDed, and the first that is not true decides."""
+    for expression in expressions:
+        answer = state.cel.answer(expression, cluster)
+        if isinstance(answer, Unsupported):
+            return answer
+        if answer is not True:
+            return False
+    return True
+
+
+def mismatch(cluster: int, *, placement: Placement, state: HubState) -> str:
+    """Why a cluster matched no predicate, one clause per predicate."""
+    reasons = []
+    predicates = read_predicates(placement)
+    for number, predicate in enumerate(predicates):
+        prefix = f"predicates[{number}]: " if len(predicates) > 1 else ""
+        reasons.append(prefix + _reason(predicate, cluster, state))
+    return "; ".join(reasons)
+
+
+def _reason(predicate: Predicate, cluster: int, state: HubState) -> str:
+    for what, selector, values in (
+        ("label", predicate.labels, state.labels.labels[cluster]),
+        ("claim", predicate.claims, state.claims.labels[cluster]),
+    ):
+        failed = selector.first_failure(values)
+        if failed:
+            has = f"it is {values[failed.key]!r}" if failed.key in values else "the cluster does not have it"
+            return f"{what} {failed} does not hold: {has}"
+    for expression in predicate.expressions:
+        answer = state.cel.answer(expression, cluster)
+        if answer is False:
+            return f"CEL expression {expression!r} is false"
+        if answer is not True:
+            return f"CEL expression {expression!r} fails: {answer}"
+    return "matches"

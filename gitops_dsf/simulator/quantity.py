@@ -1,0 +1,183 @@
+"""Kubernetes quantities, with the arithmetic of k8s.io/apimachinery/pkg/api/resource.
+
+A quantity is `unscaled x 10^-scale`. Both matter: the scheduler compares `float(unscaled) * Pow10(-scale)`, whose
+last bit depends on how the text was parsed, and CEL sees the canonical text, not the text in the manifest.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Literal
+
+Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
+
+_TEXT = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)\Z", re.ASCII)
+_DECIMAL_SUFFIXES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_DECIMAL_NAMES = {exponent: suffix for suffix, exponent in _DECIMAL_SUFFIXES.items()}
+_BINARY_NAMES = {exponent: suffix for suffix, exponent in _BINARY_SUFFIXES.items()}
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)\Z", re.ASCII)
+_MAX_INT64 = 2**63 - 1
+_MAX_INT64_FACTORS = 18
+_NANO = 9
+_LARGEST_EXPONENT = 1000
+"""Beyond it no float64 and no real resource exists; Go would compute with numbers of that many digits."""
+
+
+class QuantityError(ValueError):
+    """The text is not a quantity; Kubernetes would refuse the object."""
+
+
+def pow10(exponent: int) -> float:
+    """Go's math.Pow10: a product (or quotient) of two table entries, which is not always the nearest float."""
+    if 0 <= exponent <= 308:
+        return float(f"1e{exponent // 32 * 32}") * float(f"1e{exponent % 32}")
+    if -323 <= exponent <= 0:
+        return float(f"1e-{-exponent // 32 * 32}") / float(f"1e{-exponent % 32}")
+    return math.inf if exponent > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A parsed quantity. Equality is that of the value, as in Quantity.Equal."""
+
+    unscaled: int
+    scale: int
+    format: Format
+    written: str | None = None
+    """The text, where Kubernetes keeps it because it was canonical already."""
+    arbitrary: bool = False
+    """Held in arbitrary precision, which AsInt64 refuses whatever the value."""
+
+    @property
+    def value(self) -> Fraction:
+        return Fraction(self.unscaled) * Fraction(10) ** -self.scale
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quantity) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def same_form(self, other: Quantity) -> bool:
+        """Not only equal, but held alike."""
+        return (self.unscaled, self.scale, self.arbitrary) == (other.unscaled, other.scale, other.arbitrary)
+
+    def approximate(self) -> float:
+        """AsApproximateFloat64."""
+        try:
+            base = float(self.unscaled)
+        except OverflowError:
+            base = math.inf if self.unscaled > 0 else -math.inf
+        return base if self.scale == 0 else base * pow10(-self.scale)
+
+    def __str__(self) -> str:
+        """The canonical text (CanonicalizeBytes)."""
+        if self.written is not None:
+            return self.written
+        value = self.value
+        if value == 0:
+            return "0"
+        if self.format == "BinarySI" and abs(value) >= 1024 and value.denominator == 1:
+            number, times = _strip(int(value), 1024)
+            return f"{number}{_BINARY_NAMES.get(times * 10, '')}"
+        number, times = _strip(self.unscaled, 10)
+        exponent = times - self.scale
+        while exponent % 3:
+            number, exponent = number * 10, exponent - 1
+        if self.format == "DecimalExponent":
+            return f"{number}e{exponent}" if exponent else str(number)
+        return f"{number}{_DECIMAL_NAMES.get(exponent, '')}"
+
+
+def _strip(number: int, base: int) -> tuple[int, int]:
+    times = 0
+    while number and number % base == 0:
+        number, times = number // base, times + 1
+    return number, times
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A quantity's text taken apart: sign, integer and fractional digits, base and exponent of the suffix."""
+
+    sign: int
+    digits: str
+    fraction: str
+    base: int
+    exponent: int
+    format: Format
+
+
+def _suffix(text: str) -> tuple[int, int, Format]:
+    if text in _DECIMAL_SUFFIXES:
+        return 10, _DECIMAL_SUFFIXES[text], "DecimalSI"
+    if text in _BINARY_SUFFIXES:
+        return 2, _BINARY_SUFFIXES[text], "BinarySI"
+    matched = _EXPONENT.match(text)
+    if matched:
+        return 10, int(matched.group(1)), "DecimalExponent"
+    raise QuantityError("unable to parse quantity's suffix; known are n u m k M G T P E, Ki Mi Gi Ti Pi Ei and e<number>")
+
+
+def _split(text: str) -> _Parts:
+    matched = _TEXT.match(text)
+    if not matched or not any(character.isdigit() or character == "." for character in text):
+        raise QuantityError("not a quantity; quantities look like 500m, 2, 1.5 or 16Gi")
+    sign, integer, fraction, suffix = matched.groups()
+    base, exponent, form = _suffix(suffix)
+    if abs(exponent) > _LARGEST_EXPONENT:
+        raise QuantityError(f"an exponent of {exponent} is beyond any number")
+    return _Parts(-1 if sign == "-" else 1, integer.lstrip("0") or "0", fraction or "", base, exponent, form)
+
+
+@lru_cache(maxsize=65536)
+def parse(text: str) -> Quantity:
+    """ParseQuantity.
+
+    Raises:
+        QuantityError: not a quantity.
+    """
+    if text == "0":
+        return Quantity(0, 0, "DecimalSI", text)
+    parts = _split(text)
+    return _fast(text, parts) or _exact(parts)
+
+
+def _fast(text: str, parts: _Parts) -> Quantity | None:
+    """The int64 path of ParseQuantity; None where Go falls back to arbitrary precision."""
+    digits = parts.digits + parts.fraction
+    if parts.base == 10:
+        precision, scale, mantissa = _MAX_INT64_FACTORS - len(digits), parts.exponent, 1
+    elif parts.fraction:
+        return None
+    else:
+        precision, scale, mantissa = 14 - len(digits) - parts.exponent * 3 // 10, 0, 1 << parts.exponent
+    scale -= len(parts.fraction)
+    value = int(digits)
+    if precision < 0 or scale < -_NANO or value * mantissa > _MAX_INT64:
+        return None
+    decimal = scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
+    canonical = value & 0x07 != 0 if parts.base == 2 else decimal
+    return Quantity(parts.sign * value * mantissa, -scale, parts.format, text if canonical else None)
+
+
+def _exact(parts: _Parts) -> Quantity:
+    """The arbitrary-precision path: rounded away from zero to nanos, binary values capped at 2^63-1."""
+    amount = Fraction(int(parts.digits + parts.fraction), 10 ** len(parts.fraction))
+    amount *= Fraction(parts.base) ** parts.exponent
+    unscaled, scale, form = math.ceil(amount * 10**_NANO), _NANO, parts.format
+    if form == "BinarySI" and amount > _MAX_INT64:
+        unscaled, scale = _MAX_INT64, 0
+    if form == "BinarySI" and 0 < amount < 1:
+        form = "DecimalSI"
+    return Quantity(parts.sign * unscaled, scale, form, arbitrary=True)
+
+
+def from_json(value: str | float) -> Quantity:
+    """A quantity from a manifest, where a bare number is as good as a string (int-or-string)."""
+    return parse(value.strip() if isinstance(value, str) else repr(value))

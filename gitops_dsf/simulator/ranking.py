@@ -1,0 +1,59 @@
+"""Sums, rank order and selection (schedule.go: Schedule, selectClusters)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gitops_dsf.simulator.prioritizers import PrioritizerResult
+
+_INT64 = 2**63
+
+
+class SchedulerPanic(Exception):  # noqa: N818 - it is what happens to OCM, not to the simulator
+    """The real scheduler would crash here; the text is the Go runtime's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    clusters: Sequence[int] = field(repr=False)
+    """Clusters that passed the filters, in name order."""
+    sums: Sequence[int] = field(repr=False)
+    """Aligned with clusters."""
+    order: Sequence[int] = field(repr=False)
+    """Indexes into clusters, best first."""
+    selected: int
+    """How many of order are selected."""
+
+    @property
+    def selected_clusters(self) -> list[int]:
+        return [self.clusters[index] for index in self.order[: self.selected]]
+
+
+def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
+    """The weighted sum per cluster; int64 wraps, as in Go."""
+    sums = [0] * count
+    for result in results:
+        weight = result.weight
+        if None in result.values:
+            sums = [total + (value or 0) * weight for total, value in zip(sums, result.values, strict=True)]
+        elif weight == 1:
+            sums = [total + value for total, value in zip(sums, result.values, strict=True) if value is not None]
+        else:
+            sums = [total + value * weight for total, value in zip(sums, result.values, strict=True) if value is not None]
+    if sums and not -_INT64 <= min(sums) <= max(sums) < _INT64:
+        sums = [(total + _INT64) % (2 * _INT64) - _INT64 for total in sums]
+    return sums
+
+
+def rank(clusters: Sequence[int], results: Sequence[PrioritizerResult], *, wanted: int | None) -> Ranking:
+    """Highest sum first, then by name; clusters must be in name order.
+
+    Raises:
+        SchedulerPanic: numberOfClusters is negative, which the CRD allows.
+    """
+    sums = add_up(results, len(clusters))
+    order = sorted(range(len(clusters)), key=sums.__getitem__, reverse=True)  # stable, so equal sums stay by name
+    if wanted is not None and wanted < 0:
+        raise SchedulerPanic(f"runtime error: slice bounds out of range [:{wanted}]")
+    return Ranking(clusters, sums, order, len(clusters) if wanted is None else min(wanted, len(clusters)))

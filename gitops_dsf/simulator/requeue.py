@@ -1,0 +1,65 @@
+"""Whether and when OCM looks at a Placement again (scheduling_controller.go, enqueue.go, manager.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitops_dsf.simulator.objects import Placement
+from gitops_dsf.simulator.prioritizers import PrioritizerResult
+from gitops_dsf.simulator.state import HubState
+
+RESYNC_SECONDS = 600
+"""The informers' resync: the latest moment at which OCM notices what sends no event."""
+
+
+@dataclass(frozen=True, slots=True)
+class LooksAgain:
+    retries: bool
+    """The pass ended with an error or a warning: OCM repeats it, 5 ms later, then twice that, up to 1000 s."""
+    at: datetime | None
+    """A toleration of a selected cluster runs out then."""
+    next_expiry: datetime | None
+    """The next validUntil of a score in use. OCM does not wake up for it."""
+    unnoticed: tuple[str, ...]
+    """What may change without OCM noticing before the resync, at most RESYNC_SECONDS later."""
+
+
+def looks_again(
+    placement: Placement,
+    *,
+    state: HubState,
+    now: datetime,
+    prioritizers: Sequence[PrioritizerResult],
+    clusters: Sequence[int],
+    sync_error: str | None,
+    requeue_at: datetime | None,
+) -> LooksAgain:
+    """A change of the Placement, a cluster, a set, a binding or a configured score is acted on at once; this is the rest."""
+    unnoticed: list[str] = []
+    expiry: datetime | None = None
+    filtered = frozenset(clusters)
+    for result in prioritizers:
+        if result.prioritizer.built_in is None:
+            column = state.score_table.column(result.prioritizer.resource, result.prioritizer.score, now)
+            found = next(((until, cluster) for until, cluster in column.next_expiry if cluster in filtered), None)
+            if found:
+                expiry = found[0] if expiry is None else min(expiry, found[0])
+                unnoticed.append(
+                    f"AddOnPlacementScore {state.names[found[1]]}/{result.prioritizer.resource} expires at {found[0].isoformat()}"
+                )
+        elif result.prioritizer.built_in == "Balance":
+            unnoticed.append("decisions of other Placements (Balance)")
+    if any(_uses_scores(placement)):
+        unnoticed.append("scores that only a CEL expression reads")
+    return LooksAgain(sync_error is not None, requeue_at, expiry, tuple(dict.fromkeys(unnoticed)))
+
+
+def _uses_scores(placement: Placement) -> list[bool]:
+    return [
+        ".scores(" in expression
+        for predicate in placement.spec.predicates or ()
+        if predicate.required_cluster_selector and predicate.required_cluster_selector.cel_selector
+        for expression in predicate.required_cluster_selector.cel_selector.cel_expressions or ()
+    ]

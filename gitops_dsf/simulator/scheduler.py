@@ -1,0 +1,154 @@
+"""One pass of OCM's placement controller over one Placement (scheduling_controller.go: syncPlacement)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from gitops_dsf.simulator import predicate
+from gitops_dsf.simulator.binding import bind, existing
+from gitops_dsf.simulator.conditions import misconfigured_condition, satisfied_condition
+from gitops_dsf.simulator.errors import SimulatorInputError
+from gitops_dsf.simulator.groups import decide_groups
+from gitops_dsf.simulator.membership import MembershipError, resolve_membership
+from gitops_dsf.simulator.objects import DISABLE_ANNOTATION, Placement
+from gitops_dsf.simulator.prioritizers import PrioritizerResult, own_decisions, score, selector_error
+from gitops_dsf.simulator.ranking import SchedulerPanic, rank
+from gitops_dsf.simulator.state import HubState
+from gitops_dsf.simulator.status import SUCCESS, Code, Status
+from gitops_dsf.simulator.taints import FILTER as TAINT_FILTER
+from gitops_dsf.simulator.taints import filter_tainted, requeue_time
+from gitops_dsf.simulator.verdict import Outcome, Stage, Verdict
+from gitops_dsf.simulator.weights import PrioritizerError, prioritizers_of
+
+
+def simulate(objects: HubState | Iterable[Mapping[str, Any]], placement: str, now: datetime | str | None = None) -> Verdict:
+    """What OCM would decide for a Placement.
+
+    Args:
+        objects: a HubState, which serves any number of Placements, or the objects of a hub as plain dicts: Placement,
+            ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, AddOnPlacementScore, PlacementDecision, as the
+            API server returns them. For manifests that were never applied see `with_defaults`.
+        placement: `namespace/name`.
+        now: the moment of the pass, a datetime with a time zone or an RFC 3339 text; the system's clock if None.
+
+    Raises:
+        SimulatorInputError: the input cannot be the objects of a hub, or there is no such Placement.
+    """
+    state = objects if isinstance(objects, HubState) else HubState.build(objects)
+    return simulate_placement(state.placement(placement), state=state, now=read_now(now))
+
+
+def read_now(now: object) -> datetime:
+    """The moment of the pass.
+
+    Raises:
+        SimulatorInputError: not a moment, or one without a time zone.
+    """
+    if now is None:
+        return datetime.now(UTC)
+    try:
+        moment = datetime.fromisoformat(now) if isinstance(now, str) else now
+    except ValueError as error:
+        raise SimulatorInputError(f"now is {now!r}; write it as RFC 3339, such as 2026-06-01T00:00:00Z") from error
+    if not isinstance(moment, datetime) or moment.tzinfo is None:
+        raise SimulatorInputError(f"now is {now!r}; it must be a moment with a time zone, such as 2026-06-01T00:00:00Z")
+    return moment
+
+
+def simulate_placement(placement: Placement, *, state: HubState, now: datetime) -> Verdict:
+    """As simulate, for a Placement that need not be among the hub's objects."""
+    before = existing(placement.metadata.namespace or "", state)
+    start = Verdict(
+        source=placement,
+        state=state,
+        now=now,
+        outcome=_outcome(placement),
+        current=own_decisions(placement, state),
+        after=before,
+    )
+    try:
+        membership = resolve_membership(placement, state)
+    except MembershipError as error:
+        return replace(start, outcome=Outcome.FAILED, sync_error=str(error))
+    start = replace(start, membership=membership)
+    try:
+        scheduled = _schedule(start)
+    except SchedulerPanic as panic:
+        if start.outcome is not Outcome.SCHEDULED:  # never scheduled, so it never panics
+            return start
+        return replace(start, outcome=Outcome.PANIC, panic=str(panic))
+    return scheduled if scheduled.unsupported else _conclude(scheduled)
+
+
+def _outcome(placement: Placement) -> Outcome:
+    if placement.metadata.deletion_timestamp is not None:
+        return Outcome.DELETING
+    if (placement.metadata.annotations or {}).get(DISABLE_ANNOTATION) == "true":
+        return Outcome.DISABLED
+    return Outcome.SCHEDULED
+
+
+def _schedule(verdict: Verdict) -> Verdict:
+    """Filters, scores and ranks (schedule.go: Schedule). An error leaves what was computed before it."""
+    placement, state, now = verdict.source, verdict.state, verdict.now
+    matched = predicate.filter_clusters(verdict.membership.clusters, placement=placement, state=state)
+    if matched.unsupported:
+        return replace(verdict, outcome=Outcome.UNSUPPORTED, unsupported=matched.unsupported)
+    if matched.status.failed:
+        return replace(verdict, status=matched.status)
+    verdict = replace(verdict, stages=(Stage(predicate.FILTER, matched.clusters),))
+    clusters, status = filter_tainted(matched.clusters, placement=placement, state=state, own=verdict.current, now=now)
+    if status.failed:
+        return replace(verdict, status=status)
+    verdict = replace(verdict, stages=(*verdict.stages, Stage(TAINT_FILTER, clusters)))
+    try:
+        prioritizers = prioritizers_of(placement)
+    except PrioritizerError as error:
+        return replace(verdict, status=error.status)
+    results: list[PrioritizerResult] = []
+    final = SUCCESS
+    for prioritizer in prioritizers:
+        result = score(prioritizer, placement=placement, state=state, clusters=clusters, now=now)
+        if result.status.failed:
+            return replace(verdict, status=result.status, prioritizers=tuple(results))
+        if result.status.code is Code.WARNING:
+            final = result.status
+        results.append(result)
+    wanted = placement.spec.number_of_clusters
+    ranking = rank(clusters, results, wanted=wanted)
+    return replace(
+        verdict,
+        status=final,
+        prioritizers=tuple(results),
+        ranking=ranking,
+        unscheduled=0 if wanted is None else wanted - ranking.selected,
+        requeue_at=requeue_time(placement=placement, state=state, own=verdict.current, now=now),
+    )
+
+
+def _conclude(verdict: Verdict) -> Verdict:
+    """Groups, conditions and what is written. A mistake in the groups overrules the status of scheduling."""
+    placement, state = verdict.source, verdict.state
+    selected = verdict.ranking.selected_clusters if verdict.ranking else []
+    groups, group_status = decide_groups(placement, state=state, selected=selected)
+    status: Status = group_status if group_status.failed else verdict.status
+    decisions = [decision for group in groups for decision in group.decisions]
+    binding_error = selector_error(placement)
+    return replace(
+        verdict,
+        status=status,
+        groups=groups,
+        satisfied=satisfied_condition(
+            placement,
+            membership=verdict.membership,
+            selected=len(selected),
+            unscheduled=verdict.unscheduled,
+            status=status,
+        ),
+        misconfigured=misconfigured_condition(status),
+        sync_error=binding_error or (None if status.code is Code.SUCCESS else status.message),
+        after=bind(placement, decisions, state) if verdict.outcome is Outcome.SCHEDULED else verdict.after,
+    )

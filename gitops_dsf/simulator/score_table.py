@@ -1,0 +1,63 @@
+"""AddOnPlacementScores as columns: one number per cluster for a resource and a score name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitops_dsf.simulator.objects import AddOnPlacementScore
+
+MISSING_SCORE = 0
+"""What a cluster without a (valid) score is given, which is the middle of -100..100 (plugins/addon)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreColumn:
+    """One score for every cluster of the hub, in cluster order."""
+
+    values: tuple[int, ...]
+    expired: frozenset[int]
+    """Clusters whose AddOnPlacementScore is past its validUntil; their value is 0."""
+    next_expiry: tuple[tuple[datetime, int], ...]
+    """(validUntil, cluster) of those that are valid and will expire, soonest first."""
+
+
+class ScoreTable:
+    """Columns on demand. They depend on the time, so only those of the last `now` are kept."""
+
+    def __init__(self, *, names: tuple[str, ...], scores: Mapping[str, Mapping[str, AddOnPlacementScore]]) -> None:
+        self._names = names
+        self._scores = scores
+        self._kept: tuple[datetime | None, dict[tuple[str, str], ScoreColumn]] = (None, {})
+
+    def column(self, resource: str, score: str, now: datetime) -> ScoreColumn:
+        moment, columns = self._kept
+        if moment != now:
+            columns = {}
+            self._kept = (now, columns)
+        found = columns.get((resource, score))
+        if found is None:
+            found = columns[resource, score] = self._build(resource, score, now)
+        return found
+
+    def _build(self, resource: str, score: str, now: datetime) -> ScoreColumn:
+        objects = self._scores.get(resource, {})
+        values, expired, expiries = [], [], []
+        for position, name in enumerate(self._names):
+            value = MISSING_SCORE
+            found = objects.get(name)
+            status = found.status if found else None
+            if status:
+                until = status.valid_until
+                # Go: now.After(validUntil), so the very second of validUntil still counts.
+                if until is not None and now > until:
+                    expired.append(position)
+                else:
+                    if until is not None:
+                        expiries.append((until, position))
+                    for item in status.scores or ():
+                        if item.name == score:  # of duplicates the last one wins
+                            value = item.value
+            values.append(value)
+        return ScoreColumn(tuple(values), frozenset(expired), tuple(sorted(expiries)))

@@ -1,0 +1,118 @@
+"""Label selectors as Kubernetes evaluates them (metav1.LabelSelectorAsSelector, labels.NewRequirement)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gitops_dsf.simulator.objects import LabelRequirement, LabelSelector
+
+Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
+_OPERATORS: tuple[Operator, ...] = ("In", "NotIn", "Exists", "DoesNotExist")
+_NAME = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]\Z", re.ASCII)
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z", re.ASCII)
+_LONGEST = 63
+_LONGEST_PREFIX = 253
+
+
+class SelectorError(ValueError):
+    """A selector that Kubernetes cannot build; its text is the one the controller reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        if self.operator == "In":
+            return self.key in labels and labels[self.key] in self.values
+        if self.operator == "NotIn":
+            return self.key not in labels or labels[self.key] not in self.values
+        return (self.key in labels) == (self.operator == "Exists")
+
+    def __str__(self) -> str:
+        if self.operator == "In":
+            return f"{self.key} in ({', '.join(self.values)})"
+        if self.operator == "NotIn":
+            return f"{self.key} not in ({', '.join(self.values)})"
+        return f"{self.key} {'exists' if self.operator == 'Exists' else 'does not exist'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """All requirements must hold. `nothing` is the selector of a nil pointer, which selects no object."""
+
+    requirements: tuple[Requirement, ...] = ()
+    nothing: bool = False
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)
+
+    def first_failure(self, labels: Mapping[str, str]) -> Requirement | None:
+        return next((found for found in self.requirements if not found.matches(labels)), None)
+
+
+def label_value_error(value: str) -> str | None:
+    """Why a text is no label value (content.IsLabelValue), or None."""
+    problems = []
+    if len(value.encode()) > _LONGEST:
+        problems.append(f"must be no more than {_LONGEST} bytes")
+    if value and not _NAME.match(value):
+        problems.append(
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must"
+            " start and end with an alphanumeric character"
+        )
+    return "; ".join(problems) or None
+
+
+def _key_error(key: str) -> str | None:
+    prefix, slash, name = key.rpartition("/")
+    if "/" in prefix or not _NAME.match(name) or len(name) > _LONGEST:
+        return "a valid label key must be a name of at most 63 characters with an optional DNS subdomain prefix and '/'"
+    if slash and (not _SUBDOMAIN.match(prefix) or len(prefix) > _LONGEST_PREFIX):
+        return "prefix part must be a lowercase RFC 1123 subdomain"
+    return None
+
+
+def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement:
+    problems = []
+    bad_key = _key_error(key)
+    if bad_key:
+        problems.append(f'key: Invalid value: "{key}": {bad_key}')
+    if operator in ("In", "NotIn") and not values:
+        problems.append("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")
+    if operator in ("Exists", "DoesNotExist") and values:
+        problems.append("values: Invalid value: values set must be empty for exists and does not exist")
+    for index, value in enumerate(values):
+        bad_value = label_value_error(value)
+        if bad_value:
+            problems.append(f'values[{index}][{key}]: Invalid value: "{value}": {bad_value}')
+    if problems:
+        raise SelectorError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+    return Requirement(key, operator, values)
+
+
+def _expression(expression: LabelRequirement) -> Requirement:
+    operator = next((known for known in _OPERATORS if known == expression.operator), None)
+    if operator is None:
+        raise SelectorError(f'"{expression.operator}" is not a valid label selector operator')
+    return _requirement(expression.key, operator, expression.values or ())
+
+
+def compile_selector(selector: LabelSelector | None) -> Selector:
+    """The selector of a field that is a struct in Go: absent means everything.
+
+    Raises:
+        SelectorError: an operator, key or value that Kubernetes refuses.
+    """
+    if selector is None:
+        return Selector()
+    labels = sorted((selector.match_labels or {}).items())
+    return Selector(
+        tuple(_requirement(key, "In", (value,)) for key, value in labels)
+        + tuple(_expression(expression) for expression in selector.match_expressions or ())
+    )

@@ -1,0 +1,28 @@
+"""The status a scheduling step ends with (pkg/placement/controllers/framework/interface.go)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Code(IntEnum):
+    SUCCESS = 0
+    WARNING = 1
+    ERROR = 2
+    MISCONFIGURED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    code: Code = Code.SUCCESS
+    message: str = ""
+    plugin: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Error and Misconfigured stop the pass; a Warning does not."""
+        return self.code >= Code.ERROR
+
+
+SUCCESS = Status()

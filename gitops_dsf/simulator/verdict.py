@@ -1,0 +1,254 @@
+"""What OCM would decide for one Placement, and how it got there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from gitops_dsf.simulator.cel.predicates import Unsupported
+from gitops_dsf.simulator.conditions import Condition
+from gitops_dsf.simulator.drops import Drop, drop_of
+from gitops_dsf.simulator.groups import DecisionObject, Group
+from gitops_dsf.simulator.membership import NO_MEMBERSHIP, Membership
+from gitops_dsf.simulator.notes import notes_on
+from gitops_dsf.simulator.objects import Placement
+from gitops_dsf.simulator.prioritizers import PrioritizerResult
+from gitops_dsf.simulator.ranking import Ranking
+from gitops_dsf.simulator.requeue import LooksAgain, looks_again
+from gitops_dsf.simulator.state import HubState
+from gitops_dsf.simulator.status import SUCCESS, Code, Status
+
+
+class Outcome(StrEnum):
+    SCHEDULED = "Scheduled"
+    """The controller made its pass, successful or not; see status and conditions."""
+    DISABLED = "Disabled"
+    """The Placement carries the experimental-scheduling-disable annotation; decisions stay as they are.
+    The rest of the verdict is what the scheduler would say."""
+    DELETING = "Deleting"
+    """The Placement is being deleted; decisions stay until they are collected with it. The rest as for DISABLED."""
+    FAILED = "Failed"
+    """The pass ends with an error before it schedules (an invalid ManagedClusterSet); decisions stay as they are."""
+    PANIC = "Panic"
+    """The placement controller crashes on this object, for every Placement of the hub, until it is repaired."""
+    UNSUPPORTED = "Unsupported"
+    """The simulator does not know: a CEL feature it does not reproduce decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One filter: its name and the clusters left after it."""
+
+    name: str
+    clusters: tuple[int, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of simulating one Placement. Everything that costs time is computed when it is asked for."""
+
+    source: Placement = field(repr=False)
+    state: HubState = field(repr=False)
+    now: datetime
+    outcome: Outcome
+    status: Status = SUCCESS
+    membership: Membership = NO_MEMBERSHIP
+    stages: tuple[Stage, ...] = ()
+    """The filters that ran to their end, in order."""
+    prioritizers: tuple[PrioritizerResult, ...] = ()
+    ranking: Ranking | None = None
+    """None if scheduling ended with an error."""
+    unscheduled: int = 0
+    groups: tuple[Group, ...] = ()
+    satisfied: Condition | None = None
+    misconfigured: Condition | None = None
+    requeue_at: datetime | None = None
+    """When OCM looks again by itself because a toleration runs out."""
+    sync_error: str | None = None
+    """The error the pass ends with; OCM retries with growing delay."""
+    panic: str | None = None
+    unsupported: tuple[Unsupported, ...] = ()
+    current: frozenset[str] = field(default=frozenset(), repr=False)
+    """Clusters in the Placement's PlacementDecisions before the pass."""
+    after: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """PlacementDecisions of the Placement's namespace after the pass, with their clusters."""
+
+    @property
+    def placement(self) -> str:
+        """`namespace/name`."""
+        return self.source.key
+
+    @property
+    def cluster_sets(self) -> tuple[str, ...]:
+        """Sets that the Placement may use: bound to its namespace, and listed in spec.clusterSets if that is set."""
+        return self.membership.sets
+
+    @cached_property
+    def candidates(self) -> tuple[str, ...]:
+        """Clusters of the eligible sets, before any filter."""
+        return tuple(self.state.names[cluster] for cluster in self.membership.clusters)
+
+    @cached_property
+    def filters(self) -> Mapping[str, tuple[str, ...]]:
+        """Clusters left after each filter; a key is the pipeline so far, as in OCM's debug output."""
+        names = self.state.names
+        return {
+            ",".join(stage.name for stage in self.stages[: index + 1]): tuple(names[c] for c in found.clusters)
+            for index, found in enumerate(self.stages)
+        }
+
+    @cached_property
+    def dropped(self) -> Mapping[str, Drop]:
+        """For every candidate a filter dropped: which filter and why."""
+        found: dict[str, Drop] = {}
+        before = self.membership.clusters
+        for stage in self.stages:
+            kept = set(stage.clusters)
+            for cluster in before:
+                if cluster not in kept:
+                    found[self.state.names[cluster]] = drop_of(
+                        cluster,
+                        stage=stage.name,
+                        placement=self.source,
+                        state=self.state,
+                        in_decision=self.state.names[cluster] in self.current,
+                        now=self.now,
+                    )
+            before = stage.clusters
+        return found
+
+    @cached_property
+    def scores(self) -> Mapping[str, int] | None:
+        """The weighted sum of each cluster that passed the filters; None if scheduling ended with an error."""
+        if self.ranking is None:
+            return None
+        names = self.state.names
+        return {names[cluster]: total for cluster, total in zip(self.ranking.clusters, self.ranking.sums, strict=True)}
+
+    @cached_property
+    def prioritizer_scores(self) -> tuple[tuple[str, int, Mapping[str, int]], ...]:
+        """(name, weight, score per cluster) of each prioritizer; clusters without an entry add 0."""
+        clusters = self.stages[-1].clusters if self.stages else ()
+        names = self.state.names
+        return tuple(
+            (
+                result.name,
+                result.weight,
+                {names[c]: value for c, value in zip(clusters, result.values, strict=True) if value is not None},
+            )
+            for result in self.prioritizers
+        )
+
+    @cached_property
+    def ranked(self) -> tuple[str, ...]:
+        """The selected clusters, best first."""
+        if self.ranking is None:
+            return ()
+        return tuple(self.state.names[cluster] for cluster in self.ranking.selected_clusters)
+
+    @cached_property
+    def decisions(self) -> tuple[DecisionObject, ...]:
+        """The PlacementDecisions this pass writes."""
+        return tuple(decision for group in self.groups for decision in group.decisions)
+
+    @cached_property
+    def chosen(self) -> frozenset[str]:
+        """Clusters in the Placement's PlacementDecisions after the pass."""
+        if self.outcome is not Outcome.SCHEDULED:
+            return self.current
+        return frozenset(cluster for decision in self.decisions for cluster in decision.clusters)
+
+    @cached_property
+    def evicted(self) -> tuple[str, ...]:
+        """Clusters that lose their decision in this pass, sorted."""
+        return tuple(sorted(self.current - self.chosen))
+
+    @property
+    def evicts_everything(self) -> bool:
+        """A mistake, not a preference, takes the decision from every cluster that has one."""
+        return self.status.failed and bool(self.current) and not self.chosen
+
+    @cached_property
+    def looks_again(self) -> LooksAgain:
+        """Whether and when OCM would look at this Placement again without anything changing."""
+        return looks_again(
+            self.source,
+            state=self.state,
+            now=self.now,
+            prioritizers=self.prioritizers,
+            clusters=self.stages[-1].clusters if self.stages else (),
+            sync_error=self.sync_error,
+            requeue_at=self.requeue_at,
+        )
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know about this verdict, in sentences."""
+        return notes_on(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as JSON data, with the key names of the reference verdicts.
+
+        `filters`, `scores` and `groups` are null where Go's are nil. Keys beyond the reference: placement,
+        outcome, dropped, evicted, requeueAt, notes and, where it applies, unsupported.
+        """
+        if self.outcome in (Outcome.PANIC, Outcome.UNSUPPORTED, Outcome.FAILED):
+            return self._undecided()
+        shown = self._common() | {
+            "clusterSets": list(self.cluster_sets),
+            "filters": [{"name": name, "filteredClusters": list(left)} for name, left in self.filters.items()] or None,
+            "dropped": {name: drop.to_dict() for name, drop in self.dropped.items()},
+            "prioritizers": [{"name": name, "weight": weight, "scores": dict(scores)} for name, weight, scores in self.prioritizer_scores],
+            "scores": None if self.scores is None else dict(self.scores),
+            "ranked": list(self.ranked),
+            "unscheduled": self.unscheduled,
+            "placementDecisions": [
+                {"name": found.name, "labels": dict(found.labels), "clusters": list(found.clusters)} for found in self.decisions
+            ],
+            "groups": [
+                {
+                    "decisionGroupIndex": group.index,
+                    "decisionGroupName": group.name,
+                    "decisions": [decision.name for decision in group.decisions],
+                    "clusterCount": len(group.clusters),
+                }
+                for group in self.groups
+            ]
+            or None,
+            "statusCode": int(self.status.code),
+            "statusMessage": self.status.message,
+            "satisfied": self.satisfied.to_list() if self.satisfied else None,
+            "misconfigured": self.misconfigured.to_list() if self.misconfigured else None,
+            "afterSync": {name: len(clusters) for name, clusters in self.after.items()},
+            "willRetry": self.status.code is not Code.SUCCESS,
+        }
+        if self.sync_error is not None:
+            shown["syncError"] = self.sync_error
+        if self.requeue_at is not None:
+            shown |= {"requeue": True, "requeueAt": self.requeue_at.isoformat()}
+        return shown
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "placement": self.placement,
+            "outcome": str(self.outcome),
+            "evicted": list(self.evicted),
+            "notes": list(self.notes),
+        }
+
+    def _undecided(self) -> dict[str, Any]:
+        shown = self._common()
+        if self.panic is not None:
+            shown["panic"] = self.panic
+            return shown
+        shown["clusterSets"] = list(self.cluster_sets)
+        shown["afterSync"] = {name: len(clusters) for name, clusters in self.after.items()}
+        if self.sync_error is not None:
+            shown["syncError"] = self.sync_error
+        if self.unsupported:
+            shown["unsupported"] = [str(reason) for reason in self.unsupported]
+        return shown

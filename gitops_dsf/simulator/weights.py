@@ -1,0 +1,84 @@
+"""Which prioritizers run, and with which weight (schedule.go: getWeights, mergeWeights, getPrioritizers)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gitops_dsf.simulator.objects import Placement, PrioritizerConfig, ScoreCoordinate
+from gitops_dsf.simulator.status import Code, Status
+
+BuiltIn = Literal["Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"]
+BUILT_INS: tuple[BuiltIn, ...] = ("Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory")
+DEFAULTS = tuple(
+    PrioritizerConfig(score_coordinate=ScoreCoordinate(type="BuiltIn", built_in=name), weight=1) for name in ("Balance", "Steady")
+)
+"""What every mode but Exact starts from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prioritizer:
+    """One prioritizer of a Placement: a built-in one, or one score of an AddOnPlacementScore."""
+
+    weight: int
+    built_in: BuiltIn | None = None
+    resource: str = ""
+    score: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.built_in or f"AddOn/{self.resource}/{self.score}"
+
+
+class PrioritizerError(Exception):
+    """The policy is misconfigured; the text is the one the controller reports."""
+
+    @property
+    def status(self) -> Status:
+        return Status(Code.MISCONFIGURED, str(self))
+
+
+def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
+    """The prioritizers that run: those with a weight other than 0.
+
+    Go visits them in random map order; here it is the order in which they were configured.
+
+    Raises:
+        PrioritizerError: an unknown mode or built-in name, a missing coordinate.
+    """
+    policy = placement.spec.prioritizer_policy
+    mode = (policy.mode if policy else None) or ""
+    if mode not in ("", "Additive", "Exact"):
+        raise PrioritizerError(f"incorrect prioritizer policy mode: {mode}")
+    configured = (policy.configurations if policy else None) or ()
+    merged = _merge(configured if mode == "Exact" else (*DEFAULTS, *configured))
+    return tuple(_prioritizer(coordinate, weight) for coordinate, weight in merged if weight != 0)
+
+
+def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoordinate, int]]:
+    """What Go's map keeps of the configurations.
+
+    Its key is a struct with a *pointer* to the add-on coordinate, so entries that have one never share a key:
+    duplicates of an add-on score both count, and a BuiltIn entry with an addOn block does not replace its default.
+    """
+    kept: dict[tuple[object, ...], tuple[ScoreCoordinate, int]] = {}
+    for position, configuration in enumerate(configurations):
+        coordinate = configuration.score_coordinate
+        if coordinate is None:
+            raise PrioritizerError("scoreCoordinate field is required")
+        key: tuple[object, ...] = (coordinate.type, coordinate.built_in)
+        if coordinate.add_on is not None:
+            key = (*key, position)
+        kept[key] = (coordinate, configuration.weight)
+    return list(kept.values())
+
+
+def _prioritizer(coordinate: ScoreCoordinate, weight: int) -> Prioritizer:
+    if coordinate.type == "BuiltIn":
+        for name in BUILT_INS:
+            if coordinate.built_in == name:
+                return Prioritizer(weight, built_in=name)
+        raise PrioritizerError(f"incorrect builtin prioritizer: {coordinate.built_in}")
+    if coordinate.add_on is None:
+        raise PrioritizerError("addOn should not be empty")
+    return Prioritizer(weight, resource=coordinate.add_on.resource_name, score=coordinate.add_on.score_name)
