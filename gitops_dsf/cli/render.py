@@ -1,0 +1,130 @@
+"""gitops-dsf render: the tree that Argo CD applies."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitops_dsf.errors import RepositoryError, UsageError
+
+if TYPE_CHECKING:
+    from gitops_dsf.output.changes import Changes
+    from gitops_dsf.render import RenderedTree
+
+RENDERED = "rendered"
+SHRINK_LIMIT = 0.2
+"""Share of the ManifestWorks that one render may drop without being told to (design section 4)."""
+
+BOOTSTRAP = "argocd"
+
+DESCRIPTION = """\
+Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork per cluster, Placements and
+ApplicationSets, one object per file. Only files that gitops-dsf wrote are ever changed or deleted, and only when there is no error."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf render                             render the repository in the current folder into rendered/
+  gitops-dsf render fleet --check               exit 1 and list the stale files, write nothing
+  gitops-dsf render --out /tmp/tree             render somewhere else
+  gitops-dsf render --stdout --part works-03    one directory's manifests on standard output, for an Argo CD plugin
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of render."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="where the tree goes; DIR/rendered by default")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--check", action="store_true", help="write nothing; exit 1 and list the files that are stale")
+    mode.add_argument("--stdout", action="store_true", help="manifests on standard output, everything else on standard error")
+    parser.add_argument("--part", metavar="NAME", help="with --stdout: only this directory, such as platform, works-03 or delivery")
+    parser.add_argument("--allow-shrink", action="store_true", help="let more than 20 %% of the ManifestWorks go in one render")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when the tree is there, or fresh with --check; 1 when the repository has errors or the tree is stale."""
+    from gitops_dsf.cli.report import report, summary, under
+    from gitops_dsf.output.changes import compare
+    from gitops_dsf.pipeline import produce
+
+    if args.part and not args.stdout:
+        msg = "--part goes with --stdout"
+        raise UsageError(msg)
+    if not args.directory.is_dir():
+        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
+        raise UsageError(msg)
+    rendered = produce(args.directory)
+    findings = under(args.directory, rendered.diagnostics)
+    sys.stderr.write(report(findings, "text"))
+    if rendered.tree is None or rendered.plan is None:
+        print(f"{summary(findings)}; nothing was rendered", file=sys.stderr)
+        return 1
+    if args.stdout:
+        return _stream(rendered.tree, args.part)
+    out = args.out or args.directory / RENDERED
+    changes = compare(rendered.tree, out)
+    if args.check:
+        return _check(changes, out)
+    return _write(rendered.tree, out, changes, allow_shrink=args.allow_shrink)
+
+
+def _stream(tree: "RenderedTree", part: str | None) -> int:
+    """Everything is rendered before the first byte is written: an error never leaves half a stream."""
+    directories = sorted({path.partition("/")[0] for path in tree.files if "/" in path})
+    if part is not None and part not in directories:
+        msg = f"there is no part {part!r}; this repository renders {', '.join(directories)}"
+        raise UsageError(msg)
+    wanted = [part] if part else [name for name in directories if name != BOOTSTRAP]
+    paths = [path for name in wanted for path in tree.part(name) if path.endswith(".yaml")]
+    if not paths:
+        # Argo CD takes an empty stream as "delete everything" (argocd.md section 5).
+        print(f"{part or 'the repository'} renders to no object; an empty answer would make Argo CD delete what is there", file=sys.stderr)
+        return 1
+    out = sys.stdout.buffer
+    for path in paths:
+        out.write(b"---\n")
+        out.writelines(tree.files[path])
+    out.flush()
+    return 0
+
+
+def _check(changes: "Changes", out: Path) -> int:
+    _report_foreign(changes, out)
+    for word, paths in (("missing", changes.added), ("stale", (*changes.changed, *changes.blocked)), ("left over", changes.removed)):
+        for path in paths:
+            print(f"{word}: {out / path}")
+    if changes.is_clean and not changes.blocked:
+        return 0
+    print(f"{out} is not what the sources render to: run `gitops-dsf render`", file=sys.stderr)
+    return 1
+
+
+def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink: bool) -> int:
+    if changes.blocked:
+        names = "\n".join(f"  {out / path}" for path in changes.blocked)
+        msg = f"files that gitops-dsf did not write stand where rendered files belong; move them away first:\n{names}"
+        raise RepositoryError(msg)
+    if changes.works_dropped > SHRINK_LIMIT * changes.works_before and not allow_shrink:
+        print(
+            f"this render would drop {changes.works_dropped} of {changes.works_before} ManifestWorks, more than {SHRINK_LIMIT:.0%}: "
+            "are all the files of clusters/ there? If it is meant, add --allow-shrink",
+            file=sys.stderr,
+        )
+        return 1
+    from gitops_dsf.output.write import write
+
+    write(tree, out, changes)
+    _report_foreign(changes, out)
+    if changes.is_clean:
+        print(f"{out}: {len(tree.files)} files, nothing changed")
+    else:
+        counts = f"{len(changes.added)} added, {len(changes.changed)} changed, {len(changes.removed)} removed"
+        print(f"{out}: {len(tree.files)} files; {counts}")
+    return 0
+
+
+def _report_foreign(changes: "Changes", out: Path) -> None:
+    for path in changes.foreign:
+        print(f"{out / path}: not written by gitops-dsf, left alone", file=sys.stderr)
