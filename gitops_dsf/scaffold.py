@@ -69,9 +69,8 @@ def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:
 
 
 def _schemas() -> Mapping[str, bytes]:
-    # CRDs come to the hub from rendered/platform/, and the wire schema is for programs: an editor needs neither.
-    wanted = ("json/", "kubeconform/")
-    return {f"{SCHEMAS}/{path}": text.encode() for path, text in schema_tree().items() if path.startswith(wanted)}
+    """What `gitops-dsf schema` would write, so that the first refresh after an upgrade shows what the upgrade changed."""
+    return {f"{SCHEMAS}/{path}": text.encode() for path, text in schema_tree().items()}
 
 
 def _check_name(name: str) -> None:

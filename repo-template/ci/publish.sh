@@ -21,7 +21,7 @@ print(output.get(sys.argv[1], sys.argv[2]))' "$1" "$2"
 
 # Commits rendered/ of the work tree $1 and pushes it to branch $2. `pushed` says whether the branch has it now.
 commit_and_push() {
-    git -C "$1" add --all -- rendered
+    git -C "$1" add --all -- "${prefix}rendered"
     if git -C "$1" diff --cached --quiet; then
         echo "rendered/ on $2 is up to date"
         pushed=yes
@@ -36,7 +36,7 @@ commit_and_push() {
 
 publish_directory() {
     gitops-dsf render
-    commit_and_push . "$source_branch"
+    commit_and_push "$(git rev-parse --show-toplevel)" "$source_branch"
 }
 
 publish_branch() {
@@ -62,13 +62,14 @@ publish_branch() {
             ;;
     esac
     git worktree add --quiet --detach --force "$scratch/tree" "$start"
-    gitops-dsf render --out "$scratch/tree/rendered"
+    gitops-dsf render --out "$scratch/tree/${prefix}rendered"
     commit_and_push "$scratch/tree" "$target"
     git worktree remove --force "$scratch/tree"
 }
 
 git config user.name >/dev/null || git config user.name gitops-dsf
 git config user.email >/dev/null || git config user.email gitops-dsf@users.noreply.invalid
+prefix=$(git rev-parse --show-prefix)   # not empty where the fleet is a folder of a larger repository
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"; git worktree prune' EXIT
 

@@ -1,0 +1,36 @@
+"""`gitops-dsf schema`: JSON Schemas of everything that people write, and the CRDs, as files."""
+
+import argparse
+import sys
+from pathlib import Path
+
+EPILOG = """\
+writes:
+  json/         one JSON Schema per kind, and document.json, which chooses by apiVersion and kind; for editors
+  kubeconform/  the same kinds for kubeconform -schema-location 'DIR/kubeconform/{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json'
+  crds/         CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig, as `render` puts them into rendered/platform/
+  wire/         the summaries that agents read from the scoring ConfigMap
+
+examples:
+  gitops-dsf schema                  refresh the schemas that the editor settings of a fleet repository name
+  gitops-dsf schema --out /tmp/dsf   write them elsewhere
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of the verb."""
+    parser.description = "Writes the schemas of everything that people write, for editors, kubeconform and the hub."
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--out", type=Path, default=Path(".schemas"), metavar="DIR", help="folder to write to, made when missing (default: %(default)s)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes what differs and says how much that was. Raises RepositoryError when the folder cannot be written."""
+    from gitops_dsf.schema.tree import schema_tree, write_tree
+
+    tree = schema_tree()
+    written = write_tree(tree, arguments.out)
+    sys.stdout.write(f"{arguments.out}: {len(tree)} schemas, {len(written)} written\n")
+    return 0

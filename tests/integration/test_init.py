@@ -1,0 +1,178 @@
+"""`init`: a repository that is valid and renders as it is, in a checkout and from the wheel; and refusals that write nothing."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gitops_dsf import __version__
+from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.pipeline import check
+from gitops_dsf.resources import repo_template
+from gitops_dsf.scaffold import TEMPLATE_NAME, TEMPLATE_URL, default_name, scaffold
+
+ROOT = Path(__file__).parents[2]
+URL = "https://git.internal/platform/emea.git"
+
+
+def gitops_dsf(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gitops_dsf", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_the_new_repository_has_no_findings(tmp_path: Path) -> None:
+    scaffold(target=tmp_path / "fleet", name="fleet")
+    checked = check(tmp_path / "fleet")
+    assert checked.diagnostics == ()
+    assert checked.resolved is not None
+    assert len(checked.resolved.scorers) == 3
+    assert checked.resolved.targets == {
+        "eu-north-1": ("cpu-headroom", "latency-forecast", "region-preference"),
+        "eu-west-1": ("cpu-headroom", "latency-forecast", "region-preference"),
+        "us-east-1": ("cpu-headroom",),
+    }
+
+
+def test_init_then_validate(tmp_path: Path) -> None:
+    made = gitops_dsf("init", "fleet", "--git-url", URL, cwd=tmp_path)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert "cd fleet" in made.stdout
+    assert "gitops-dsf validate" in made.stdout
+    fleet = tmp_path / "fleet"
+    for verb in (["validate", "--strict"], ["schema"]):
+        result = gitops_dsf(*verb, cwd=fleet)
+        assert result.returncode == 0, (verb, result.stdout, result.stderr)
+    assert "0 written" in result.stdout, "init already wrote the schemas of this version"
+    settings = yaml.safe_load((fleet / "gitops-dsf.yaml").read_text("utf-8"))
+    assert settings["metadata"]["name"] == "fleet"
+    assert settings["spec"]["git"]["url"] == URL
+
+
+def test_name_and_url_replace_the_templates_everywhere(tmp_path: Path) -> None:
+    url = f"https://git.internal/{TEMPLATE_NAME}-of-ours.git"
+    scaffold(target=tmp_path, name="emea", git_url=url)
+    texts = {path: path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file()}
+    assert not [path for path, text in texts.items() if TEMPLATE_NAME in text.replace(url, "")]
+    assert url in texts[tmp_path / "gitops-dsf.yaml"]
+    assert texts[tmp_path / "README.md"].startswith("# emea\n")
+
+
+def test_the_template_holds_what_init_replaces() -> None:
+    text = (repo_template() / "gitops-dsf.yaml").read_text("utf-8")
+    assert f"name: {TEMPLATE_NAME}\n" in text
+    assert f"url: {TEMPLATE_URL} " in text
+
+
+def test_the_template_pins_this_version() -> None:
+    """Pipelines and hooks of a new repository run the gitops-dsf that made it."""
+    pin = f"gitops-dsf=={__version__}"
+    template = repo_template()
+    assert pin in (template / "requirements.txt").read_text("utf-8").splitlines()
+    hooks = yaml.safe_load((template / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+    assert [hook["additional_dependencies"] for hook in hooks] == [[pin]] * len(hooks)
+
+
+def test_a_fresh_clone_is_empty_enough(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    assert "gitops-dsf.yaml" in scaffold(target=tmp_path, name="fleet")
+
+
+def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    result = gitops_dsf("init", str(tmp_path), cwd=tmp_path.parent)
+    assert result.returncode == 2
+    assert "is not empty (it holds mine.txt)" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "message"),
+    [
+        ("Fleet", None, "cannot be the fleet's name"),
+        ("", None, "cannot be the fleet's name"),
+        ("a" * 64, None, "cannot be the fleet's name"),
+        ("ok", "", "is not a git URL"),
+        ("ok", "https://git/x\nspec: {}", "is not a git URL"),
+        ("ok", "https://user:secret@git.internal/x.git", "holds credentials"),
+        ("ok", "https://token@git.internal/x.git", "is not a git URL|holds credentials"),
+    ],
+)
+def test_a_bad_name_or_url_is_refused_before_anything_is_written(tmp_path: Path, name: str, url: str | None, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        scaffold(target=tmp_path / "fleet", name=name, git_url=url)
+    assert not (tmp_path / "fleet").exists()
+
+
+@pytest.mark.parametrize("url", ["git@git.internal:platform/emea.git", "ssh://git@git.internal:2222/platform/emea.git", URL])
+def test_urls_that_argo_cd_clones_are_accepted(tmp_path: Path, url: str) -> None:
+    scaffold(target=tmp_path, name="emea", git_url=url)
+    assert yaml.safe_load((tmp_path / "gitops-dsf.yaml").read_text("utf-8"))["spec"]["git"]["url"] == url
+
+
+def test_a_file_or_a_dangling_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="is a file"):
+        scaffold(target=tmp_path / "file", name="fleet")
+    with pytest.raises(UsageError, match="is a link to nothing"):
+        scaffold(target=tmp_path / "link", name="fleet")
+
+
+def test_a_folder_that_cannot_be_made_is_a_message(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RepositoryError, match="cannot write"):
+        scaffold(target=tmp_path / "file" / "fleet", name="fleet")
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [("fleet", "fleet"), ("My Fleet_2", "my-fleet-2"), ("---", "fleet"), ("x" * 80, "x" * 63), (".hidden", "hidden")]
+)
+def test_the_default_name_comes_from_the_folder(tmp_path: Path, folder: str, name: str) -> None:
+    assert default_name(tmp_path / folder) == name
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("wheels")
+    uv = Path(sys.executable).with_name("uv")
+    command = [str(uv), "build", "--quiet", "--wheel", "--offline", "--out-dir", str(out), "--package", "gitops-dsf"]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    if built.returncode != 0:
+        pytest.fail(f"the wheel does not build: {built.stderr[-2000:]}")
+    return out
+
+
+def test_the_wheel_holds_the_whole_template(wheels: Path) -> None:
+    """Dotfiles and workflows included; a wheel without them would make a repository without checks."""
+    (wheel,) = wheels.glob("gitops_dsf-*.whl")
+    prefix = "gitops_dsf/_data/repo-template/"
+    inside = {name.removeprefix(prefix) for name in zipfile.ZipFile(wheel).namelist() if name.startswith(prefix)}
+    listed = subprocess.run(["git", "ls-files", "repo-template"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    outside = {line.removeprefix("repo-template/") for line in listed.splitlines()}
+    assert {".github/workflows/gitops-dsf.yaml", ".pre-commit-config.yaml", ".gitattributes", ".vscode/settings.json"} <= outside
+    assert inside >= outside
+
+
+def test_init_from_the_wheel_away_from_the_checkout(wheels: Path, tmp_path: Path) -> None:
+    """The same files as in a checkout, from an unpacked wheel whose package comes first on the path."""
+    (wheel,) = wheels.glob("gitops_dsf-*.whl")
+    installed = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(installed)
+    script = (
+        f"import sys; sys.path.insert(0, {str(installed)!r})\n"
+        "import gitops_dsf.scaffold as s; from pathlib import Path\n"
+        f"assert s.__file__.startswith({str(installed)!r}), s.__file__\n"
+        f"s.scaffold(target=Path({str(tmp_path / 'fleet')!r}), name='fleet')\n"
+    )
+    subprocess.run([sys.executable, "-I", "-c", script], cwd=tmp_path, check=True, timeout=60)
+    scaffold(target=tmp_path / "other", name="fleet")
+    first, second = (
+        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        for root in (tmp_path / "fleet", tmp_path / "other")
+    )
+    assert first == second
