@@ -1,0 +1,222 @@
+"""Argo CD on the hub: Redis, repo server, application controller and ApplicationSet controller, all on 127.0.0.1.
+
+CRDs, settings and roles are those of Argo CD's own `install.yaml`; each controller holds a token of its ServiceAccount,
+so what its roles do not grant is really denied. The components talk to each other without TLS. GPG is off.
+"""
+
+import base64
+import json
+import secrets
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from tests.hub.controlplane.api import Object
+from tests.hub.controlplane.binaries import Binaries
+from tests.hub.controlplane.kube import ApiServer
+from tests.hub.controlplane.ports import free_port
+from tests.hub.controlplane.processes import Probe, Processes
+from tests.hub.controlplane.redis import start_redis
+from tests.hub.controlplane.waiting import wait_for
+
+CRD = "apiextensions.k8s.io/v1/CustomResourceDefinition"
+CLUSTER_SCOPED = ("CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding")
+INSTALLED = (*CLUSTER_SCOPED, "ServiceAccount", "Role", "RoleBinding", "ConfigMap", "Secret")
+MANAGER = "argocd-install"
+
+REPO_SERVER = "argocd-repo-server"
+APPLICATION_CONTROLLER = "argocd-application-controller"
+APPLICATIONSET_CONTROLLER = "argocd-applicationset-controller"
+IN_CLUSTER = "https://kubernetes.default.svc"
+
+
+@dataclass(kw_only=True)
+class ArgoCD:
+    """One Argo CD. `poll_seconds` is how often it looks at git by itself; `wave_seconds` its pause between sync waves.
+
+    ApplicationSets keep their own rhythm (3 minutes, or requeueAfterSeconds): that one is part of what tests are about.
+    """
+
+    binaries: Binaries
+    processes: Processes
+    folder: Path
+    hub: ApiServer
+    namespace: str = "argocd"
+    poll_seconds: int = 10
+    wave_seconds: int = 1
+    _ports: dict[str, int] = field(default_factory=dict, init=False)
+    _sockets: "tempfile.TemporaryDirectory[str] | None" = field(default=None, init=False)
+
+    def install(self) -> None:
+        """CRDs, ServiceAccounts, roles and settings; then the default AppProject, which argocd-server would make."""
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        text = (self.binaries.folder("manifests") / "install.yaml").read_text(encoding="utf-8")
+        items = [item for item in yaml.load_all(text, Loader=loader) if item and item["kind"] in INSTALLED]
+        admin = self.hub.admin
+        admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}, manager=MANAGER)
+        for item in items:
+            if item["kind"] not in CLUSTER_SCOPED:
+                item["metadata"]["namespace"] = self.namespace
+            for subject in item.get("subjects", ()):
+                subject["namespace"] = self.namespace
+            if item["kind"] == "Secret" and item["metadata"]["name"] == "argocd-secret":
+                item["data"] = {"server.secretkey": _encoded(secrets.token_hex(16).encode())}
+            admin.apply(item, manager=MANAGER)
+        crds = [item["metadata"]["name"] for item in items if item["kind"] == "CustomResourceDefinition"]
+        wait_for(lambda: all(self._established(name) for name in crds), what="the hub serves Argo CD's kinds")
+        admin.apply(_default_project(self.namespace), manager=MANAGER)
+
+    def start(self) -> None:
+        """Start all four without waiting, except for Redis, which takes a tenth of a second."""
+        redis = start_redis(processes=self.processes, folder=self.folder / "redis")
+        self._sockets = tempfile.TemporaryDirectory(prefix="argocd-")  # a socket's path has at most 107 bytes
+        repo_server, repo_metrics = self._port("repo-server"), self._port(REPO_SERVER)
+        shared = [f"--redis={redis.address}", "--loglevel=info", "--logformat=text"]
+        client = [f"--namespace={self.namespace}", "--repo-server-plaintext", "--loglevel=info", "--logformat=text"]
+        self._start(
+            REPO_SERVER,
+            "--address=127.0.0.1",
+            f"--port={repo_server}",
+            "--metrics-address=127.0.0.1",
+            f"--metrics-port={repo_metrics}",
+            "--disable-tls",
+            "--client-ca-path=",
+            *shared,
+            account=None,
+        )
+        self._start(
+            APPLICATION_CONTROLLER,
+            f"--repo-server=127.0.0.1:{repo_server}",
+            f"--metrics-port={self._port(APPLICATION_CONTROLLER)}",
+            f"--redis={redis.address}",
+            *client,
+            account="argocd-application-controller",
+        )
+        self._start(
+            APPLICATIONSET_CONTROLLER,
+            f"--argocd-repo-server=127.0.0.1:{repo_server}",
+            f"--metrics-addr=127.0.0.1:{self._port(APPLICATIONSET_CONTROLLER)}",
+            f"--probe-addr=127.0.0.1:{self._port('applicationset-probe')}",
+            f"--webhook-addr=127.0.0.1:{self._port('applicationset-webhook')}",
+            *client,
+            account="argocd-applicationset-controller",
+        )
+
+    def wait(self) -> Mapping[str, float]:
+        """Wait until each answers its health check; seconds from its start, by process name."""
+        names = (REPO_SERVER, APPLICATION_CONTROLLER, APPLICATIONSET_CONTROLLER)
+        return {name: self.processes.ready(self.processes.running[name], self._probe(name)) for name in names}
+
+    def restart(self, name: str, *, kill: bool = False) -> float:
+        """Stop one component and start it again as it was; seconds until it was healthy."""
+        return self.processes.ready(self.processes.restart(name, kill=kill), self._probe(name))
+
+    def add_cluster_secret(self, name: str, server: str, kubeconfig: Path, *, labels: Mapping[str, str] | None = None) -> None:
+        """Make a spoke known, as `argocd cluster add --name` does. `name` must equal its ManagedCluster's name."""
+        config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        connection: dict[str, Any] = {"tlsClientConfig": {"caData": _encoded_file(cluster["certificate-authority"])}}
+        if "token" in user:
+            connection["bearerToken"] = user["token"]
+        else:
+            connection["tlsClientConfig"]["certData"] = _encoded_file(user["client-certificate"])
+            connection["tlsClientConfig"]["keyData"] = _encoded_file(user["client-key"])
+        data = {"name": name, "server": server, "config": json.dumps(connection)}
+        secret: Object = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": f"cluster-{name}",
+                "namespace": self.namespace,
+                "labels": {**(labels or {}), "argocd.argoproj.io/secret-type": "cluster"},
+            },
+            "data": {key: _encoded(value.encode()) for key, value in data.items()},
+        }
+        self.hub.admin.apply(secret, manager=MANAGER)
+
+    def remove_cluster_secret(self, name: str) -> None:
+        self.hub.admin.delete("v1/Secret", f"cluster-{name}", namespace=self.namespace)
+
+    def configure(self, data: Mapping[str, str], *, manager: str = "gitops-dsf") -> None:
+        """Own these keys of argocd-cm; the controllers read a change without a restart. Health checks go in this way."""
+        metadata = {"name": "argocd-cm", "namespace": self.namespace}
+        self.hub.admin.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(data)}, manager=manager)
+
+    def close(self) -> None:
+        """Remove what lies outside `folder`; the processes belong to `processes`."""
+        if self._sockets is not None:
+            self._sockets.cleanup()
+            self._sockets = None
+
+    def _start(self, name: str, *arguments: str, account: str | None) -> None:
+        home = self.folder / name
+        (home / "tmp").mkdir(parents=True)
+        (home / "data").mkdir()
+        environment = {
+            "ARGOCD_BINARY_NAME": name,
+            "ARGOCD_GPG_ENABLED": "false",
+            "ARGOCD_TLS_DATA_PATH": str(home / "data"),
+            "ARGOCD_SSH_DATA_PATH": str(home / "data"),
+            "ARGOCD_ASK_PASS_SOCK": f"{self._sockets.name if self._sockets else home}/ask-pass.sock",
+            "ARGOCD_RECONCILIATION_TIMEOUT": f"{self.poll_seconds}s",
+            "ARGOCD_RECONCILIATION_JITTER": "0s",
+            "ARGOCD_SYNC_WAVE_DELAY": str(self.wave_seconds),
+            "TMPDIR": str(home / "tmp"),
+        }
+        if account is not None:
+            kubeconfig = self.hub.service_account_kubeconfig(self.namespace, account)
+            # Argo CD reaches the cluster it runs in by its in-cluster configuration; outside of a pod this stands for it.
+            environment |= {"KUBECONFIG": str(kubeconfig), "ARGOCD_FAKE_IN_CLUSTER": "true"}
+        self.processes.start(name, [self.binaries.path("argocd"), *arguments], environment=environment, folder=home)
+
+    def _probe(self, name: str) -> Probe:
+        """With ?full=true the repo server calls itself over gRPC. The ApplicationSet controller has no health check worth
+        the name; its metrics name the controller once that runs.
+        """
+        path = "metrics" if name == APPLICATIONSET_CONTROLLER else "healthz?full=true"
+        needle = 'controller_runtime_max_concurrent_reconciles{controller="applicationset"}' if path == "metrics" else ""
+        url = f"http://127.0.0.1:{self._port(name)}/{path}"
+
+        def probe() -> str | None:
+            try:
+                answer = httpx.get(url, timeout=5, trust_env=False)
+            except httpx.TransportError as error:
+                return f"{url}: {type(error).__name__}: {error}"
+            if answer.is_success and needle in answer.text:
+                return None
+            return f"{url}: {answer.status_code} {answer.text[:300]}"
+
+        return probe
+
+    def _port(self, purpose: str) -> int:
+        return self._ports.setdefault(purpose, free_port())
+
+    def _established(self, name: str) -> bool:
+        conditions = self.hub.admin.get(CRD, name).get("status", {}).get("conditions") or []
+        return any(entry["type"] == "Established" and entry["status"] == "True" for entry in conditions)
+
+
+def _default_project(namespace: str) -> Object:
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": "default", "namespace": namespace},
+        "spec": {
+            "sourceRepos": ["*"],
+            "destinations": [{"server": "*", "namespace": "*"}],
+            "clusterResourceWhitelist": [{"group": "*", "kind": "*"}],
+        },
+    }
+
+
+def _encoded(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
+
+
+def _encoded_file(path: str) -> str:
+    return _encoded(Path(path).read_bytes())
