@@ -1,0 +1,118 @@
+"""Puts one scorer's stages together, and the adapters that all scorers share."""
+
+import os
+import random
+from dataclasses import dataclass
+
+from dsf_agent import kubeaccess
+from dsf_agent.apiserver import ApiServer
+from dsf_agent.cadence import Cadence, fraction
+from dsf_agent.clock import Clock
+from dsf_agent.credentials import Credentials, NoVault, SpokeVault, Vault
+from dsf_agent.cycle import Cycle
+from dsf_agent.fetch import Fetch
+from dsf_agent.kubeaccess import AccessLoader, InCluster, KubeconfigFile
+from dsf_agent.metrics import Metrics
+from dsf_agent.publish import Publication
+from dsf_agent.publish_rule import Rule
+from dsf_agent.score import Score
+from dsf_agent.settings import Settings
+from dsf_agent.snapshot import publishes
+from dsf_agent.store import ScoreStore
+from dsf_agent.store_directory import DirectoryStore
+from dsf_agent.store_hub import HubStore
+from dsf_agent.transport import Transport
+from dsf_agent.worker import Worker
+from dsf_wire.summary import Summary
+
+
+@dataclass(kw_only=True)
+class Adapters:
+    """Everything that touches the outside, made once per process. ``store`` is None where nothing is published."""
+
+    settings: Settings
+    clock: Clock
+    metrics: Metrics
+    transport: Transport
+    credentials: Credentials
+    hub: ApiServer | None
+    spoke: ApiServer | None
+    store: ScoreStore | None
+    chance: random.Random
+
+    async def close(self) -> None:
+        await self.transport.close()
+        for server in (self.hub, self.spoke):
+            if server is not None:
+                await server.close()
+
+    def cycle(self, scorer: Summary, *, publication: Publication | None) -> Cycle:
+        return Cycle(
+            scorer=scorer,
+            cluster=self.settings.cluster,
+            fetch=Fetch(scorer=scorer, transport=self.transport, credentials=self.credentials),
+            score=Score(scorer=scorer, transport=self.transport, credentials=self.credentials, clock=self.clock),
+            publication=publication,
+            metrics=self.metrics.of(scorer.score_name),
+            clock=self.clock,
+        )
+
+    def worker(self, scorer: Summary) -> Worker:
+        """A fresh worker; see schedule.WorkerMaker."""
+        cluster, interval = self.settings.cluster, float(scorer.scoring_interval)
+        publication = None
+        if self.store is not None and publishes(scorer):
+            publication = Publication(
+                scorer=scorer,
+                store=self.store,
+                rule=Rule.of(scorer, jitter=fraction(cluster, scorer.score_name, "refresh")),
+                metrics=self.metrics.of(scorer.score_name),
+                chance=self.chance,
+            )
+        return Worker(
+            scorer=scorer,
+            cycle=self.cycle(scorer, publication=publication),
+            publication=publication,
+            cadence=Cadence(interval=interval, phase=interval * fraction(cluster, scorer.score_name, "phase")),
+            clock=self.clock,
+            metrics=self.metrics.of(scorer.score_name),
+            chance=self.chance,
+        )
+
+
+def adapters(settings: Settings, *, clock: Clock) -> Adapters:
+    """The adapters of these settings. Opens no connection."""
+    timeout = settings.hub_timeout_seconds
+    hub = None
+    if settings.hub_kubeconfig is not None:
+        hub = ApiServer(loader=KubeconfigFile(path=settings.hub_kubeconfig), clock=clock, timeout_seconds=timeout)
+    loader = _spoke_loader(settings)
+    spoke = None if loader is None else ApiServer(loader=loader, clock=clock, timeout_seconds=timeout)
+    vault: Vault = NoVault() if spoke is None else SpokeVault(server=spoke, namespace=settings.namespace)
+    store: ScoreStore | None = None
+    if hub is not None:
+        store = HubStore(server=hub, cluster=settings.cluster)
+    elif settings.publish_dir is not None:
+        store = DirectoryStore(directory=settings.publish_dir, cluster=settings.cluster, clock=clock)
+    metrics = Metrics(cluster=settings.cluster)
+    if hub is not None:
+        metrics.watch_hub_offset(hub.hub_clock)
+    return Adapters(
+        settings=settings,
+        clock=clock,
+        metrics=metrics,
+        transport=Transport(limits=settings.limits),
+        credentials=Credentials(vault=vault, clock=clock, token_file=settings.token_file),
+        hub=hub,
+        spoke=spoke,
+        store=store,
+        chance=random.Random(),  # noqa: S311 - jitter, not secrets
+    )
+
+
+def _spoke_loader(settings: Settings) -> AccessLoader | None:
+    if settings.spoke_kubeconfig is not None:
+        return KubeconfigFile(path=settings.spoke_kubeconfig)
+    if kubeaccess.environment_has_pod(os.environ):
+        return InCluster(token_file=settings.token_file)
+    return None

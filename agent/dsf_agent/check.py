@@ -1,0 +1,94 @@
+"""check: one cycle of every scorer, printed as a table; publishes nothing. For a laptop, or inside the pod.
+
+Exit code 0 when every entry of the file gave scores, else 1.
+"""
+
+import asyncio
+import sys
+from dataclasses import dataclass
+
+from dsf_agent.build import Adapters
+from dsf_agent.errors import AgentError, FetchError
+from dsf_agent.snapshot import Snapshot, Summary, publishes
+from dsf_agent.watch import Trouble, observe
+from dsf_wire import scorename
+from dsf_wire.constants import CONFIGMAP_KEY
+
+HEAD = ("SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE")
+ITEMS_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One scorer's line, and what is printed below the table about it."""
+
+    cells: tuple[str, ...]
+    notes: tuple[str, ...]
+    good: bool
+
+
+async def run(adapters: Adapters, *, only: list[str]) -> int:
+    """Prints the table. Returns the exit code."""
+    try:
+        path = adapters.settings.config_dir / CONFIGMAP_KEY
+        found = await asyncio.to_thread(observe, path)
+        if isinstance(found, Trouble):
+            print(f"gitops-dsf-agent: {found.text}", file=sys.stderr)
+            return 1
+        unknown = sorted(set(only) - {scorer.name for scorer in found.scorers} - {problem.name for problem in found.problems})
+        if unknown:
+            names = ", ".join(scorer.name for scorer in found.scorers)
+            print(f"gitops-dsf-agent: no scorer {', '.join(unknown)} in {path}; there are: {names}", file=sys.stderr)
+            return 2
+        rows = await _rows(adapters, found, only=only)
+    finally:
+        await adapters.close()
+    _print(rows)
+    return 0 if all(row.good for row in rows) else 1
+
+
+async def _rows(adapters: Adapters, found: Snapshot, *, only: list[str]) -> list[Row]:
+    scorers = [scorer for scorer in found.scorers if not only or scorer.name in only]
+    rows = list(await asyncio.gather(*(_row(adapters, scorer) for scorer in scorers)))
+    for problem in found.problems:
+        if not only or problem.name in only:
+            name = problem.name or f"entry {problem.index}"
+            rows.append(Row(cells=(name, *"------", "bad_entry"), notes=(f"entry {problem.index}: {problem.reason}",), good=False))
+    return rows
+
+
+async def _row(adapters: Adapters, scorer: Summary) -> Row:
+    try:
+        result = await adapters.cycle(scorer, publication=None).run()
+    except AgentError as error:
+        stage = "fetch" if isinstance(error, FetchError) else "score"
+        return Row(cells=(scorer.name, *"------", f"{stage}: {error.reason.value}"), notes=(f"{scorer.name}: {error}",), good=False)
+    items = result.items.values
+    shown = [f"{name}={value}" for name, value in list(items.items())[:ITEMS_SHOWN]]
+    if len(items) > len(shown):
+        shown.append(f"and {len(items) - len(shown)} more")
+    target = scorename.sanitise(scorer.score_name) if publishes(scorer) else "(not published)"
+    notes = [f"{scorer.name}: {target}: {', '.join(shown) or 'no items'}"]
+    notes += [f"{scorer.name}: dropped {count}: {reason}" for reason, count in sorted(result.dropped.items())]
+    notes += [f"{scorer.name}: the source warns: {warning}" for warning in result.warnings]
+    cells = (
+        scorer.name,
+        str(result.series),
+        str(result.size),
+        str(len(result.results)),
+        str(result.dropped.total()),
+        str(result.items.clamped),
+        str(len(items)) if publishes(scorer) else "-",
+        "ok",
+    )
+    return Row(cells=cells, notes=tuple(notes), good=True)
+
+
+def _print(rows: list[Row]) -> None:
+    table = [HEAD, *(row.cells for row in rows)]
+    widths = [max(len(cells[column]) for cells in table) for column in range(len(HEAD))]
+    for cells in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip())
+    for row in rows:
+        for note in row.notes:
+            print(note)

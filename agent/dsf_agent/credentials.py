@@ -1,0 +1,197 @@
+"""Tokens and CAs of endpoints: Secrets and ConfigMaps of the agent's namespace, read by name, kept for a minute, re-read on demand.
+
+Nothing here is ever part of a message: errors name the Secret and the key, not what they hold.
+"""
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Generic, Protocol, TypeVar
+from urllib.parse import quote
+
+from dsf_agent.apiserver import ApiServer
+from dsf_agent.clock import Clock
+from dsf_agent.errors import CallError, PublishError
+from dsf_agent.reasons import Reason
+from dsf_wire.summary import ConfigMapRef, Summary
+
+KEEP_SECONDS: Final = 60.0
+"""A Secret is read again after this time, so that a replaced token is used even if the old one still works."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auth:
+    """What one endpoint asks for: a token from a Secret or the pod's own, a private CA; all optional."""
+
+    secret_name: str = ""
+    secret_key: str = ""
+    service_account_token: bool = False
+    ca: ConfigMapRef | None = None
+
+    @property
+    def has_token(self) -> bool:
+        return bool(self.secret_name) or self.service_account_token
+
+
+def source_auth(scorer: Summary) -> Auth:
+    extra = scorer.source_auth
+    return Auth(
+        secret_name=scorer.source_endpoint_auth_name,
+        secret_key=scorer.source_endpoint_auth_key,
+        service_account_token=extra is not None and extra.service_account_token,
+        ca=extra.ca_config_map_ref if extra is not None else None,
+    )
+
+
+def scoring_auth(scorer: Summary) -> Auth:
+    extra = scorer.scoring_auth
+    return Auth(
+        secret_name=scorer.scoring_endpoint_auth_name,
+        secret_key=scorer.scoring_endpoint_auth_key,
+        service_account_token=extra is not None and extra.service_account_token,
+        ca=extra.ca_config_map_ref if extra is not None else None,
+    )
+
+
+class Vault(Protocol):
+    """Where Secrets and ConfigMaps come from. Raises PublishError."""
+
+    async def secret(self, name: str) -> dict[str, Any]: ...
+
+    async def config_map(self, name: str) -> dict[str, Any]: ...
+
+
+class SpokeVault:
+    """The managed cluster's API server, ``get`` on named objects of one namespace only."""
+
+    def __init__(self, *, server: ApiServer, namespace: str) -> None:
+        self._server = server
+        self._base = f"/api/v1/namespaces/{quote(namespace, safe='')}"
+
+    async def secret(self, name: str) -> dict[str, Any]:
+        return (await self._server.call("GET", f"{self._base}/secrets/{quote(name, safe='')}")).object
+
+    async def config_map(self, name: str) -> dict[str, Any]:
+        return (await self._server.call("GET", f"{self._base}/configmaps/{quote(name, safe='')}")).object
+
+
+class NoVault:
+    """A process without access to the managed cluster's API, such as one on a laptop."""
+
+    async def secret(self, name: str) -> dict[str, Any]:
+        msg = f"Secret {name!r} is needed and there is no access to the managed cluster's API; give --spoke-kubeconfig"
+        raise PublishError(msg, reason=Reason.TOKEN_UNAVAILABLE)
+
+    async def config_map(self, name: str) -> dict[str, Any]:
+        msg = f"ConfigMap {name!r} is needed and there is no access to the managed cluster's API; give --spoke-kubeconfig"
+        raise PublishError(msg, reason=Reason.CA_UNAVAILABLE)
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(kw_only=True)
+class _Kept(Generic[_T]):
+    value: _T
+    until: float
+
+
+class Credentials:
+    """Reads and keeps what endpoints ask for. One Secret is read once for all scorers that name it."""
+
+    def __init__(self, *, vault: Vault, clock: Clock, token_file: Path) -> None:
+        self._vault = vault
+        self._clock = clock
+        self._token_file = token_file
+        self._tokens: dict[tuple[str, str], _Kept[str]] = {}
+        self._cas: dict[ConfigMapRef, _Kept[tuple[str, ssl.SSLContext]]] = {}
+        self._locks: dict[object, asyncio.Lock] = {}
+
+    async def token(self, auth: Auth, *, refused: str | None = None) -> str | None:
+        """The bearer token, or None when the endpoint asks for none. ``refused`` is a token that got 401: never from memory.
+
+        Raises CallError with TOKEN_UNAVAILABLE.
+        """
+        if auth.secret_name:
+            key = (auth.secret_name, auth.secret_key)
+            async with self._locks.setdefault(key, asyncio.Lock()):
+                kept = self._tokens.get(key)
+                if kept is not None and kept.value != refused and kept.until > self._clock.monotonic():
+                    return kept.value
+                value = await self._secret_token(auth)
+                self._tokens[key] = _Kept(value=value, until=self._clock.monotonic() + KEEP_SECONDS)
+                return value
+        if auth.service_account_token:
+            return await asyncio.to_thread(self._own_token)
+        return None
+
+    async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:
+        """The private CA as a TLS context, or None for the system's CAs. Raises CallError with CA_UNAVAILABLE."""
+        ref = auth.ca
+        if ref is None:
+            return None
+        async with self._locks.setdefault(ref, asyncio.Lock()):
+            kept = self._cas.get(ref)
+            if kept is not None and not fresh and kept.until > self._clock.monotonic():
+                return kept.value[1]
+            text = await self._ca_text(ref)
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            # The same context for the same text: connections are pooled per context.
+            context = kept.value[1] if kept is not None and kept.value[0] == digest else _context(ref, text)
+            self._cas[ref] = _Kept(value=(digest, context), until=self._clock.monotonic() + KEEP_SECONDS)
+            return context
+
+    async def _secret_token(self, auth: Auth) -> str:
+        where = f"key {auth.secret_key!r} of Secret {auth.secret_name!r}"
+        try:
+            found = await self._vault.secret(auth.secret_name)
+        except PublishError as error:
+            msg = f"{where} cannot be read: {error}"
+            raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
+        data = found.get("data")
+        encoded = data.get(auth.secret_key) if isinstance(data, dict) else None
+        try:
+            token = base64.b64decode(encoded or "", validate=True).decode("ascii").strip()
+        except (binascii.Error, ValueError, TypeError):
+            token = ""
+        if not token or not token.isprintable():
+            msg = f"{where} holds no token"
+            raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE)
+        return token
+
+    def _own_token(self) -> str:
+        try:
+            token = self._token_file.read_text("ascii").strip()
+        except (OSError, ValueError) as error:
+            msg = f"the pod's own token {self._token_file} cannot be read: {type(error).__name__}"
+            raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
+        if not token or not token.isprintable():
+            msg = f"the pod's own token {self._token_file} is empty"
+            raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE)
+        return token
+
+    async def _ca_text(self, ref: ConfigMapRef) -> str:
+        where = f"key {ref.key!r} of ConfigMap {ref.name!r}"
+        try:
+            found = await self._vault.config_map(ref.name)
+        except PublishError as error:
+            msg = f"{where} cannot be read: {error}"
+            raise CallError(msg, reason=Reason.CA_UNAVAILABLE) from error
+        data = found.get("data")
+        text = data.get(ref.key) if isinstance(data, dict) else None
+        if not isinstance(text, str) or not text.strip():
+            msg = f"{where} is empty or missing"
+            raise CallError(msg, reason=Reason.CA_UNAVAILABLE)
+        return text
+
+
+def _context(ref: ConfigMapRef, text: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cadata=text)
+    except (ssl.SSLError, ValueError) as error:
+        msg = f"key {ref.key!r} of ConfigMap {ref.name!r} holds no PEM certificate"
+        raise CallError(msg, reason=Reason.CA_UNAVAILABLE) from error

@@ -1,0 +1,102 @@
+"""One pass of one scorer: fetch -> score -> map -> offer to publish. Never sleeps, except to give the event loop its turn."""
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+
+from dsf_agent.clock import Clock
+from dsf_agent.exposition import SampleText
+from dsf_agent.fetch import Fetch
+from dsf_agent.metrics import ScorerMetrics
+from dsf_agent.placement_score import Builder, Items
+from dsf_agent.publish import Publication
+from dsf_agent.results import BATCH, Result, Results
+from dsf_agent.score import Score
+from dsf_wire.summary import Summary
+
+
+@dataclass(frozen=True, kw_only=True)
+class CycleResult:
+    """What a pass that succeeded found; sizes in bytes."""
+
+    series: int
+    size: int
+    warnings: tuple[str, ...]
+    results: tuple[Result, ...]
+    dropped: Counter[str]
+    items: Items
+
+
+class Cycle:
+    """The stages of one scorer. ``publication`` is None where its scores are not published."""
+
+    def __init__(
+        self,
+        *,
+        scorer: Summary,
+        cluster: str,
+        fetch: Fetch,
+        score: Score,
+        publication: Publication | None,
+        metrics: ScorerMetrics,
+        clock: Clock,
+    ) -> None:
+        self._scorer = scorer
+        self._cluster = cluster
+        self._fetch = fetch
+        self._score = score
+        self._publication = publication
+        self._metrics = metrics
+        self._clock = clock
+
+    async def run(self) -> CycleResult:
+        """Raises FetchError or ScoreError; nothing was published or exported then."""
+        with self._metrics.stage("fetch"):
+            series = await self._fetch(now=self._clock.wall())
+        self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
+        with self._metrics.stage("score"):
+            results = await self._score(series)
+        items = await self._items(results)
+        dropped = results.dropped + items.dropped
+        for reason, count in sorted(dropped.items()):
+            self._metrics.dropped(reason, count)
+        if items.clamped:
+            self._metrics.clamped(items.clamped)
+        await self._expose(results)
+        if self._publication is not None:
+            self._publication.offer(items.values)
+        self._metrics.succeeded(at=self._clock.wall(), results=len(results.results))
+        return CycleResult(
+            series=series.count,
+            size=series.size,
+            warnings=series.warnings,
+            results=tuple(results.results),
+            dropped=dropped,
+            items=items,
+        )
+
+    async def _items(self, results: Results) -> Items:
+        builder = Builder(scorer=self._scorer, cluster=self._cluster)
+        for start in range(0, len(results.results), BATCH):
+            builder.add(results.results[start : start + BATCH])
+            await asyncio.sleep(0)
+        names = builder.order()
+        items: list[tuple[str, int]] = []
+        clamped = 0
+        for start in range(0, len(names), BATCH):
+            await asyncio.sleep(0)
+            batch, held = builder.values(names[start : start + BATCH])
+            items += batch
+            clamped += held
+        return builder.finish(items, clamped=clamped)
+
+    async def _expose(self, results: Results) -> None:
+        text = SampleText(cluster=self._cluster, score_name=self._scorer.score_name)
+        for start in range(0, len(results.results), BATCH):
+            text.add(results.results[start : start + BATCH])
+            await asyncio.sleep(0)
+        pieces: list[bytes] = []
+        for piece in text.pieces():
+            pieces.append(piece)
+            await asyncio.sleep(0)
+        self._metrics.exposed(b"".join(pieces))

@@ -1,0 +1,45 @@
+"""An endpoint with its credentials: the call that a source or a scoring request makes."""
+
+from dataclasses import replace
+
+from dsf_agent.credentials import Auth, Credentials
+from dsf_agent.errors import CallError
+from dsf_agent.reasons import Reason
+from dsf_agent.transport import Answer, Call, Transport
+
+
+class Endpoint:
+    """Adds token and trust to calls. After 401 the token, after a TLS failure the CA is read again, and the call made once more."""
+
+    def __init__(self, *, transport: Transport, credentials: Credentials, auth: Auth) -> None:
+        self._transport = transport
+        self._credentials = credentials
+        self._auth = auth
+
+    async def call(self, call: Call) -> Answer:
+        """Raises CallError; an HTTP error status is an Answer."""
+        token = await self._credentials.token(self._auth)
+        call = replace(call, trust=await self._credentials.trust(self._auth))
+        try:
+            answer = await self._transport.call(_with(call, token))
+        except CallError as error:
+            if error.reason is not Reason.TLS or self._auth.ca is None:
+                raise
+            renewed = await self._credentials.trust(self._auth, fresh=True)
+            if renewed is None or renewed is call.trust:
+                raise
+            if call.trust is not None:
+                self._transport.forget(call.trust)
+            call = replace(call, trust=renewed)
+            answer = await self._transport.call(_with(call, token))
+        if answer.status == 401 and token is not None:
+            fresh = await self._credentials.token(self._auth, refused=token)
+            if fresh != token:
+                answer = await self._transport.call(_with(call, fresh))
+        return answer
+
+
+def _with(call: Call, token: str | None) -> Call:
+    if token is None:
+        return call
+    return replace(call, headers={**call.headers, "Authorization": f"Bearer {token}"})

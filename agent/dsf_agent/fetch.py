@@ -1,0 +1,24 @@
+"""fetch: one scorer's series from its source."""
+
+from dsf_agent import sources
+from dsf_agent.credentials import Credentials, source_auth
+from dsf_agent.endpoint import Endpoint
+from dsf_agent.errors import CallError, FetchError
+from dsf_agent.sources import Series
+from dsf_agent.transport import Transport
+from dsf_wire.summary import Summary
+
+
+class Fetch:
+    """The first stage of a cycle, bound to one scorer."""
+
+    def __init__(self, *, scorer: Summary, transport: Transport, credentials: Credentials) -> None:
+        endpoint = Endpoint(transport=transport, credentials=credentials, auth=source_auth(scorer))
+        self._source = sources.of(scorer)(scorer=scorer, endpoint=endpoint)
+
+    async def __call__(self, *, now: float) -> Series:
+        """The series at ``now`` (Unix seconds). Raises FetchError."""
+        try:
+            return await self._source.fetch(now=now)
+        except CallError as error:
+            raise FetchError(str(error), reason=error.reason, retry_after=error.retry_after) from error

@@ -1,0 +1,170 @@
+"""What the agent says about itself. Every series exists once, and those of a scorer that is gone are removed with it."""
+
+import math
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics
+from prometheus_client.process_collector import ProcessCollector
+
+from dsf_agent import __version__
+from dsf_agent.clock import OffsetClock
+from dsf_agent.errors import Stage
+from dsf_agent.exposition import Board
+from dsf_agent.reasons import Reason
+
+PREFIX: Final = "gitops_dsf_agent"
+STAGE_BUCKETS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
+LATENESS_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 1.0, 5.0)
+
+_WIRE_SECONDS: Final = {
+    "fetch": "dynamic_scoring_fetch_seconds",
+    "score": "dynamic_scoring_perform_seconds",
+    "publish": "dynamic_scoring_send_seconds",
+}
+
+
+class Metrics:
+    """All series. ``board`` holds dynamic_score, which is rendered apart because it may have tens of thousands of series."""
+
+    def __init__(self, *, cluster: str) -> None:
+        # One more series per counter, which nobody asks for and every scrape would carry.
+        disable_created_metrics()
+        self.registry = CollectorRegistry()
+        self.board = Board()
+        registry = self.registry
+        one = ["score_name"]
+        self.requests = Counter(
+            "dynamic_scoring_requests", "Scoring cycles by status: success or failure.", [*one, "status"], registry=registry
+        )
+        self.seconds = {
+            stage: Counter(name, f"Seconds spent in the stage {stage}, succeeded or not.", one, registry=registry)
+            for stage, name in _WIRE_SECONDS.items()
+        }
+        self.last_success = Gauge(
+            f"{PREFIX}_last_success_timestamp_seconds", "Unix time of the last cycle that gave scores.", one, registry=registry
+        )
+        self.stages = Histogram(
+            f"{PREFIX}_stage_duration_seconds", "Duration of a stage.", [*one, "stage"], buckets=STAGE_BUCKETS, registry=registry
+        )
+        self.lateness = Histogram(
+            f"{PREFIX}_start_delay_seconds", "How much later than planned cycles start.", buckets=LATENESS_BUCKETS, registry=registry
+        )
+        self.failures = Counter(f"{PREFIX}_failures", "Failures by stage and reason.", [*one, "stage", "reason"], registry=registry)
+        self.dropped = Counter(
+            f"{PREFIX}_results_dropped", "Results that could not be used, by reason.", [*one, "reason"], registry=registry
+        )
+        self.clamped = Counter(f"{PREFIX}_results_clamped", "Scores that a bound of their range held.", one, registry=registry)
+        self.results = Gauge(f"{PREFIX}_results", "Usable results of the last successful cycle.", one, registry=registry)
+        self.series = Gauge(f"{PREFIX}_series_fetched", "Series that the source gave in the last cycle.", one, registry=registry)
+        self.bytes = Counter(f"{PREFIX}_fetched_bytes", "Bytes that the source gave.", one, registry=registry)
+        self.warnings = Counter(f"{PREFIX}_source_warnings", "Warnings that the source gave with its answer.", one, registry=registry)
+        self.publishes = Counter(
+            f"{PREFIX}_publish", "Looks at what to publish: written, unchanged, deferred or failed.", [*one, "outcome"], registry=registry
+        )
+        self.deletions = Counter(
+            f"{PREFIX}_deleted_scores", "AddOnPlacementScores removed because their scorer is gone.", registry=registry
+        )
+        self.scorers = Gauge(f"{PREFIX}_scorers", "Scorers of the configuration by state.", ["state"], registry=registry)
+        self.config_timestamp = Gauge(
+            f"{PREFIX}_config_last_change_timestamp_seconds", "Unix time at which the configuration in use was read.", registry=registry
+        )
+        self.config_failures = Counter(
+            f"{PREFIX}_config_failures", "States of the file that could not be used.", ["reason"], registry=registry
+        )
+        self.config_usable = Gauge(f"{PREFIX}_config_usable", "1 if the file as it is now could be read, else 0.", registry=registry)
+        self.suspension_failures = Counter(
+            f"{PREFIX}_suspension_read_failures", "Attempts to read the suspended scorers that failed.", ["reason"], registry=registry
+        )
+        build = Gauge(f"{PREFIX}_build_info", "Always 1.", ["version", "python", "cluster"], registry=registry)
+        build.labels(version=__version__, python=".".join(map(str, sys.version_info[:3])), cluster=cluster).set(1)
+        ProcessCollector(registry=registry)
+
+    def of(self, score_name: str) -> "ScorerMetrics":
+        return ScorerMetrics(metrics=self, score_name=score_name)
+
+    def watch_hub_offset(self, clock: OffsetClock) -> None:
+        """Exports the hub's clock offset; NaN until the hub answered."""
+        gauge = Gauge(f"{PREFIX}_hub_clock_offset_seconds", "Hub clock minus local clock.", registry=self.registry)
+        gauge.set_function(lambda: math.nan if clock.offset is None else clock.offset)
+
+    def forget(self, score_name: str) -> None:
+        """Removes every series of a scorer."""
+        self.board.drop(score_name)
+        for metric in (
+            self.requests,
+            *self.seconds.values(),
+            self.last_success,
+            self.stages,
+            self.failures,
+            self.dropped,
+            self.clamped,
+            self.results,
+            self.series,
+            self.bytes,
+            self.warnings,
+            self.publishes,
+        ):
+            metric.remove_by_labels({"score_name": score_name})
+
+
+class ScorerMetrics:
+    """The series of one scorer."""
+
+    def __init__(self, *, metrics: Metrics, score_name: str) -> None:
+        self._all = metrics
+        self._name = score_name
+        for status in ("success", "failure"):
+            metrics.requests.labels(score_name, status)
+
+    @contextmanager
+    def stage(self, stage: Stage) -> Iterator[None]:
+        """Times a stage, also one that fails."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            seconds = time.perf_counter() - start
+            self._all.seconds[stage].labels(self._name).inc(seconds)
+            self._all.stages.labels(self._name, stage).observe(seconds)
+
+    def succeeded(self, *, at: float, results: int) -> None:
+        self._all.requests.labels(self._name, "success").inc()
+        self._all.last_success.labels(self._name).set(at)
+        self._all.results.labels(self._name).set(results)
+
+    def cycle_failed(self, stage: Stage, reason: Reason) -> None:
+        """Counts the cycle and takes its old scores off /metrics."""
+        self._all.requests.labels(self._name, "failure").inc()
+        self.failed(stage, reason)
+        self._all.board.drop(self._name)
+
+    def failed(self, stage: Stage, reason: Reason) -> None:
+        self._all.failures.labels(self._name, stage, reason.value).inc()
+
+    def fetched(self, *, series: int, size: int, warnings: int) -> None:
+        self._all.series.labels(self._name).set(series)
+        self._all.bytes.labels(self._name).inc(size)
+        if warnings:
+            self._all.warnings.labels(self._name).inc(warnings)
+
+    def dropped(self, reason: str, count: int) -> None:
+        self._all.dropped.labels(self._name, reason).inc(count)
+
+    def clamped(self, count: int) -> None:
+        self._all.clamped.labels(self._name).inc(count)
+
+    def published(self, outcome: str) -> None:
+        self._all.publishes.labels(self._name, outcome).inc()
+
+    def started(self, *, late: float) -> None:
+        self._all.lateness.observe(max(0.0, late))
+
+    def exposed(self, text: bytes) -> None:
+        self._all.board.put(self._name, text)
+
+    def hidden(self) -> None:
+        self._all.board.drop(self._name)

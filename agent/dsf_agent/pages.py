@@ -1,0 +1,72 @@
+"""/metrics, /healthz and /readyz."""
+
+import asyncio
+import gzip
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+from prometheus_client import exposition
+from prometheus_client.openmetrics import exposition as openmetrics
+
+from dsf_agent.metrics import Metrics
+from dsf_agent.server import Page, Query
+
+EOF: Final = b"# EOF\n"
+
+
+class Pages:
+    """Answers probes and scrapes. ``detail`` gives the JSON of /readyz and whether the agent is ready."""
+
+    def __init__(self, *, metrics: Metrics, detail: Callable[[], tuple[bool, dict[str, Any]]]) -> None:
+        self._metrics = metrics
+        self._detail = detail
+
+    async def answer(self, query: Query) -> Page:
+        match query.path:
+            case "/metrics":
+                return await self._scrape(query)
+            case "/healthz":
+                return Page(parts=[b"ok\n"])
+            case "/readyz":
+                ready, detail = self._detail()
+                text = msgspec.json.format(msgspec.json.encode(detail), indent=2) + b"\n"
+                return Page(status=200 if ready else 503, content_type="application/json", parts=[text])
+            case _:
+                return Page(status=404, parts=[b"/metrics, /healthz and /readyz are served here\n"])
+
+    async def _scrape(self, query: Query) -> Page:
+        generate: Callable[..., Any] = exposition.generate_latest
+        content_type = exposition.CONTENT_TYPE_LATEST
+        end: list[bytes] = []
+        if "application/openmetrics-text" in query.headers.get("accept", ""):
+            generate, content_type = openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST
+            end = [EOF]
+        # Rendering the agent's own series holds no lock of ours and may take some milliseconds with hundreds of scorers.
+        own = (await asyncio.to_thread(generate, self._metrics.registry)).removesuffix(EOF)
+        headers = {"Vary": "Accept, Accept-Encoding"}
+        if not _accepts_gzip(query.headers.get("accept-encoding", "")):
+            return Page(content_type=content_type, parts=[own, *self._metrics.board.plain(), *end], headers=headers)
+        around = await asyncio.to_thread(_compress, [own, *end])
+        parts = [around[0], *(await self._metrics.board.zipped()), *around[1:]]
+        return Page(content_type=content_type, parts=parts, headers={**headers, "Content-Encoding": "gzip"})
+
+
+def _compress(texts: list[bytes]) -> list[bytes]:
+    return [gzip.compress(text, compresslevel=1, mtime=0) for text in texts]
+
+
+def _accepts_gzip(header: str) -> bool:
+    """RFC 9110 section 12.5.3; a quality of zero is a refusal."""
+    return any(name == "gzip" and quality > 0 for name, quality in _codings(header))
+
+
+def _codings(header: str) -> Iterator[tuple[str, float]]:
+    for part in header.split(","):
+        name, _, parameters = part.partition(";")
+        key, _, value = parameters.strip().partition("=")
+        try:
+            quality = float(value) if key.strip() == "q" else 1.0
+        except ValueError:
+            quality = 0.0
+        yield name.strip().lower(), quality

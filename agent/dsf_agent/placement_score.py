@@ -1,0 +1,116 @@
+"""Results to the items of an AddOnPlacementScore: dimension names, aggregation, range map, clamp, floor. Pure."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from dsf_agent.results import Result
+from dsf_wire import dimension, scorevalue
+from dsf_wire.scorevalue import Aggregation
+from dsf_wire.summary import Summary
+
+DROP_NO_NAME: Final = "no_name"
+"""The dimension format yields the empty string for these labels; a Placement cannot name such an item."""
+DROP_OVERFLOW: Final = "overflow"
+"""The sum of finite scores of one dimension is not finite."""
+
+_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Items:
+    """Names to values, sorted by name; how many values a bound held, and how many items were dropped by reason."""
+
+    values: dict[str, int]
+    clamped: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+
+
+class Naming:
+    """dsf_wire.dimension.fill for one scorer and cluster, prepared once: three times as fast over 50,000 results."""
+
+    def __init__(self, *, template: str, cluster: str, score_name: str) -> None:
+        self._pattern = ""
+        self._indexes: list[int] = []
+        template = template or dimension.DEFAULT_FORMAT
+        position = 0
+        for match in _PLACEHOLDER.finditer(template):
+            self._literal(template[position : match.start()])
+            position = match.end()
+            name = match[1]
+            if name in dimension.LABELS:
+                self._pattern += "%s"
+                self._indexes.append(dimension.LABELS.index(name))
+            else:
+                self._literal({"cluster": cluster, "scoreName": score_name}.get(name, match[0]))
+        self._literal(template[position:])
+
+    def name(self, labels: tuple[str, ...]) -> str:
+        return self._pattern % tuple([labels[index] for index in self._indexes])
+
+    def _literal(self, text: str) -> None:
+        self._pattern += text.replace("%", "%%")
+
+
+class Builder:
+    """Collects results in batches and builds the items; the caller yields to the event loop in between."""
+
+    def __init__(self, *, scorer: Summary, cluster: str) -> None:
+        self._naming = Naming(template=scorer.score_dimension_format, cluster=cluster, score_name=scorer.score_name)
+        self._aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
+        self._range = scorer.score_range
+        self._raw: dict[str, list[float]] = {}
+        self._names: list[str] = []
+        self._dropped: Counter[str] = Counter()
+
+    def add(self, batch: Sequence[Result]) -> None:
+        """Takes results in the order of the answer (Last means the last one)."""
+        raw, name_of = self._raw, self._naming.name
+        new: list[str] = []
+        for labels, score in batch:
+            name = name_of(labels)
+            scores = raw.get(name)
+            if scores is not None:
+                scores.append(score)
+            elif name:
+                raw[name] = [score]
+                new.append(name)
+            else:
+                self._dropped[DROP_NO_NAME] += 1
+        # Sorted runs, which the final sort merges in linear time: sorting 50,000 names at once would hold the loop too long.
+        new.sort()
+        self._names += new
+
+    def order(self) -> list[str]:
+        """All names, sorted by code point (what Go's string order and the API server's clients use)."""
+        self._names.sort()
+        return self._names
+
+    def values(self, names: Sequence[str]) -> tuple[list[tuple[str, int]], int]:
+        """Mapped values of some of the names, and how many of them a bound held."""
+        items: list[tuple[str, int]] = []
+        clamped = 0
+        for name in names:
+            scores = self._raw[name]
+            raw = scores[0] if len(scores) == 1 else scorevalue.aggregate(scores, self._aggregation)
+            if not math.isfinite(raw):
+                self._dropped[DROP_OVERFLOW] += 1
+                continue
+            mapped = scorevalue.map_score(raw, self._range)
+            clamped += mapped.clamped
+            items.append((name, mapped.value))
+        return items, clamped
+
+    def finish(self, items: list[tuple[str, int]], *, clamped: int) -> Items:
+        return Items(values=dict(items), clamped=clamped, dropped=self._dropped)
+
+
+def build(results: Sequence[Result], *, scorer: Summary, cluster: str) -> Items:
+    """The items of all results in one go."""
+    builder = Builder(scorer=scorer, cluster=cluster)
+    builder.add(results)
+    items, clamped = builder.values(builder.order())
+    return builder.finish(items, clamped=clamped)

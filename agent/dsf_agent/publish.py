@@ -1,0 +1,141 @@
+"""publish: the newest scores of one scorer, written when the rule says so, whatever the hub does in between.
+
+Runs beside the worker, so that a hub that is slow or away never delays the next cycle. Only the newest value is kept.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Mapping
+from typing import Final
+
+from dsf_agent.backoff import Backoff
+from dsf_agent.errors import PublishError
+from dsf_agent.metrics import ScorerMetrics
+from dsf_agent.publish_rule import Published, Rule, changed, due
+from dsf_agent.reasons import Reason
+from dsf_agent.store import ScoreStore, Stored
+from dsf_wire import scorename
+from dsf_wire.summary import Summary
+
+log = logging.getLogger(__name__)
+
+BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
+"""Between attempts to reach the store; a whole fleet meets a returning hub, hence the wide jitter."""
+
+
+class Publication:
+    """Owns one object in the store. ``offer`` and ``withdraw`` never wait."""
+
+    def __init__(self, *, scorer: Summary, store: ScoreStore, rule: Rule, metrics: ScorerMetrics, chance: random.Random) -> None:
+        self._scorer = scorer.name
+        self._name = scorename.sanitise(scorer.score_name)
+        self._store = store
+        self._rule = rule
+        self._metrics = metrics
+        self._chance = chance
+        self._wanted: Mapping[str, int] | None = None
+        self._published: Published | None = None
+        self._seeded = False
+        self._news = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._failures = 0
+
+    def offer(self, values: Mapping[str, int]) -> None:
+        """The scores of a cycle that succeeded."""
+        self._wanted = values
+        if not self._failures:
+            self._idle.clear()
+        self._news.set()
+
+    def withdraw(self) -> None:
+        """A cycle failed: nothing old is written or refreshed; what is published expires at its validUntil."""
+        self._wanted = None
+        self._idle.set()
+
+    async def settled(self) -> None:
+        """Returns once what was offered is written, or not due yet, or its write failed."""
+        await self._idle.wait()
+
+    async def run(self) -> None:
+        """For ever: waits for scores and for the time to write them."""
+        while True:
+            self._news.clear()
+            delay = await self._step()
+            if self._wanted is None or delay is None:
+                await self._news.wait()
+                continue
+            try:
+                await asyncio.wait_for(self._pause(hurry=self._failures == 0), timeout=delay)
+            except TimeoutError:
+                continue
+
+    async def _pause(self, *, hurry: bool) -> None:
+        """Until news come; after a failure the back-off is served to its end, and the newest value goes then."""
+        if hurry:
+            await self._news.wait()
+        else:
+            await asyncio.Event().wait()
+
+    async def _step(self) -> float | None:
+        """Writes if due. Seconds until the next look, or None when there is nothing to do."""
+        wanted = self._wanted
+        if wanted is None:
+            return None
+        try:
+            if not self._seeded:
+                await self._seed()
+            wait = due(wanted, self._published, rule=self._rule) - self._store.wall()
+            if wait <= 0:
+                await self._write(wanted)
+                wait = self._rule.refresh
+            else:
+                self._metrics.published("unchanged" if self._same(wanted) else "deferred")
+        except PublishError as error:
+            return self._failed(error)
+        except Exception as error:
+            log.exception("publishing failed inside the agent", extra={"scorer": self._scorer, "reason": Reason.INTERNAL.value})
+            return self._failed(PublishError(str(error), reason=Reason.INTERNAL))
+        else:
+            if self._failures:
+                log.info("publishing works again", extra={"scorer": self._scorer})
+            self._failures = 0
+            return wait
+        finally:
+            if self._wanted is wanted:
+                self._idle.set()
+
+    def _same(self, wanted: Mapping[str, int]) -> bool:
+        return self._published is not None and not changed(wanted, self._published.values, deadband=self._rule.deadband)
+
+    async def _seed(self) -> None:
+        """What is published already: after a restart the fleet must not write everything again. Also tells the hub's time."""
+        self._published = _published(await self._store.read(self._name), rule=self._rule)
+        self._seeded = True
+
+    async def _write(self, wanted: Mapping[str, int]) -> None:
+        with self._metrics.stage("publish"):
+            now = self._store.wall()
+            valid_until = now + self._rule.ttl
+            await self._store.write(self._name, scorer=self._scorer, values=wanted, valid_until=valid_until)
+        self._published = Published(values=wanted, written=now, valid_until=valid_until)
+        self._metrics.published("written")
+        log.info("published %d scores", len(wanted), extra={"scorer": self._scorer, "object": self._name})
+
+    def _failed(self, error: PublishError) -> float:
+        self._failures += 1
+        # Whatever was read or written before may not be what stands there now.
+        self._seeded = False
+        self._metrics.published("failed")
+        self._metrics.failed("publish", error.reason)
+        delay = max(BACKOFF.delay(self._failures, chance=self._chance), error.retry_after or 0.0)
+        log.warning("not published, next attempt in %.0f s: %s", delay, error, extra={"scorer": self._scorer, "reason": error.reason.value})
+        return delay
+
+
+def _published(stored: Stored | None, *, rule: Rule) -> Published | None:
+    """What counts as published: an object of ours with an expiry no later than one of our own writes would give."""
+    if stored is None or not stored.ours or stored.valid_until is None:
+        return None
+    return Published(values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until)

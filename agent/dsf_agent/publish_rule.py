@@ -1,0 +1,66 @@
+"""When scores are written: spec.publish as a pure rule."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from dsf_wire.constants import DEFAULT_DEADBAND, DEFAULT_MIN_INTERVAL_SECONDS, default_ttl_seconds
+from dsf_wire.summary import Summary
+
+REFRESH_FRACTION: Final = 0.5
+"""Part of the TTL after which unchanged scores are written again."""
+REFRESH_JITTER: Final = 0.1
+"""Part of the refresh delay by which clusters and scores differ from each other, always earlier."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """deadband in score points, the rest in seconds."""
+
+    deadband: int
+    min_interval: float
+    ttl: float
+    jitter: float
+    """A number in [0, 1) that is fixed for this cluster and score."""
+
+    @classmethod
+    def of(cls, scorer: Summary, *, jitter: float) -> "Rule":
+        rule = scorer.publish
+        return cls(
+            deadband=DEFAULT_DEADBAND if rule is None else rule.deadband,
+            min_interval=DEFAULT_MIN_INTERVAL_SECONDS if rule is None else rule.min_interval_seconds,
+            ttl=scorer.score_ttl_seconds or default_ttl_seconds(scorer.scoring_interval),
+            jitter=jitter,
+        )
+
+    @property
+    def refresh(self) -> float:
+        """Seconds between two writes of unchanged scores."""
+        return self.ttl * REFRESH_FRACTION * (1 - REFRESH_JITTER * self.jitter)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What readers of the hub see: the items, and when they were written and expire (Unix seconds of the hub's clock)."""
+
+    values: Mapping[str, int] = field(default_factory=dict)
+    written: float
+    valid_until: float
+
+
+def changed(wanted: Mapping[str, int], published: Mapping[str, int], *, deadband: int) -> bool:
+    """Whether an item came, went, or moved by at least the deadband; a deadband of 0 means any move."""
+    if wanted.keys() != published.keys():
+        return True
+    least = max(1, deadband)
+    return any(abs(value - published[name]) >= least for name, value in wanted.items())
+
+
+def due(wanted: Mapping[str, int], published: Published | None, *, rule: Rule) -> float:
+    """When to write (Unix seconds of the hub's clock); a time in the past means at once."""
+    if published is None:
+        return 0.0
+    refresh = min(published.written + rule.refresh, published.valid_until - rule.ttl * REFRESH_FRACTION)
+    if changed(wanted, published.values, deadband=rule.deadband):
+        return min(refresh, published.written + rule.min_interval)
+    return refresh

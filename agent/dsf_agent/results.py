@@ -1,0 +1,173 @@
+"""The scoring API's answer, result by result: a bad one is dropped with its reason, the good ones count.
+
+Works in batches that give the event loop its turn; see BATCH.
+"""
+
+import asyncio
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from dsf_agent.errors import ScoreError, excerpt
+from dsf_agent.reasons import Reason
+from dsf_wire.dimension import LABELS
+from dsf_wire.scoring import ScoringResponse, ScoringResult
+
+BATCH: Final = 1000
+"""Results between two turns of the event loop: one to three milliseconds of work."""
+
+DROP_INVALID: Final = "invalid"
+"""Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
+DROP_NOT_FINITE: Final = "not_finite"
+"""NaN, an infinity, or a number beyond the range of a float."""
+
+
+class Result(NamedTuple):
+    """Labels in the order of dsf_wire.dimension.LABELS, absent ones empty, and the raw score."""
+
+    labels: tuple[str, ...]
+    score: float
+
+
+@dataclass(kw_only=True)
+class Results:
+    """What one answer holds. ``dropped`` counts by reason; ``first_fault`` explains the first dropped one."""
+
+    results: list[Result] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+    first_fault: str = ""
+
+    @property
+    def total(self) -> int:
+        return len(self.results) + self.dropped.total()
+
+    def drop(self, reason: str, fault: str) -> None:
+        self.dropped[reason] += 1
+        self.first_fault = self.first_fault or excerpt(fault)
+
+
+_RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
+_RESULT: Final = msgspec.json.Decoder(ScoringResult)
+_NOT_NUMBERS: Final = (b"NaN", b"Infinity")
+
+
+async def read(body: bytearray, *, where: str) -> Results:
+    """Decodes an answer. Raises ScoreError with INVALID_BODY when it is not an object with a list ``results``."""
+    try:
+        raw = _RESPONSE.decode(body).results
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if any(word in body for word in _NOT_NUMBERS):
+            return await _lenient(body, where=where)
+        msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
+        raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
+    read_so_far = Results()
+    for start in range(0, len(raw), BATCH):
+        _decode(raw[start : start + BATCH], read_so_far)
+        await asyncio.sleep(0)
+    return read_so_far
+
+
+def _decode(batch: Sequence[msgspec.Raw], into: Results) -> None:
+    decode, keep, finite = _RESULT.decode, into.results.append, math.isfinite
+    for index, raw in enumerate(batch):
+        try:
+            result = decode(raw)
+        except msgspec.ValidationError as error:
+            # msgspec says "Number out of range" for 1e999; every other fault is one of shape.
+            reason = DROP_NOT_FINITE if "out of range" in str(error) else DROP_INVALID
+            into.drop(reason, f"result {index}: {error}")
+            continue
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            into.drop(DROP_INVALID, f"result {index}: {error}")
+            continue
+        if not finite(result.score):
+            into.drop(DROP_NOT_FINITE, f"result {index}: score is {result.score}")
+            continue
+        get = result.metric.get
+        keep(Result(tuple([get(label, "") for label in LABELS]), result.score))
+
+
+async def _lenient(body: bytearray, *, where: str) -> Results:
+    """An answer with NaN or Infinity literals, which are no JSON but what Python and JavaScript services write.
+
+    The standard library reads them, result by result, so that only those that hold one are lost.
+    """
+    read_so_far = Results()
+    try:
+        text = body.decode("utf-8")
+        for count, plain in enumerate(_elements(text), start=1):
+            _take(plain, read_so_far)
+            if count % (BATCH // 4) == 0:
+                await asyncio.sleep(0)
+    except (ValueError, RecursionError) as error:
+        msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
+        raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
+    return read_so_far
+
+
+def _take(plain: Any, into: Results) -> None:  # noqa: ANN401 - whatever JSON holds
+    try:
+        result = msgspec.convert(plain, ScoringResult)
+    except msgspec.ValidationError as error:
+        into.drop(DROP_INVALID, str(error))
+        return
+    if not math.isfinite(result.score):
+        into.drop(DROP_NOT_FINITE, f"score is {result.score}")
+        return
+    into.results.append(Result(tuple([result.metric.get(label, "") for label in LABELS]), result.score))
+
+
+_SPACE: Final = " \t\n\r"
+
+
+def _elements(text: str) -> Iterator[Any]:
+    """The elements of ``results`` in the object that the text is. Raises ValueError."""
+    decoder = json.JSONDecoder()
+    found = False
+    at = _expect(text, _skip(text, 0), "{")
+    while text[at : at + 1] != "}":
+        key, at = decoder.raw_decode(text, at)
+        at = _skip(text, _expect(text, _skip(text, at), ":"))
+        if key == "results":
+            found = True
+            at = _skip(text, _expect(text, at, "["))
+            while text[at : at + 1] != "]":
+                element, at = decoder.raw_decode(text, at)
+                yield element
+                at = _separator(text, at, "]")
+            at += 1
+        else:
+            _, at = decoder.raw_decode(text, at)
+        at = _separator(text, at, "}")
+    if not found:
+        msg = "there is no list named results"
+        raise ValueError(msg)
+    if _skip(text, at + 1) != len(text):
+        msg = "something follows the object"
+        raise ValueError(msg)
+
+
+def _separator(text: str, at: int, closing: str) -> int:
+    """Past a comma, or at the closing bracket."""
+    at = _skip(text, at)
+    if text[at : at + 1] == closing:
+        return at
+    return _skip(text, _expect(text, at, ","))
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _expect(text: str, at: int, char: str) -> int:
+    if text[at : at + 1] != char:
+        msg = f"expected {char!r} at character {at}"
+        raise ValueError(msg)
+    return _skip(text, at + 1)

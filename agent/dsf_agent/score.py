@@ -1,0 +1,60 @@
+"""score: series to the scoring API, its results back (wire contract: ``POST {scoringEndpoint}``)."""
+
+import itertools
+
+import msgspec
+
+from dsf_agent import callfault, results
+from dsf_agent.clock import Clock
+from dsf_agent.credentials import Credentials, scoring_auth
+from dsf_agent.endpoint import Endpoint
+from dsf_agent.errors import CallError, ScoreError
+from dsf_agent.reasons import Reason
+from dsf_agent.results import Results
+from dsf_agent.sources import Series
+from dsf_agent.transport import Body, Call, Transport
+from dsf_wire.summary import Summary
+
+
+class Score:
+    """The second stage of a cycle, bound to one scorer."""
+
+    def __init__(self, *, scorer: Summary, transport: Transport, credentials: Credentials, clock: Clock) -> None:
+        self._scorer = scorer
+        self._clock = clock
+        self._endpoint = Endpoint(transport=transport, credentials=credentials, auth=scoring_auth(scorer))
+        self._tail = b"]}"
+        if scorer.scoring_arguments is not None:
+            self._tail = b'],"arguments":' + msgspec.json.encode(scorer.scoring_arguments) + b"}"
+        self._expected = 0
+
+    async def __call__(self, series: Series) -> Results:
+        """The results of these series. Raises ScoreError."""
+        try:
+            answer = await self._endpoint.call(
+                Call(
+                    method="POST",
+                    url=self._scorer.scoring_endpoint,
+                    headers={"Content-Type": "application/json", "Accept-Encoding": "gzip, identity"},
+                    body=tuple(self._body(series)),
+                    expected=self._expected,
+                )
+            )
+        except CallError as error:
+            raise ScoreError(str(error), reason=error.reason, retry_after=error.retry_after) from error
+        if not answer.ok:
+            text = callfault.status_text(url=self._scorer.scoring_endpoint, status=answer.status, headers=answer.headers, body=answer.body)
+            wait = callfault.retry_after(answer.headers, now=self._clock.wall())
+            raise ScoreError(text, reason=callfault.status_reason(answer.status), retry_after=wait)
+        self._expected = len(answer.body)
+        where = callfault.display(self._scorer.scoring_endpoint)
+        read = await results.read(answer.body, where=where)
+        if read.total and not read.results:
+            msg = f"{where} gave {read.total} results and none can be used: {read.first_fault}"
+            raise ScoreError(msg, reason=Reason.NO_RESULTS)
+        return read
+
+    def _body(self, series: Series) -> list[Body]:
+        commas = itertools.chain([b'{"data":['], itertools.repeat(b","))
+        parts: list[Body] = [piece for part, comma in zip(series.parts, commas, strict=False) for piece in (comma, part)]
+        return [*(parts or [b'{"data":[']), self._tail]

@@ -1,0 +1,122 @@
+"""A small HTTP/1.1 server for GET requests of probes and scrapers, on the agent's own event loop: if the loop hangs, so does /healthz."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+import h11
+
+log = logging.getLogger(__name__)
+
+IDLE_SECONDS: Final = 75.0
+WRITE_SECONDS: Final = 30.0
+MAX_CONNECTIONS: Final = 64
+READ_SIZE: Final = 16 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """An answer. ``parts`` are written one after another, never joined."""
+
+    status: int = 200
+    content_type: str = "text/plain; charset=utf-8"
+    parts: list[bytes] = field(default_factory=list)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A request: its path without the query, and its headers with lower-case names."""
+
+    path: str
+    headers: Mapping[str, str]
+
+
+Handler = Callable[[Query], Awaitable[Page]]
+
+
+class PageServer:
+    """Listens on one address. ``port`` is the bound one, for port 0."""
+
+    def __init__(self, *, host: str, port: int, handler: Handler) -> None:
+        self._host = host
+        self.port = port
+        self._handler = handler
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Raises OSError when the address cannot be bound."""
+        self._server = await asyncio.start_server(self._accepted, self._host or None, self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._open):
+            task.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is None or len(self._open) >= MAX_CONNECTIONS:
+            writer.close()
+            return
+        self._open.add(task)
+        try:
+            await self._serve(reader, writer)
+        except (OSError, TimeoutError, h11.ProtocolError, asyncio.CancelledError):
+            log.debug("a connection ended early", exc_info=True)
+        finally:
+            self._open.discard(task)
+            writer.close()
+            with suppress(OSError, asyncio.CancelledError):
+                await writer.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = h11.Connection(h11.SERVER)
+        while True:
+            request = await self._request(connection, reader)
+            if request is None:
+                return
+            async with asyncio.timeout(WRITE_SECONDS):
+                await self._answer(connection, request, writer)
+            if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
+                return
+            connection.start_next_cycle()
+
+    async def _request(self, connection: h11.Connection, reader: asyncio.StreamReader) -> h11.Request | None:
+        request: h11.Request | None = None
+        async with asyncio.timeout(IDLE_SECONDS):
+            while True:
+                event = connection.next_event()
+                if event is h11.NEED_DATA:
+                    connection.receive_data(await reader.read(READ_SIZE))
+                elif isinstance(event, h11.Request):
+                    request = event
+                elif isinstance(event, h11.EndOfMessage):
+                    return request
+                elif isinstance(event, h11.ConnectionClosed) or event is h11.PAUSED:
+                    return None
+
+    async def _answer(self, connection: h11.Connection, request: h11.Request, writer: asyncio.StreamWriter) -> None:
+        if request.method not in {b"GET", b"HEAD"}:
+            page = Page(status=405, parts=[b"only GET is served here\n"], headers={"Allow": "GET, HEAD"})
+        else:
+            path = request.target.decode("latin-1").partition("?")[0]
+            headers = {bytes(name).decode("latin-1"): bytes(value).decode("latin-1") for name, value in request.headers}
+            page = await self._handler(Query(path=path, headers=headers))
+        length = sum(len(part) for part in page.parts)
+        head = [("Content-Type", page.content_type), ("Content-Length", str(length)), *page.headers.items()]
+        writer.write(connection.send(h11.Response(status_code=page.status, headers=head)) or b"")
+        if request.method != b"HEAD":
+            for part in page.parts:
+                # Content-Length framing passes data through unchanged, so the parts need not be copied into events.
+                for piece in connection.send_with_data_passthrough(h11.Data(data=part)) or []:
+                    writer.write(piece)
+                await writer.drain()
+        writer.write(connection.send(h11.EndOfMessage()) or b"")
+        await writer.drain()

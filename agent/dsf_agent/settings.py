@@ -1,0 +1,212 @@
+"""What the process is told: flags and environment, read once into frozen Settings. docs/agent.md has the same table."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dsf_agent.errors import SettingsError
+from dsf_agent.transport import Limits
+from dsf_wire.constants import AGENT_NAMESPACE
+
+DEFAULT_HUB_NAMESPACE: Final = "open-cluster-management"
+SERVICE_ACCOUNT_TOKEN: Final = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Address:
+    """Where to listen. An empty host is every interface; port 0 takes a free one."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Durations in seconds, sizes in bytes."""
+
+    verb: str
+    config_dir: Path
+    """The mounted ConfigMap directory; the file ``summaries`` in it is read."""
+    cluster: str
+    """Name of this managed cluster, which is its namespace on the hub."""
+    publish_dir: Path | None
+    """Where AddOnPlacementScores become files; None publishes to the hub."""
+    hub_kubeconfig: Path | None
+    hub_namespace: str
+    """Namespace on the hub that holds the ConfigMap of suspended scorers."""
+    spoke_kubeconfig: Path | None
+    """How to reach the managed cluster's own API; None is the pod's ServiceAccount."""
+    namespace: str
+    """Namespace on the managed cluster that holds token Secrets and CA ConfigMaps."""
+    token_file: Path
+    """The pod's own token, for serviceAccountToken: true."""
+    metrics_address: Address
+    poll_seconds: float
+    suspension_seconds: float
+    settle_seconds: float
+    splay_seconds: float
+    grace_seconds: float
+    hub_timeout_seconds: float
+    limits: Limits
+    log_format: str
+    log_level: str
+
+
+_EPILOG: Final = "Every flag can be given as the environment variable named in brackets; a flag wins."
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="gitops-dsf-agent", description="The spoke agent of gitops-dsf.", epilog=_EPILOG)
+    top.add_argument("--version", action="store_true", help="print the version and exit")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB")
+    run = verbs.add_parser("run", help="run until SIGTERM", epilog=_EPILOG)
+    check = verbs.add_parser("check", help="one cycle of every scorer, as a table; publishes nothing", epilog=_EPILOG)
+    for one in (run, check):
+        _common(one)
+    _running(run)
+    check.add_argument("--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated")
+    return top
+
+
+def _common(verb: argparse.ArgumentParser) -> None:
+    add = verb.add_argument
+    add("--config-dir", metavar="DIR", help="directory with the file 'summaries' [CONFIG_DIR; /etc/dynamic-scoring]")
+    add("--cluster-name", metavar="NAME", help="name of this managed cluster [CLUSTER_NAME]")
+    add("--spoke-kubeconfig", metavar="FILE", help="managed cluster's API, for token Secrets [SPOKE_KUBECONFIG; the pod's account]")
+    add("--install-namespace", metavar="NAME", help=f"namespace of token Secrets and CAs [INSTALL_NAMESPACE; {AGENT_NAMESPACE}]")
+    add("--service-account-token-file", metavar="FILE", help=f"the pod's own token [SERVICE_ACCOUNT_TOKEN_FILE; {SERVICE_ACCOUNT_TOKEN}]")
+    add("--request-timeout", metavar="SECONDS", help="longest call of a source or scoring API [REQUEST_TIMEOUT; 30]")
+    add("--max-answer-bytes", metavar="BYTES", help="largest answer of a source or scoring API [MAX_ANSWER_BYTES; 67108864]")
+    add("--max-bytes-in-flight", metavar="BYTES", help="large answers held at one time [MAX_BYTES_IN_FLIGHT; 67108864]")
+    add("--max-calls-per-origin", metavar="N", help="calls to one host at one time [MAX_CALLS_PER_ORIGIN; 8]")
+    add("--log-format", metavar="text|json", help="[LOG_FORMAT; text]")
+    add("--log-level", metavar="LEVEL", help="debug, info, warning or error [LOG_LEVEL; info, check: warning]")
+
+
+def _running(run: argparse.ArgumentParser) -> None:
+    add = run.add_argument
+    add("--publish", metavar="hub|dir:PATH", help="where AddOnPlacementScores go [PUBLISH; hub]")
+    add("--hub-kubeconfig", metavar="FILE", help="how to reach the hub [HUB_KUBECONFIG]")
+    add("--hub-namespace", metavar="NAME", help=f"namespace of the suspended scorers' ConfigMap [HUB_NAMESPACE; {DEFAULT_HUB_NAMESPACE}]")
+    add("--metrics-address", metavar="HOST:PORT", help="where /metrics, /healthz and /readyz are served [METRICS_ADDRESS; :8080]")
+    add("--config-poll", metavar="SECONDS", help="safety net beside file events [CONFIG_POLL; 10]")
+    add("--suspension-poll", metavar="SECONDS", help="how often suspended scorers are read [SUSPENSION_POLL; 30]")
+    add("--prune-delay", metavar="SECONDS", help="how long a file must stand before scores of removed scorers go [PRUNE_DELAY; 10]")
+    add("--splay", metavar="SECONDS", help="longest delay of first runs at start [SPLAY; 10]")
+    add("--shutdown-grace", metavar="SECONDS", help="time for work under way at SIGTERM [SHUTDOWN_GRACE; 3]")
+    add("--hub-timeout", metavar="SECONDS", help="longest call of an API server [HUB_TIMEOUT; 15]")
+
+
+class _Source:
+    """Flag, else environment, else default; names both in complaints."""
+
+    def __init__(self, flags: Mapping[str, object], environ: Mapping[str, str]) -> None:
+        self._flags = flags
+        self._environ = environ
+
+    def text(self, flag: str, default: str = "") -> str:
+        given = self._flags.get(flag.replace("-", "_"))
+        if isinstance(given, str):
+            return given
+        return self._environ.get(variable(flag), "") or default
+
+    def path(self, flag: str) -> Path | None:
+        text = self.text(flag)
+        return Path(text) if text else None
+
+    def seconds(self, flag: str, default: float, *, least: float = 0.0) -> float:
+        text = self.text(flag, str(default))
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not least <= value <= 86_400:
+            msg = f"{name(flag)} is {text!r}; write seconds from {least:g} to 86400"
+            raise SettingsError(msg)
+        return value
+
+    def count(self, flag: str, default: int) -> int:
+        text = self.text(flag, str(default))
+        if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**40):
+            msg = f"{name(flag)} is {text!r}; write a whole number from 1"
+            raise SettingsError(msg)
+        return int(text)
+
+    def choice(self, flag: str, default: str, *choices: str) -> str:
+        text = self.text(flag, default).lower()
+        if text not in choices:
+            msg = f"{name(flag)} is {text!r}; write one of {', '.join(choices)}"
+            raise SettingsError(msg)
+        return text
+
+
+def variable(flag: str) -> str:
+    """The environment variable of a flag."""
+    return flag.upper().replace("-", "_")
+
+
+def name(flag: str) -> str:
+    return f"--{flag} ({variable(flag)})"
+
+
+def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, argparse.Namespace]:
+    """Settings of ``run`` and ``check``. Raises SettingsError; argparse itself exits on unknown flags."""
+    flags = parser().parse_args(argv)
+    source = _Source(vars(flags), environ)
+    cluster = source.text("cluster-name")
+    if not cluster or "/" in cluster:
+        msg = f"{name('cluster-name')} is missing; write the name of this managed cluster"
+        raise SettingsError(msg)
+    publish_dir, hub_kubeconfig = _destination(source) if flags.verb == "run" else (None, None)
+    settings = Settings(
+        verb=flags.verb,
+        config_dir=Path(source.text("config-dir", "/etc/dynamic-scoring")),
+        cluster=cluster,
+        publish_dir=publish_dir,
+        hub_kubeconfig=hub_kubeconfig,
+        hub_namespace=source.text("hub-namespace", DEFAULT_HUB_NAMESPACE),
+        spoke_kubeconfig=source.path("spoke-kubeconfig"),
+        namespace=source.text("install-namespace", AGENT_NAMESPACE),
+        token_file=Path(source.text("service-account-token-file", SERVICE_ACCOUNT_TOKEN)),
+        metrics_address=_address(source.text("metrics-address", ":8080")),
+        poll_seconds=source.seconds("config-poll", 10, least=0.1),
+        suspension_seconds=source.seconds("suspension-poll", 30, least=1),
+        settle_seconds=source.seconds("prune-delay", 10),
+        splay_seconds=source.seconds("splay", 10),
+        grace_seconds=source.seconds("shutdown-grace", 3),
+        hub_timeout_seconds=source.seconds("hub-timeout", 15, least=0.1),
+        limits=Limits(
+            total_seconds=source.seconds("request-timeout", 30, least=0.1),
+            answer_bytes=source.count("max-answer-bytes", 64 << 20),
+            bytes_in_flight=source.count("max-bytes-in-flight", 64 << 20),
+            per_origin=source.count("max-calls-per-origin", 8),
+        ),
+        log_format=source.choice("log-format", "text", "text", "json"),
+        log_level=source.choice("log-level", "info" if flags.verb == "run" else "warning", "debug", "info", "warning", "error"),
+    )
+    return settings, flags
+
+
+def _destination(source: _Source) -> tuple[Path | None, Path | None]:
+    text = source.text("publish", "hub")
+    if text.startswith("dir:") and len(text) > len("dir:"):
+        return Path(text.removeprefix("dir:")), None
+    if text != "hub":
+        msg = f"{name('publish')} is {text!r}; write 'hub' or 'dir:PATH'"
+        raise SettingsError(msg)
+    kubeconfig = source.path("hub-kubeconfig")
+    if kubeconfig is None:
+        msg = f"{name('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use --publish dir:PATH"
+        raise SettingsError(msg)
+    return None, kubeconfig
+
+
+def _address(text: str) -> Address:
+    host, colon, port = text.rpartition(":")
+    if not colon or not (port.isascii() and port.isdigit() and int(port) <= 65_535):
+        msg = f"{name('metrics-address')} is {text!r}; write HOST:PORT, for instance 0.0.0.0:8080 or [::]:8080"
+        raise SettingsError(msg)
+    return Address(host=host.removeprefix("[").removesuffix("]"), port=int(port))

@@ -1,0 +1,97 @@
+"""The bytes of the ``summaries`` file as a Snapshot: which scorers run here, and what is wrong with the others. Pure."""
+
+import hashlib
+import itertools
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from dsf_agent import sources
+from dsf_wire import scorename, scorevalue, summary
+from dsf_wire.summary import Problem, SummariesError, Summary
+
+DESTINATION_HUB: Final = "AddOnPlacementScore"
+DESTINATIONS: Final = ("", DESTINATION_HUB, "None")
+
+__all__ = ["DESTINATION_HUB", "Problem", "Snapshot", "SummariesError", "Summary", "parse", "publishes"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """One state of the file. ``names`` holds every object name that any readable entry stands for, usable or not."""
+
+    digest: str
+    scorers: tuple[Summary, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Every entry could be used and there is at least one: only such a file may lead to a deletion (design section 6)."""
+        return not self.problems and bool(self.scorers)
+
+    @property
+    def object_names(self) -> frozenset[str]:
+        return frozenset(scorename.sanitise(scorer.score_name) for scorer in self.scorers)
+
+
+def publishes(scorer: Summary) -> bool:
+    """Whether the scores of this scorer go to the hub; upstream's default is that they do."""
+    return scorer.score_destination != "None"
+
+
+def parse(content: bytes) -> Snapshot:
+    """Reads the file. Raises SummariesError when nothing in it can be trusted; bad entries become problems."""
+    if not content.strip():
+        msg = "the file is empty; an agent without scorers has the JSON array []"
+        raise SummariesError(msg)
+    decoded = summary.decode(content)
+    problems = list(decoded.problems)
+    scorers: list[Summary] = []
+    owners: dict[str, str] = {}
+    bad = {problem.index for problem in problems}
+    readable = (index for index in itertools.count() if index not in bad)
+    for index, scorer in zip(readable, decoded.summaries, strict=False):
+        reason = _fault(scorer)
+        name = scorename.sanitise(scorer.score_name)
+        if reason is None and name in owners:
+            # Upstream lets two scorers of one score name overwrite each other in silence; the first one wins here.
+            reason = (
+                f"scoreName {scorer.score_name!r} stands for the same AddOnPlacementScore {name!r} as scorer {owners[name]!r}; rename one"
+            )
+        if reason is not None:
+            problems.append(Problem(index=index, name=scorer.name, reason=reason))
+            continue
+        owners[name] = scorer.name
+        scorers.append(scorer)
+    problems.sort(key=lambda problem: problem.index)
+    return Snapshot(digest=hashlib.sha256(content).hexdigest(), scorers=tuple(scorers), problems=tuple(problems))
+
+
+def _fault(scorer: Summary) -> str | None:
+    """What keeps a well-formed entry from running, or None."""
+    if scorer.scoring_interval < 1:
+        return f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs, at least 1"
+    if scorer.score_destination not in DESTINATIONS:
+        return f"scoreDestination {scorer.score_destination!r} is not one of AddOnPlacementScore, None"
+    aggregations = [item.value for item in scorevalue.Aggregation]
+    if scorer.score_aggregation is not None and scorer.score_aggregation not in aggregations:
+        return f"scoreAggregation {scorer.score_aggregation!r} is not one of {', '.join(aggregations)}"
+    fault = _endpoint_fault("scoringEndpoint", scorer.scoring_endpoint)
+    if fault is not None:
+        return fault
+    for prefix, name, key in (
+        ("source", scorer.source_endpoint_auth_name, scorer.source_endpoint_auth_key),
+        ("scoring", scorer.scoring_endpoint_auth_name, scorer.scoring_endpoint_auth_key),
+    ):
+        if bool(name) != bool(key):
+            return f"{prefix}EndpointAuthName and {prefix}EndpointAuthKey must both be set: the Secret and its key"
+    return sources.fault(scorer)
+
+
+def _endpoint_fault(field: str, url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    return None if usable else f"{field} {url!r} is not an http or https URL"

@@ -1,0 +1,132 @@
+"""Source type Prometheus: everything that speaks its HTTP API (Prometheus, Thanos, Mimir, VictoriaMetrics)."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from dsf_agent import callfault
+from dsf_agent.endpoint import Endpoint
+from dsf_agent.errors import FetchError
+from dsf_agent.sources import promjson
+from dsf_agent.sources.base import Series
+from dsf_agent.transport import Answer, Body, Call
+from dsf_wire import query
+from dsf_wire.summary import Summary
+
+MAX_GET_LENGTH: Final = 2000
+"""Characters of a URL above which the query is posted as a form; some proxies refuse more than 2 kB."""
+
+MAX_LOOKBACK: Final = 10 * 366 * 86_400
+"""Seconds; a longer range is a slip of the unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """Unix seconds, aligned to the step so that two runs ask for the same points and a caching front end can help."""
+
+    start: int
+    end: int
+
+    @classmethod
+    def ending(cls, *, now: float, seconds: int, step: int) -> "Window":
+        end = int(now) // step * step
+        return cls(start=end - seconds, end=end)
+
+
+class PrometheusSource:
+    """Range queries, or instant queries where the endpoint's path ends with ``/query``."""
+
+    def __init__(self, *, scorer: Summary, endpoint: Endpoint) -> None:
+        self._scorer = scorer
+        self._endpoint = endpoint
+        self._queries = [part.text for part in query.split(scorer.source_query)]
+        self._sizes = [0] * len(self._queries)
+
+    @staticmethod
+    def fault(scorer: Summary) -> str | None:
+        try:
+            parts = urlsplit(scorer.source_endpoint)
+            usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        except ValueError:
+            usable = False
+        if not usable:
+            return f"sourceEndpoint {scorer.source_endpoint!r} is not an http or https URL"
+        if not query.split(scorer.source_query):
+            return "sourceQuery is empty; a scorer without a query has sourceType None"
+        if not 0 <= scorer.source_range <= MAX_LOOKBACK:
+            return f"sourceRange is {scorer.source_range}; write seconds from 0 to {MAX_LOOKBACK}"
+        if not _instant(scorer) and scorer.source_step < 1:
+            return f"sourceStep is {scorer.source_step}; write the seconds between two points, at least 1"
+        return None
+
+    async def fetch(self, *, now: float) -> Series:
+        """All queries at once; their series in the order of the queries. The first failure ends them all."""
+        tasks = [asyncio.create_task(self._one(index, now=now)) for index in range(len(self._queries))]
+        try:
+            found = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return Series(
+            parts=tuple(part for series in found for part in series.parts),
+            count=sum(series.count for series in found),
+            size=sum(series.size for series in found),
+            warnings=tuple(dict.fromkeys(warning for series in found for warning in series.warnings)),
+        )
+
+    async def _one(self, index: int, *, now: float) -> Series:
+        answer = await self._endpoint.call(self._call(index, now=now))
+        if not answer.ok:
+            raise self._refused(answer, index=index, now=now)
+        self._sizes[index] = len(answer.body)
+        return await promjson.read(answer.body, where=self._where(index))
+
+    def _call(self, index: int, *, now: float) -> Call:
+        scorer = self._scorer
+        if _instant(scorer):
+            parameters = {"query": self._queries[index], "time": str(int(now))}
+        else:
+            window = Window.ending(now=now, seconds=scorer.source_range, step=scorer.source_step)
+            parameters = {
+                "query": self._queries[index],
+                "start": str(window.start),
+                "end": str(window.end),
+                "step": str(scorer.source_step),
+            }
+        form = urlencode(parameters)
+        parts = urlsplit(scorer.source_endpoint)
+        joined = f"{parts.query}&{form}" if parts.query else form
+        url = urlunsplit((parts.scheme, parts.netloc, parts.path, joined, ""))
+        if len(url) <= MAX_GET_LENGTH:
+            return Call(method="GET", url=url, expected=self._sizes[index])
+        body: tuple[Body, ...] = (form.encode(),)
+        return Call(
+            method="POST",
+            url=urlunsplit((parts.scheme, parts.netloc, parts.path, parts.query, "")),
+            headers={"Content-Type": "application/x-www-form-urlencoded"},
+            body=body,
+            expected=self._sizes[index],
+        )
+
+    def _refused(self, answer: Answer, *, index: int, now: float) -> FetchError:
+        wait = callfault.retry_after(answer.headers, now=now)
+        told = promjson.error_of(answer.body) if answer.status in {400, 422} or answer.status >= 500 else None
+        if told is not None:
+            reason, text = told
+            msg = f"{self._where(index)} refused: {text}"
+            return FetchError(msg, reason=reason, retry_after=wait)
+        text = callfault.status_text(url=self._scorer.source_endpoint, status=answer.status, headers=answer.headers, body=answer.body)
+        return FetchError(text, reason=callfault.status_reason(answer.status), retry_after=wait)
+
+    def _where(self, index: int) -> str:
+        number = f" {index + 1} of {len(self._queries)}" if len(self._queries) > 1 else ""
+        return f"query{number} at {callfault.display(self._scorer.source_endpoint)}"
+
+
+def _instant(scorer: Summary) -> bool:
+    try:
+        return urlsplit(scorer.source_endpoint).path.rstrip("/").endswith("/query")
+    except ValueError:
+        return False

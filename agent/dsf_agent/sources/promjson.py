@@ -1,0 +1,216 @@
+"""Answers of the Prometheus HTTP API: the matrix is cut out of the buffer undecoded, piece by piece, and handed on as slices.
+
+Format: https://prometheus.io/docs/prometheus/latest/querying/api/ (Format overview, Range and instant queries).
+"""
+
+import asyncio
+import codecs
+from collections.abc import AsyncIterator
+from typing import Final
+
+import msgspec
+
+from dsf_agent.errors import FetchError, excerpt
+from dsf_agent.reasons import Reason
+from dsf_agent.sources.base import Series
+
+PIECE: Final = 1 << 20
+"""Bytes that are looked at between two turns of the event loop: about 1 ms."""
+
+MAX_WARNINGS: Final = 10
+
+_ERROR_TYPES: Final = {
+    "bad_data": Reason.QUERY_BAD_DATA,
+    "execution": Reason.QUERY_EXECUTION,
+    "timeout": Reason.QUERY_TIMEOUT,
+    "canceled": Reason.QUERY_UNAVAILABLE,
+    "unavailable": Reason.QUERY_UNAVAILABLE,
+    "internal": Reason.QUERY_INTERNAL,
+}
+
+
+class _Row(msgspec.Struct):
+    """One series of a matrix, looked at no deeper than its keys."""
+
+    metric: msgspec.Raw
+    values: msgspec.Raw = msgspec.Raw(b"")
+
+
+class _Sample(msgspec.Struct):
+    metric: msgspec.Raw
+    value: msgspec.Raw
+
+
+class _Data(msgspec.Struct, rename="camel"):
+    result_type: str = ""
+    result: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class _Document(msgspec.Struct, rename="camel"):
+    status: str = ""
+    data: _Data | None = None
+    error_type: str = ""
+    error: str = ""
+    warnings: list[str] | None = None
+    infos: list[str] | None = None
+
+
+_DOCUMENT = msgspec.json.Decoder(_Document)
+_ROWS = msgspec.json.Decoder(list[_Row])
+_SAMPLES = msgspec.json.Decoder(list[_Sample])
+
+
+def error_of(body: bytes | bytearray) -> tuple[Reason, str] | None:
+    """Reason and ``errorType: error`` of an error answer, or None when the body is not one of this API."""
+    try:
+        document = _DOCUMENT.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return _told(document)
+
+
+async def read(body: bytearray, *, where: str) -> Series:
+    """The series of a successful answer. Raises FetchError; ``where`` names the query for people.
+
+    The body is borrowed: it must not change while the series are in use.
+    """
+    await _check_utf8(body, where=where)
+    if len(body) > PIECE:
+        series = await _pieces(body, where=where)
+        if series is not None:
+            return series
+    try:
+        document = _DOCUMENT.decode(body)
+        data = _good(document, where=where)
+        return await _whole(data, document=document, size=len(body), where=where)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise _invalid(where, error, body) from error
+
+
+async def _whole(data: _Data, *, document: _Document, size: int, where: str) -> Series:
+    raw = memoryview(data.result)
+    if bytes(raw[:4]) == b"null":
+        return Series(size=size, warnings=_warnings(document))
+    match data.result_type:
+        case "matrix":
+            count = len(_ROWS.decode(raw))
+            parts: tuple[bytes | memoryview, ...] = (raw[1:-1],) if count else ()
+        case "vector":
+            samples = _SAMPLES.decode(raw)
+            count = len(samples)
+            parts = tuple([piece async for piece in _as_series(samples)])
+        case "scalar":
+            count = 1
+            parts = (b'{"metric":{},"values":[' + bytes(raw) + b"]}",)
+        case other:
+            msg = f"{where} gave a result of type {other!r}; matrix, vector and scalar can be scored"
+            raise FetchError(msg, reason=Reason.INVALID_BODY)
+    return Series(parts=parts, count=count, size=size, warnings=_warnings(document))
+
+
+async def _as_series(samples: list[_Sample]) -> AsyncIterator[bytes]:
+    """Instant samples in the form of series with one value."""
+    step = 2000
+    for start in range(0, len(samples), step):
+        batch = samples[start : start + step]
+        yield b",".join(b'{"metric":' + bytes(one.metric) + b',"values":[' + bytes(one.value) + b"]}" for one in batch)
+        await asyncio.sleep(0)
+
+
+_RESULT: Final = b'"result":['
+_SEAM: Final = b'},{"metric":'
+_HEAD_LIMIT: Final = 512
+
+
+async def _pieces(body: bytearray, *, where: str) -> Series | None:
+    """A large matrix in the usual spelling, checked in pieces that end between two series; None: read it as a whole.
+
+    A seam cannot occur inside a JSON string, where its quotes would be escaped, so in a well-formed document it is a seam of
+    the result array or of something nested deeper; in the second case a piece does not decode and the caller reads the whole.
+    """
+    at = body.find(_RESULT, 0, _HEAD_LIMIT)
+    if at < 0:
+        return None
+    first = at + len(_RESULT)
+    head = bytes(body[:first])
+    start, count = first, 0
+    while True:
+        seam = body.find(_SEAM, start + PIECE)
+        if seam < 0:
+            break
+        rows = _piece(body, start - 1, seam + 2)
+        if rows is None:
+            return None
+        count += rows
+        start = seam + 2
+        await asyncio.sleep(0)
+    if start == first:
+        return None
+    try:
+        # The last piece decides about the frame: status, type, warnings, and that nothing follows.
+        document = _DOCUMENT.decode(head + memoryview(body)[start:])
+        data = _good(document, where=where)
+        count += len(_ROWS.decode(data.result))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    if data.result_type != "matrix":
+        return None
+    end = start + len(data.result) - 2
+    return Series(parts=(memoryview(body)[first:end],), count=count, size=len(body), warnings=_warnings(document))
+
+
+def _piece(body: bytearray, opening: int, closing: int) -> int | None:
+    """How many series stand between two separators, by putting brackets in their place for the time of the look."""
+    kept = body[opening], body[closing - 1]
+    body[opening], body[closing - 1] = b"[]"
+    try:
+        with memoryview(body) as view, view[opening:closing] as piece:
+            return len(_ROWS.decode(piece))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    finally:
+        body[opening], body[closing - 1] = kept
+
+
+def _good(document: _Document, *, where: str) -> _Data:
+    told = _told(document)
+    if told is not None:
+        reason, text = told
+        msg = f"{where} failed: {text}"
+        raise FetchError(msg, reason=reason)
+    if document.status != "success" or document.data is None:
+        msg = f"{where} did not answer in the form of the Prometheus API: status is {document.status!r}"
+        raise FetchError(msg, reason=Reason.INVALID_BODY)
+    return document.data
+
+
+def _told(document: _Document) -> tuple[Reason, str] | None:
+    if document.status != "error" and not document.error_type:
+        return None
+    kind = document.error_type or "error"
+    return _ERROR_TYPES.get(kind, Reason.QUERY_ERROR), excerpt(f"{kind}: {document.error}")
+
+
+def _warnings(document: _Document) -> tuple[str, ...]:
+    told = [*(document.warnings or []), *(document.infos or [])]
+    return tuple(excerpt(text) for text in told[:MAX_WARNINGS])
+
+
+async def _check_utf8(body: bytearray, *, where: str) -> None:
+    if body.isascii():
+        return
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with memoryview(body) as view:
+            for start in range(0, len(view), PIECE):
+                decoder.decode(view[start : start + PIECE], final=start + PIECE >= len(view))
+                await asyncio.sleep(0)
+    except UnicodeDecodeError as error:
+        msg = f"{where} did not answer in UTF-8: {error.reason}"
+        raise FetchError(msg, reason=Reason.INVALID_BODY) from error
+
+
+def _invalid(where: str, error: Exception, body: bytearray) -> FetchError:
+    words = excerpt(body[:200])
+    msg = f"{where} did not answer in the form of the Prometheus API: {excerpt(str(error))}; it begins with {words!r}"
+    return FetchError(msg, reason=Reason.INVALID_BODY)

@@ -1,0 +1,117 @@
+"""AddOnPlacementScores as YAML files, one per object, each replaced atomically: for laptops, demos and tests."""
+
+import asyncio
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from dsf_agent import store
+from dsf_agent.clock import Clock
+from dsf_agent.errors import PublishError
+from dsf_agent.reasons import Reason
+from dsf_agent.store import Stored
+
+MAX_STEM: Final = 240
+"""Characters of a file name before the extension; file systems allow 255 bytes and a temporary name needs some."""
+
+
+class DirectoryStore:
+    """Files of one directory. The reader's clock is this machine's."""
+
+    def __init__(self, *, directory: Path, cluster: str, clock: Clock) -> None:
+        self._directory = directory
+        self._cluster = cluster
+        self._clock = clock
+
+    def wall(self) -> float:
+        return self._clock.wall()
+
+    async def read(self, name: str) -> Stored | None:
+        return await asyncio.to_thread(self._read, self._path(name))
+
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
+        await asyncio.to_thread(self._write, self._path(name), body, store.status(values, valid_until=valid_until))
+
+    async def ours(self) -> list[Stored]:
+        return await asyncio.to_thread(self._ours)
+
+    async def delete(self, stored: Stored) -> None:
+        await asyncio.to_thread(self._delete, stored)
+
+    def _path(self, name: str) -> Path:
+        stem = name if len(name) <= MAX_STEM else f"{name[: MAX_STEM - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        return self._directory / f"{stem}.yaml"
+
+    def _read(self, path: Path) -> Stored | None:
+        try:
+            plain = yaml.load(path.read_bytes(), Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _failed(path, error) from error
+        except yaml.YAMLError:
+            return None
+        return store.stored(plain) if isinstance(plain, dict) else None
+
+    def _write(self, path: Path, body: dict[str, Any], status: dict[str, Any]) -> None:
+        text = render(body, status)
+        temporary = ""
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            descriptor, temporary = tempfile.mkstemp(dir=self._directory, prefix=".", suffix=".tmp")
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except OSError as error:
+            if temporary:
+                Path(temporary).unlink(missing_ok=True)
+            raise _failed(path, error) from error
+
+    def _ours(self) -> list[Stored]:
+        try:
+            paths = sorted(path for path in self._directory.iterdir() if path.suffix == ".yaml") if self._directory.exists() else []
+        except OSError as error:
+            raise _failed(self._directory, error) from error
+        found = (self._read(path) for path in paths)
+        return [one for one in found if one is not None and one.ours]
+
+    def _delete(self, stored: Stored) -> None:
+        path = self._path(stored.name)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise _failed(path, error) from error
+
+
+def render(body: Mapping[str, Any], status: Mapping[str, Any]) -> str:
+    """YAML with one line per item; a JSON string is a YAML string, and tens of thousands of items stay quick to write."""
+    head = yaml.dump(dict(body), Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
+    lines = [f"  - {{name: {_quoted(item['name'])}, value: {item['value']}}}\n" for item in status["scores"]]
+    scores = "  scores:\n" + "".join(lines) if lines else "  scores: []\n"
+    return f'{head}status:\n  validUntil: "{status["validUntil"]}"\n{scores}'
+
+
+def _quoted(text: str) -> str:
+    """A double-quoted scalar; JSON's spelling is YAML's too where nothing needs an escape beyond ASCII."""
+    if text.isascii():
+        return json.dumps(text)
+    return str(yaml.dump(text, Dumper=yaml.SafeDumper, default_style='"', width=math.inf)).rstrip("\n")
+
+
+def _failed(path: Path, error: OSError) -> PublishError:
+    return PublishError(f"{path}: {error.strerror or type(error).__name__}", reason=Reason.WRITE_FAILED)
+
+
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

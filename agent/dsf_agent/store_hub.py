@@ -1,0 +1,95 @@
+"""AddOnPlacementScores on the hub, in the cluster's own namespace.
+
+Rights used: addonplacementscores get, list, create, patch, delete and addonplacementscores/status patch.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote
+
+import msgspec
+
+from dsf_agent import store
+from dsf_agent.apiserver import APPLY, ApiServer
+from dsf_agent.errors import PublishError
+from dsf_agent.reasons import Reason
+from dsf_agent.store import Stored
+from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
+
+MAX_OBJECT_BYTES: Final = 1_000_000
+"""Bytes of a request; etcd's limit is 1.5 MiB and the object also carries who owns every item."""
+
+
+class HubStore:
+    """Writes by create, then server-side apply of /status: a create alone drops the status (OCM's CRD has the subresource)."""
+
+    def __init__(self, *, server: ApiServer, cluster: str) -> None:
+        self._server = server
+        self._cluster = cluster
+        self._base = f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/namespaces/{quote(cluster, safe='')}/{SCORE_PLURAL}"
+
+    def wall(self) -> float:
+        return self._server.hub_clock.wall()
+
+    async def read(self, name: str) -> Stored | None:
+        try:
+            reply = await self._server.call("GET", self._path(name))
+        except PublishError as error:
+            if error.reason is Reason.NOT_FOUND:
+                return None
+            raise
+        return store.stored(reply.object)
+
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
+        del body["metadata"]["labels"]
+        body["status"] = store.status(values, valid_until=valid_until)
+        size = len(msgspec.json.encode(body))
+        if size > MAX_OBJECT_BYTES:
+            msg = f"{len(values)} items make {size} bytes, the limit is {MAX_OBJECT_BYTES}; use a coarser scoreDimensionFormat"
+            raise PublishError(msg, reason=Reason.TOO_LARGE)
+        try:
+            written = await self._apply_status(name, body)
+        except PublishError as error:
+            if error.reason is not Reason.NOT_FOUND:
+                raise
+            await self._create(name, scorer=scorer)
+            written = await self._apply_status(name, body)
+        if not written.ours:
+            await self._adopt(name, scorer=scorer)
+
+    async def ours(self) -> list[Stored]:
+        selector = {"labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"}
+        reply = await self._server.call("GET", self._base, params=selector)
+        return [store.stored(item) for item in reply.object.get("items") or []]
+
+    async def delete(self, stored: Stored) -> None:
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"resourceVersion": stored.version}}
+        try:
+            await self._server.call("DELETE", self._path(stored.name), body=body)
+        except PublishError as error:
+            if error.reason is not Reason.NOT_FOUND:
+                raise
+
+    async def _create(self, name: str, *, scorer: str) -> None:
+        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
+        try:
+            await self._server.call("POST", self._base, params={"fieldManager": AGENT_MANAGER}, body=body)
+        except PublishError as error:
+            if error.reason is not Reason.CONFLICT:
+                raise
+            # Somebody was faster; the object is there, which is all that was wanted.
+
+    async def _apply_status(self, name: str, body: dict[str, object]) -> Stored:
+        params = {"fieldManager": AGENT_MANAGER, "force": "false"}
+        reply = await self._server.call("PATCH", f"{self._path(name)}/status", params=params, body=body, content_type=APPLY)
+        return store.stored(reply.object)
+
+    async def _adopt(self, name: str, *, scorer: str) -> None:
+        """Labels an object that was there before us: its scores are ours now, so its removal is, too."""
+        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
+        params = {"fieldManager": AGENT_MANAGER, "force": "true"}
+        await self._server.call("PATCH", self._path(name), params=params, body=body, content_type=APPLY)
+
+    def _path(self, name: str) -> str:
+        return f"{self._base}/{quote(name, safe='')}"

@@ -1,0 +1,175 @@
+"""The process: root tasks, the state they share, readiness, and an orderly end."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Coroutine
+from typing import Any
+
+from dsf_agent.build import Adapters
+from dsf_agent.pages import Pages
+from dsf_agent.prune import Pruner
+from dsf_agent.schedule import Scheduler
+from dsf_agent.server import PageServer
+from dsf_agent.snapshot import Snapshot
+from dsf_agent.suspension import Suspension
+from dsf_agent.watch import Observation, Trouble, Watcher
+
+log = logging.getLogger(__name__)
+
+
+class Agent:
+    """Owns the root tasks; the first of them to end ends the process."""
+
+    def __init__(self, *, adapters: Adapters) -> None:
+        settings = adapters.settings
+        self._adapters = adapters
+        self._metrics = adapters.metrics
+        self._snapshot: Snapshot | None = None
+        self._trouble: Trouble | None = Trouble(reason="missing", text="not read yet")
+        self._suspended: frozenset[str] = frozenset()
+        self._changing = asyncio.Lock()
+        self._stop = asyncio.Event()
+        self._scheduler = Scheduler(make=adapters.worker, metrics=adapters.metrics, cluster=settings.cluster, splay=settings.splay_seconds)
+        self._watcher = Watcher(directory=settings.config_dir, poll_seconds=settings.poll_seconds, emit=self._observed)
+        self._pruner: Pruner | None = None
+        if adapters.store is not None:
+            self._pruner = Pruner(
+                store=adapters.store, metrics=adapters.metrics, settle_seconds=settings.settle_seconds, chance=adapters.chance
+            )
+        pages = Pages(metrics=adapters.metrics, detail=self.detail)
+        address = settings.metrics_address
+        self.server = PageServer(host=address.host, port=address.port, handler=pages.answer)
+
+    def stop(self) -> None:
+        """Asks for an orderly end; safe to call often."""
+        self._stop.set()
+
+    async def run(self) -> int:
+        """Until ``stop`` or a root task's end. Returns the exit code."""
+        await self.server.start()
+        log.info("serving /metrics on port %d", self.server.port)
+        tasks = [asyncio.create_task(root, name=name) for name, root in self._roots()]
+        stopping = asyncio.create_task(self._stop.wait(), name="stop")
+        try:
+            done, _ = await asyncio.wait({stopping, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+            failed = [task for task in done if task is not stopping]
+            for task in failed:
+                log.critical("%s ended", task.get_name(), exc_info=task.exception())
+            log.info("shutting down")
+            return 1 if failed else 0
+        finally:
+            for task in (*tasks, stopping):
+                task.cancel()
+            await asyncio.gather(*tasks, stopping, return_exceptions=True)
+            await self._scheduler.stop(grace=self._adapters.settings.grace_seconds)
+            await self.server.close()
+            await self._adapters.close()
+
+    def _roots(self) -> list[tuple[str, Coroutine[Any, Any, None]]]:
+        adapters = self._adapters
+        roots: list[tuple[str, Coroutine[Any, Any, None]]] = [("watch", self._watcher.run())]
+        if self._pruner is not None:
+            roots.append(("prune", self._pruner.run()))
+        if adapters.hub is not None:
+            suspension = Suspension(
+                server=adapters.hub,
+                namespace=adapters.settings.hub_namespace,
+                poll_seconds=adapters.settings.suspension_seconds,
+                clock=adapters.clock,
+                metrics=adapters.metrics,
+                chance=adapters.chance,
+                emit=self._suspend,
+            )
+            roots.append(("suspension", suspension.run()))
+        return roots
+
+    async def _observed(self, observation: Observation) -> None:
+        self._metrics.config_usable.set(int(isinstance(observation, Snapshot)))
+        if isinstance(observation, Trouble):
+            self._trouble = observation
+            self._metrics.config_failures.labels(observation.reason).inc()
+            log.warning(
+                "the configuration cannot be used%s: %s",
+                ", the last good one stays" if self._snapshot is not None else "",
+                observation.text,
+                extra={"reason": observation.reason},
+            )
+            if self._pruner is not None:
+                self._pruner.set(None)
+            return
+        self._trouble = None
+        self._snapshot = observation
+        self._metrics.config_timestamp.set(self._adapters.clock.wall())
+        log.info("configuration %s: %d scorers", observation.digest[:12], len(observation.scorers))
+        for problem in observation.problems:
+            log.warning(
+                "entry %d is skipped: %s", problem.index, problem.reason, extra={"scorer": problem.name or "?", "reason": "bad_entry"}
+            )
+        await self._apply()
+        if self._pruner is not None:
+            self._pruner.set(observation)
+
+    async def _suspend(self, names: frozenset[str]) -> None:
+        log.info("suspended by the hub: %s", ", ".join(sorted(names)) or "none")
+        self._suspended = names
+        await self._apply()
+
+    async def _apply(self) -> None:
+        async with self._changing:
+            snapshot, suspended = self._snapshot, self._suspended
+            if snapshot is None:
+                return
+            wanted = [scorer for scorer in snapshot.scorers if scorer.score_name not in suspended]
+            await self._scheduler.apply(wanted)
+            for state, count in (
+                ("running", len(wanted)),
+                ("suspended", len(snapshot.scorers) - len(wanted)),
+                ("invalid", len(snapshot.problems)),
+            ):
+                self._metrics.scorers.labels(state).set(count)
+
+    def detail(self) -> tuple[bool, dict[str, Any]]:
+        """Whether a configuration was seen, and what /readyz tells about it."""
+        snapshot, trouble = self._snapshot, self._trouble
+        states = self._scheduler.states()
+        scorers = [_scorer(scorer.name, scorer.score_name, states.get(scorer.name)) for scorer in snapshot.scorers] if snapshot else []
+        hub = self._adapters.hub
+        detail = {
+            "cluster": self._adapters.settings.cluster,
+            "configuration": {
+                "seen": snapshot is not None,
+                "digest": snapshot.digest if snapshot else None,
+                "trouble": {"reason": trouble.reason, "text": trouble.text} if trouble else None,
+                "problems": [
+                    {"index": problem.index, "name": problem.name, "reason": problem.reason}
+                    for problem in (snapshot.problems if snapshot else ())
+                ],
+            },
+            "scorers": scorers,
+            "hubClockOffsetSeconds": hub.hub_clock.offset if hub is not None else None,
+        }
+        return snapshot is not None, detail
+
+
+def _scorer(name: str, score_name: str, state: Any) -> dict[str, Any]:  # noqa: ANN401
+    if state is None:
+        return {"name": name, "scoreName": score_name, "state": "suspended"}
+    return {
+        "name": name,
+        "scoreName": score_name,
+        "state": "failing" if state.failures else "running" if state.last_success is not None else "starting",
+        "failures": state.failures,
+        "reason": state.reason.value if state.reason else None,
+        "message": state.message,
+        "lastSuccess": state.last_success,
+    }
+
+
+async def serve(adapters: Adapters) -> int:
+    """Runs an agent until SIGTERM or SIGINT."""
+    agent = Agent(adapters=adapters)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, agent.stop)
+    return await agent.run()

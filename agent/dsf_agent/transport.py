@@ -1,0 +1,196 @@
+"""HTTP calls to metric sources and scoring APIs: bounded in time, in size and in number, every failure with its reason."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from dsf_agent import __version__, callfault
+from dsf_agent.admission import Admission
+from dsf_agent.errors import CallError
+from dsf_agent.inflate import InflateError, Inflater
+from dsf_agent.reasons import Reason
+from dsf_agent.retirement import Retirement
+
+USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
+ERROR_BODY_LIMIT: Final = 64 * 1024
+"""Bytes of an error answer that are read for its text."""
+WRITE_CHUNK: Final = 256 * 1024
+
+Body = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Time-outs in seconds, sizes in bytes."""
+
+    connect_seconds: float = 10.0
+    total_seconds: float = 30.0
+    """From the first byte of the request to the last of the answer; upstream's 30 s."""
+    answer_bytes: int = 64 << 20
+    per_origin: int = 8
+    bytes_in_flight: int = 64 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One request. ``body`` is a sequence of parts that go out one after another, never joined. ``expected`` bytes of answer."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: tuple[Body, ...] | None = None
+    trust: ssl.SSLContext | None = None
+    """What to trust over https; None is the system's CAs."""
+    expected: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """A status and the whole body; the body of an error is cut at ERROR_BODY_LIMIT."""
+
+    status: int
+    headers: httpx.Headers
+    body: bytearray
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+
+class Transport:
+    """Owns the connections. One httpx client per trust, because a client with its own CA set costs 38 ms and 0.8 MB."""
+
+    def __init__(self, *, limits: Limits) -> None:
+        self._limits = limits
+        self._admission = Admission(per_origin=limits.per_origin, bytes_in_flight=limits.bytes_in_flight)
+        self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
+        self._retirement = Retirement(grace=limits.total_seconds)
+        self._system: ssl.SSLContext | None = None
+        self._plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    async def call(self, call: Call) -> Answer:
+        """Sends and reads one call. Raises CallError; an HTTP error status is an Answer, not an exception."""
+        async with self._admission.bytes(call.expected), self._admission.origin(_origin(call.url)):
+            with callfault.named(url=call.url, seconds=self._limits.total_seconds):
+                async with asyncio.timeout(self._limits.total_seconds):
+                    return await self._exchange(call)
+
+    async def _exchange(self, call: Call) -> Answer:
+        async with self._open(call) as response:
+            good = 200 <= response.status_code < 300
+            limit = self._limits.answer_bytes if good else ERROR_BODY_LIMIT
+            try:
+                body = await _read(response, limit=limit, cut=not good)
+            except InflateError as error:
+                raise CallError(str(error), reason=Reason.INVALID_BODY) from error
+            return Answer(status=response.status_code, headers=response.headers, body=body)
+
+    @asynccontextmanager
+    async def _open(self, call: Call) -> AsyncIterator[httpx.Response]:
+        headers = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity", **call.headers}
+        content: AsyncIterator[bytes] | None = None
+        if call.body is not None:
+            headers["Content-Length"] = str(sum(len(part) for part in call.body))
+            content = _stream(call.body)
+        client = self._client(call)
+        async with client.stream(call.method, call.url, headers=headers, content=content) as response:
+            yield response
+
+    def _client(self, call: Call) -> httpx.AsyncClient:
+        trust = self._trust(call)
+        client = self._clients.get(trust)
+        if client is None:
+            client = httpx.AsyncClient(
+                verify=trust,
+                # The pool never refuses: a full pool would be the failure of a scorer that did nothing wrong. Admission bounds it.
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=5.0),
+                timeout=httpx.Timeout(self._limits.total_seconds, connect=self._limits.connect_seconds, pool=None),
+                follow_redirects=False,
+            )
+            self._clients[trust] = client
+        return client
+
+    def _trust(self, call: Call) -> ssl.SSLContext:
+        if not call.url.lower().startswith("https:"):
+            return self._plain
+        if call.trust is not None:
+            return call.trust
+        if self._system is None:
+            self._system = httpx.create_ssl_context()
+        return self._system
+
+    def forget(self, trust: ssl.SSLContext) -> None:
+        """Lets go of the connections of a trust that nobody uses any more (a replaced CA)."""
+        client = self._clients.pop(trust, None)
+        if client is not None:
+            self._retirement.add(client)
+
+    async def close(self) -> None:
+        clients = list(self._clients.values())
+        self._clients.clear()
+        for client in clients:
+            await client.aclose()
+        await self._retirement.close()
+
+
+async def _stream(parts: tuple[Body, ...]) -> AsyncIterator[bytes]:
+    for part in parts:
+        view = memoryview(part)
+        for start in range(0, len(view), WRITE_CHUNK):
+            yield bytes(view[start : start + WRITE_CHUNK])
+
+
+async def _read(response: httpx.Response, *, limit: int, cut: bool) -> bytearray:
+    """The decoded body. Above the limit: cut there, or CallError when a cut body is useless."""
+    body = bytearray()
+    length = response.headers.get("Content-Length", "")
+    if length.isascii() and length.isdigit() and int(length) > limit and not cut:
+        raise _too_large(limit, f"announces {int(length)} bytes")
+    inflate = _inflater(response)
+    async for chunk in response.aiter_raw():
+        pieces = [chunk] if inflate is None else _inflated(inflate, chunk)
+        for piece in pieces:
+            body += piece
+            if len(body) > limit:
+                if cut:
+                    del body[limit:]
+                    return body
+                raise _too_large(limit, "goes on")
+            if inflate is not None:
+                await asyncio.sleep(0)
+    if inflate is not None and body and not inflate.complete:
+        msg = "the compressed body ends early"
+        raise CallError(msg, reason=Reason.INVALID_BODY)
+    return body
+
+
+def _inflated(inflate: Inflater, chunk: bytes) -> Iterator[bytes]:
+    inflate.feed(chunk)
+    while piece := inflate.take():
+        yield piece
+
+
+def _inflater(response: httpx.Response) -> Inflater | None:
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding in {"", "identity"}:
+        return None
+    if encoding in {"gzip", "x-gzip", "deflate"}:
+        return Inflater()
+    msg = f"the answer has Content-Encoding {encoding!r}, which was not asked for"
+    raise CallError(msg, reason=Reason.INVALID_BODY)
+
+
+def _too_large(limit: int, what: str) -> CallError:
+    msg = f"the answer {what}, more than the limit of {limit} bytes (--max-answer-bytes)"
+    return CallError(msg, reason=Reason.TOO_LARGE)
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}".lower()

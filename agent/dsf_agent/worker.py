@@ -1,0 +1,142 @@
+"""One scorer, for as long as its entry stands: cycle at once, then on its grid; after failures with back-off."""
+
+import asyncio
+import logging
+import random
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from dsf_agent.backoff import Backoff
+from dsf_agent.cadence import Cadence
+from dsf_agent.clock import Clock
+from dsf_agent.cycle import Cycle, CycleResult
+from dsf_agent.errors import AgentError, FetchError, Stage
+from dsf_agent.metrics import ScorerMetrics
+from dsf_agent.publish import Publication
+from dsf_agent.reasons import Reason
+from dsf_wire.summary import Summary
+
+log = logging.getLogger(__name__)
+
+FIRST_RETRY_SECONDS: Final = 5.0
+LONGEST_RETRY_SECONDS: Final = 300.0
+"""Or the scorer's interval, where that is longer."""
+
+
+@dataclass(kw_only=True)
+class WorkerState:
+    """For /readyz and people: what the worker knows about itself. Times are Unix seconds."""
+
+    failures: int = 0
+    reason: Reason | None = None
+    message: str = ""
+    last_success: float | None = None
+
+
+class Worker:
+    """Owns the pace of one scorer. ``run`` ends only by cancellation or after ``drain``."""
+
+    def __init__(
+        self,
+        *,
+        scorer: Summary,
+        cycle: Cycle,
+        publication: Publication | None,
+        cadence: Cadence,
+        clock: Clock,
+        metrics: ScorerMetrics,
+        chance: random.Random,
+    ) -> None:
+        self._scorer = scorer
+        self._cycle = cycle
+        self._publication = publication
+        self._cadence = cadence
+        self._clock = clock
+        self._metrics = metrics
+        self._chance = chance
+        self._draining = asyncio.Event()
+        self._backoff = Backoff(first=min(FIRST_RETRY_SECONDS, cadence.interval), ceiling=max(LONGEST_RETRY_SECONDS, cadence.interval))
+        self.state = WorkerState()
+
+    def drain(self) -> None:
+        """Lets the cycle and the write that are under way finish and starts no other."""
+        self._draining.set()
+
+    async def run(self, *, splay: float) -> None:
+        """``splay`` is the delay of the first cycle in seconds."""
+        publisher = None
+        if self._publication is not None:
+            publisher = asyncio.create_task(self._publication.run(), name=f"publish {self._scorer.name}")
+        try:
+            await self._loop(self._clock.monotonic() + splay)
+            if self._publication is not None:
+                await self._publication.settled()
+        finally:
+            self._metrics.hidden()
+            if publisher is not None:
+                publisher.cancel()
+                with suppress(asyncio.CancelledError):
+                    await publisher
+
+    async def _loop(self, due: float) -> None:
+        while True:
+            await self._until(due)
+            if self._draining.is_set():
+                return
+            started = self._clock.monotonic()
+            self._metrics.started(late=started - due)
+            retry = await self._once()
+            now = self._clock.monotonic()
+            if retry is None:
+                # Not twice in quick succession: the first grid point may follow the first run at once.
+                due = self._cadence.next(after=now, least=max(0.0, self._cadence.interval / 2 - (now - started)))
+            else:
+                due = now + retry
+
+    async def _until(self, due: float) -> None:
+        while (wait := due - self._clock.monotonic()) > 0 and not self._draining.is_set():
+            timer = asyncio.ensure_future(self._clock.sleep(wait))
+            drained = asyncio.ensure_future(self._draining.wait())
+            try:
+                await asyncio.wait({timer, drained}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (timer, drained):
+                    task.cancel()
+                await asyncio.gather(timer, drained, return_exceptions=True)
+
+    async def _once(self) -> float | None:
+        """One cycle. None after success, else the seconds to wait."""
+        try:
+            result = await self._cycle.run()
+        except AgentError as error:
+            return self._failed("fetch" if isinstance(error, FetchError) else "score", error)
+        except Exception as error:
+            log.exception("a cycle failed inside the agent", extra={"scorer": self._scorer.name, "reason": Reason.INTERNAL.value})
+            return self._failed("score", AgentError(f"{type(error).__name__}: {error}", reason=Reason.INTERNAL))
+        self._succeeded(result)
+        return None
+
+    def _succeeded(self, result: CycleResult) -> None:
+        extra = {"scorer": self._scorer.name}
+        if self.state.failures:
+            log.info("works again after %d failures", self.state.failures, extra=extra)
+        self.state = WorkerState(last_success=self._clock.wall())
+        log.debug("%d series, %d results, %d items", result.series, len(result.results), len(result.items.values), extra=extra)
+        if result.dropped:
+            log.warning(
+                "dropped results: %s", ", ".join(f"{count} {reason}" for reason, count in sorted(result.dropped.items())), extra=extra
+            )
+        for warning in result.warnings:
+            log.warning("the source warns: %s", warning, extra=extra)
+
+    def _failed(self, stage: Stage, error: AgentError) -> float:
+        self._metrics.cycle_failed(stage, error.reason)
+        if self._publication is not None:
+            self._publication.withdraw()
+        failures = self.state.failures + 1
+        self.state = WorkerState(failures=failures, reason=error.reason, message=str(error), last_success=self.state.last_success)
+        delay = max(self._backoff.delay(failures, chance=self._chance), error.retry_after or 0.0)
+        extra = {"scorer": self._scorer.name, "reason": error.reason.value, "stage": stage}
+        log.warning("%s failed (%d in a row), next attempt in %.0f s: %s", stage, failures, delay, error, extra=extra)
+        return delay

@@ -1,0 +1,177 @@
+"""A real HTTP/1.1 server on 127.0.0.1 whose answers, and whose faults on the wire, a test decides."""
+
+import asyncio
+import json
+import socket
+import ssl
+import struct
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """A request as it arrived; header names in lower case."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    at: float
+    peer_certificate: dict[str, Any] | None = None
+
+    @property
+    def path(self) -> str:
+        return unquote(urlsplit(self.target).path)
+
+    @property
+    def query(self) -> dict[str, str]:
+        return {name: values[-1] for name, values in parse_qs(urlsplit(self.target).query).items()}
+
+    @property
+    def form(self) -> dict[str, str]:
+        return {name: values[-1] for name, values in parse_qs(self.body.decode()).items()}
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """An answer that keeps to the protocol."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plain: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> "Reply":
+        return cls(status=status, body=json.dumps(plain).encode(), headers={"Content-Type": "application/json", **(headers or {})})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """An answer that does not: what is written, how, and how the connection ends."""
+
+    writes: tuple[bytes, ...] = ()
+    pause: float = 0.0
+    """Seconds before each write."""
+    hang: bool = False
+    """Never ends; else the connection is reset after the last write."""
+
+
+Handler = Callable[[Seen], Awaitable[Reply | Fault] | Reply | Fault]
+
+
+class HttpFake:
+    """``async with HttpFake(handler) as fake: fake.url``. ``seen`` holds every request in order."""
+
+    def __init__(self, handler: Handler, *, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
+        self.handler = handler
+        self.seen: list[Seen] = []
+        self.connections = 0
+        self.open = 0
+        self._tls = tls
+        self._port = port
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+
+    @property
+    def port(self) -> int:
+        return self._port
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port, ssl=self._tls, backlog=512)
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def use_tls(self, context: ssl.SSLContext) -> None:
+        """For the next start."""
+        self._tls = context
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.connections += 1
+        self.open += 1
+        try:
+            while await self._one(reader, writer):
+                pass
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            self.open -= 1
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = await reader.readuntil(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        method, target, _ = first.split(" ", 2)
+        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        seen = Seen(
+            method=method,
+            target=target,
+            headers=headers,
+            body=body,
+            at=asyncio.get_running_loop().time(),
+            peer_certificate=writer.get_extra_info("peercert"),
+        )
+        self.seen.append(seen)
+        answer = self.handler(seen)
+        if isinstance(answer, Awaitable):
+            answer = await answer
+        if isinstance(answer, Fault):
+            return await self._fault(answer, writer)
+        named = {"Content-Length": str(len(answer.body)), **answer.headers}
+        lines = [f"HTTP/1.1 {answer.status} Whatever", *(f"{name}: {value}" for name, value in named.items())]
+        writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
+        writer.write(answer.body)
+        await writer.drain()
+        return True
+
+    async def _fault(self, fault: Fault, writer: asyncio.StreamWriter) -> bool:
+        for piece in fault.writes:
+            await asyncio.sleep(fault.pause)
+            writer.write(piece)
+            await writer.drain()
+        if fault.hang:
+            await asyncio.sleep(3600)
+        raw: socket.socket | None = writer.get_extra_info("socket")
+        if raw is not None:
+            # Linger zero: the peer sees a reset, not an orderly end.
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+        return False
+
+
+def head(*, length: int | None = None, status: int = 200, extra: str = "") -> bytes:
+    """The first bytes of an answer, for faults."""
+    lines = [f"HTTP/1.1 {status} Whatever", "Content-Type: application/json"]
+    if length is not None:
+        lines.append(f"Content-Length: {length}")
+    if extra:
+        lines.append(extra)
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
