@@ -32,7 +32,7 @@ class Metrics:
 
     def __init__(self, *, cluster: str) -> None:
         # One more series per counter, which nobody asks for and every scrape would carry.
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self.board = Board()
         registry = self.registry
