@@ -46,6 +46,9 @@ schemas: install ## refresh what is generated from the models: schemas/ and docs
 lock: install ## refresh the lock file
 	$(UV) lock
 
+golden: install ## write what the generator renders now into tests/golden
+	$(PY) -m pytest tests/golden --update-golden -q
+
 wheel: install ## the three distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist
 
