@@ -1,0 +1,1 @@
+"""What is set up once per hub, beside the rendered tree."""

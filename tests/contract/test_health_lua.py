@@ -1,0 +1,166 @@
+"""Argo CD's health checks: every case in the runtime that scripts of argocd-cm get, with exact status and message.
+
+Argo CD gives such scripts a Lua 5.1 with the base and table libraries only (plus a reduced os and package, which ours do
+without); `string` and `math` are absent, and so are methods on strings. What passes here passes there.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lupa.lua51
+import pytest
+import yaml
+
+from gitops_dsf.bootstrap import health
+
+ARGOCD = Path(__file__).resolve().parents[2] / "argocd"
+CHECKS = sorted((ARGOCD / "health").glob("*/*/health.lua"))
+REMOVED = ("string", "math", "io", "os", "debug", "package", "require", "module", "dofile", "loadfile", "load", "loadstring", "python")
+KINDS = {
+    "addon.open-cluster-management.io/ClusterManagementAddOn",
+    "addon.open-cluster-management.io/ManagedClusterAddOn",
+    "cluster.open-cluster-management.io/AddOnPlacementScore",
+    "cluster.open-cluster-management.io/Placement",
+    "dynamic-scoring.open-cluster-management.io/DynamicScorer",
+    "dynamic-scoring.open-cluster-management.io/DynamicScoringConfig",
+    "work.open-cluster-management.io/ManifestWork",
+    "work.open-cluster-management.io/ManifestWorkReplicaSet",
+}
+WITHOUT_CONDITIONS = {"DynamicScoringConfig"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    script: Path
+    input: Path
+    status: str
+    message: str
+
+    @property
+    def kind(self) -> str:
+        return f"{self.script.parts[-3]}/{self.script.parts[-2]}"
+
+
+def cases() -> list[Case]:
+    found = []
+    for script in CHECKS:
+        tests = yaml.safe_load((script.parent / "health_test.yaml").read_text(encoding="utf-8"))["tests"]
+        for test in tests:
+            wanted = test["healthStatus"]
+            case = Case(script=script, input=script.parent / test["inputPath"], status=wanted["status"], message=wanted["message"])
+            found.append(case)
+    return found
+
+
+CASES = cases()
+
+
+def run(script: str, item: dict[str, Any]) -> dict[str, str]:
+    """What the script returns for an object, as Argo CD calls it: with the global `obj`."""
+    lua = lupa.lua51.LuaRuntime(register_eval=False, register_builtins=False, unpack_returned_tuples=True)
+    lua.execute('getmetatable("").__index = nil')
+    names = lua.globals()
+    for name in REMOVED:
+        names[name] = None
+    names.obj = lua.table_from(item, recursive=True)
+    answer = lua.execute(script)
+    return dict(answer.items())
+
+
+def read(path: Path) -> dict[str, Any]:
+    item: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=_PlainLoader)  # noqa: S506  a safe loader, without dates
+    return item
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Times stay strings, as in JSON."""
+
+
+_PlainLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}/{case.input.stem}")
+def test_the_verdict_is_exact(case: Case) -> None:
+    item = read(case.input)
+    assert f"{item['apiVersion'].partition('/')[0]}/{item['kind']}" == case.kind
+    assert run(case.script.read_text(encoding="utf-8"), item) == {"status": case.status, "message": case.message}
+
+
+def test_every_kind_that_argocd_has_no_check_for_has_one() -> None:
+    assert {f"{script.parts[-3]}/{script.parts[-2]}" for script in CHECKS} == KINDS
+
+
+@pytest.mark.parametrize("script", CHECKS, ids=lambda script: script.parts[-2])
+def test_every_input_is_named_by_exactly_one_case(script: Path) -> None:
+    named = [case.input.name for case in CASES if case.script == script]
+    assert sorted(named) == sorted(path.name for path in (script.parent / "testdata").iterdir())
+    assert len(named) >= (3 if script.parts[-2] in WITHOUT_CONDITIONS else 6)
+
+
+@pytest.mark.parametrize("script", CHECKS, ids=lambda script: script.parts[-2])
+@pytest.mark.parametrize("status", [None, {}, {"conditions": []}, {"conditions": [{"type": "Strange", "status": "True"}]}])
+def test_a_bare_object_gets_a_verdict(script: Path, status: dict[str, Any] | None) -> None:
+    group, kind = script.parts[-3:-1]
+    item: dict[str, Any] = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "bare"}}
+    if status is not None:
+        item["status"] = status
+    answer = run(script.read_text(encoding="utf-8"), item)
+    assert answer["status"] in {"Healthy", "Progressing"}
+    assert isinstance(answer["message"], str)
+
+
+def test_what_only_a_cluster_or_time_knows_never_degrades() -> None:
+    """Within a sync of several waves Degraded fails it and Progressing holds it up, so both are for what the hub decides."""
+    assert {case.kind.rpartition("/")[2] for case in CASES if case.status == "Degraded"} == {
+        "ClusterManagementAddOn",
+        "ManagedClusterAddOn",
+        "ManifestWork",
+        "ManifestWorkReplicaSet",
+        "Placement",
+    }
+    assert {case.kind.rpartition("/")[2] for case in CASES if case.status == "Progressing"} == {
+        "ClusterManagementAddOn",
+        "ManagedClusterAddOn",
+        "ManifestWorkReplicaSet",
+        "Placement",
+    }
+    assert {case.status for case in CASES} == {"Healthy", "Progressing", "Degraded"}
+
+
+@pytest.mark.parametrize(
+    "script", ["return obj.kind:upper()", "return string.upper('a')", "return os.time()", "return math.floor(1.5)", "return require('os')"]
+)
+def test_the_runtime_is_as_narrow_as_that_of_argocd(script: str) -> None:
+    with pytest.raises(lupa.lua51.LuaError, match="attempt to (index|call)"):
+        run(script, {"kind": "Any"})
+
+
+def test_the_fragment_of_argocd_cm_is_in_step() -> None:
+    assert health.main(["--folder", str(ARGOCD)]) == 0
+    document = yaml.safe_load((ARGOCD / health.FRAGMENT).read_text(encoding="utf-8"))
+    assert (document["kind"], document["metadata"]["name"]) == ("ConfigMap", "argocd-cm")
+    assert document["data"] == {
+        f"resource.customizations.health.{script.parts[-3]}_{script.parts[-2]}": script.read_text(encoding="utf-8") for script in CHECKS
+    }
+
+
+def test_a_changed_script_is_noticed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = tmp_path / "health/example.com/Widget/health.lua"
+    script.parent.mkdir(parents=True)
+    script.write_text('return {status = "Healthy"}\n', encoding="utf-8")
+    folder = ["--folder", str(tmp_path)]
+    assert health.main(folder) == 1
+    assert "run with --write" in capsys.readouterr().err
+    assert health.main([*folder, "--write"]) == 0
+    assert health.main(folder) == 0
+    written = yaml.safe_load((tmp_path / health.FRAGMENT).read_text(encoding="utf-8"))
+    assert written["data"] == {"resource.customizations.health.example.com_Widget": 'return {status = "Healthy"}\n'}
+
+
+def test_a_folder_without_checks_says_which_one_it_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert health.main(["--folder", str(tmp_path)]) == 2
+    assert f"{tmp_path}/health: no <group>/<Kind>/health.lua here" in capsys.readouterr().err
