@@ -17,7 +17,7 @@ def bind(placement: Placement, decisions: Iterable[DecisionObject], state: HubSt
     written are deleted. A Placement name that is no label value stops the pass before the deletion.
     """
     namespace, name = placement.metadata.namespace or "", placement.metadata.name
-    after = existing(namespace, state)
+    after = dict(state.decisions_in.get(namespace, {}))
     written = {decision.name: decision.clusters for decision in decisions}
     after.update(written)
     if selector_error(placement) is None:
@@ -25,8 +25,3 @@ def bind(placement: Placement, decisions: Iterable[DecisionObject], state: HubSt
             if decision.metadata.name not in written:
                 after.pop(decision.metadata.name)
     return after
-
-
-def existing(namespace: str, state: HubState) -> dict[str, tuple[str, ...]]:
-    """The PlacementDecisions of a namespace as they are."""
-    return {decision.metadata.name: decision.cluster_names for decision in state.decisions_in.get(namespace, ())}

@@ -21,9 +21,11 @@ def with_defaults(objects: Iterable[Object]) -> list[Object]:
     Raises:
         SimulatorInputError: a Placement whose parts are not mappings and lists.
     """
-    return [
-        _placement(document) if isinstance(document, Mapping) and document.get("kind") == "Placement" else document for document in objects
-    ]
+    return [_placement(document) if _is_placement(document) else document for document in objects]
+
+
+def _is_placement(document: object) -> bool:
+    return isinstance(document, Mapping) and document.get("kind") == "Placement"
 
 
 def _placement(document: Object) -> Object:

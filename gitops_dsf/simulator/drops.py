@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from gitops_dsf.simulator import predicate
 from gitops_dsf.simulator.objects import Placement, Taint
@@ -21,13 +22,28 @@ class Drop:
         return {"filter": self.filter, "reason": self.reason}
 
 
-def drop_of(cluster: int, *, stage: str, placement: Placement, state: HubState, in_decision: bool, now: datetime) -> Drop:
-    """The reason for one dropped cluster."""
-    if stage == predicate.FILTER:
-        return Drop(stage, predicate.mismatch(cluster, placement=placement, state=state))
-    tolerations = placement.spec.tolerations or ()
-    taint = blocking_taint(state.clusters[cluster], tolerations, in_decision, now)
-    return Drop(stage, "no taint in the way" if taint is None else _untolerated(taint, placement))
+@dataclass(frozen=True)
+class DropReasons:
+    """Finds the reasons of one Placement; made for verdicts whose filters ran, so its selectors are valid."""
+
+    placement: Placement
+    state: HubState
+    current: frozenset[str]
+    """Clusters in the Placement's decisions before the pass."""
+    now: datetime
+
+    @cached_property
+    def _predicates(self) -> tuple[predicate.Predicate, ...]:
+        return predicate.read_predicates(self.placement)
+
+    def drop(self, cluster: int, stage: str) -> Drop:
+        """Why a cluster (by position) did not survive a stage that dropped it."""
+        if stage == predicate.FILTER:
+            return Drop(stage, predicate.mismatch(cluster, self._predicates, self.state))
+        tolerations = self.placement.spec.tolerations or ()
+        in_decision = self.state.names[cluster] in self.current
+        taint = blocking_taint(self.state.clusters[cluster], tolerations, in_decision, self.now)
+        return Drop(stage, "no taint in the way" if taint is None else _untolerated(taint, self.placement))
 
 
 def _untolerated(taint: Taint, placement: Placement) -> str:

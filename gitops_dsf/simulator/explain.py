@@ -43,8 +43,8 @@ def explain(
         return _out(verdict, cluster, undecided)
     if position not in verdict.membership.clusters:
         return _out(verdict, cluster, _not_a_candidate(verdict, position))
-    if cluster in verdict.dropped:
-        drop = verdict.dropped[cluster]
+    drop = verdict.drop_of(cluster)
+    if drop is not None:
         return _out(verdict, cluster, drop.reason, filter_name=drop.filter)
     if verdict.ranking is None:
         return _out(verdict, cluster, f"scheduling ends with an error: {verdict.status.message}")

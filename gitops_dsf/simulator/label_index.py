@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gitops_dsf.simulator.selectors import Requirement, Selector
+from gitops_dsf.simulator.label_selector import Requirement, Selector
 
 
 class LabelIndex:
-    """Positions of labelled things by key and value. Built once; answers are remembered per selector."""
+    """Positions of labelled things by key and value. A key is indexed when it is first asked for."""
 
     def __init__(self, labels: Sequence[Mapping[str, str]]) -> None:
         self.labels = labels
         self._everything = frozenset(range(len(labels)))
-        by_value: dict[str, dict[str, list[int]]] = {}
-        for position, mapping in enumerate(labels):
-            for key, value in mapping.items():
-                by_value.setdefault(key, {}).setdefault(value, []).append(position)
-        self._by_value = by_value
-        self._having = {
-            key: frozenset(position for positions in values.values() for position in positions) for key, values in by_value.items()
-        }
+        self._by_key: dict[str, Mapping[str, frozenset[int]]] = {}
         self._answers: dict[Selector, frozenset[int]] = {}
 
     def carrying(self, key: str, value: str) -> frozenset[int]:
-        return frozenset(self._by_value.get(key, {}).get(value, ()))
+        """The positions with this very label."""
+        return self._values(key).get(value, frozenset())
 
     def select(self, selector: Selector) -> frozenset[int]:
         """The positions that a selector matches."""
@@ -37,11 +31,19 @@ class LabelIndex:
         return found
 
     def _matching(self, requirement: Requirement) -> frozenset[int]:
-        having = self._having.get(requirement.key, frozenset())
-        if requirement.operator == "Exists":
-            return having
-        if requirement.operator == "DoesNotExist":
-            return self._everything - having
-        values = self._by_value.get(requirement.key, {})
-        listed = frozenset(position for value in set(requirement.values) for position in values.get(value, ()))
-        return listed if requirement.operator == "In" else self._everything - listed
+        values = self._values(requirement.key)
+        if requirement.operator in ("In", "NotIn"):
+            found = frozenset[int]().union(*(values.get(value, ()) for value in requirement.values))
+        else:
+            found = frozenset[int]().union(*values.values())
+        return found if requirement.operator in ("In", "Exists") else self._everything - found
+
+    def _values(self, key: str) -> Mapping[str, frozenset[int]]:
+        indexed = self._by_key.get(key)
+        if indexed is None:
+            found: dict[str, list[int]] = {}
+            for position, mapping in enumerate(self.labels):
+                if key in mapping:
+                    found.setdefault(mapping[key], []).append(position)
+            indexed = self._by_key[key] = {value: frozenset(positions) for value, positions in found.items()}
+        return indexed

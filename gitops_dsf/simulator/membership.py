@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gitops_dsf.simulator.label_selector import SelectorError, compile_selector
 from gitops_dsf.simulator.objects import CLUSTER_SET_LABEL, ManagedClusterSet, Placement
-from gitops_dsf.simulator.selectors import SelectorError, compile_selector
 from gitops_dsf.simulator.state import HubState
 
 

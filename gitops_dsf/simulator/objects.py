@@ -29,7 +29,7 @@ Timestamp = Annotated[datetime, Meta(tz=True)]
 """RFC 3339 with an offset, as metav1.Time; a datetime must know its time zone."""
 
 
-class Metadata(Struct, frozen=True, rename="camel"):
+class Metadata(Struct, frozen=True, rename="camel", gc=False):
     name: Annotated[str, Meta(min_length=1)]
     namespace: str | None = None
     labels: dict[str, str] | None = None
@@ -37,57 +37,57 @@ class Metadata(Struct, frozen=True, rename="camel"):
     deletion_timestamp: Timestamp | None = None
 
 
-class LabelRequirement(Struct, frozen=True, rename="camel"):
+class LabelRequirement(Struct, frozen=True, rename="camel", gc=False):
     key: str = ""
     operator: str = ""
     values: tuple[str, ...] | None = None
 
 
-class LabelSelector(Struct, frozen=True, rename="camel"):
+class LabelSelector(Struct, frozen=True, rename="camel", gc=False):
     match_labels: dict[str, str] | None = None
     match_expressions: tuple[LabelRequirement, ...] | None = None
 
 
-class ClaimSelector(Struct, frozen=True, rename="camel"):
+class ClaimSelector(Struct, frozen=True, rename="camel", gc=False):
     match_expressions: tuple[LabelRequirement, ...] | None = None
 
 
-class CelSelector(Struct, frozen=True, rename="camel"):
+class CelSelector(Struct, frozen=True, rename="camel", gc=False):
     cel_expressions: tuple[str, ...] | None = None
 
 
-class ClusterSelector(Struct, frozen=True, rename="camel"):
+class ClusterSelector(Struct, frozen=True, rename="camel", gc=False):
     label_selector: LabelSelector | None = None
     claim_selector: ClaimSelector | None = None
     cel_selector: CelSelector | None = None
 
 
-class ClusterPredicate(Struct, frozen=True, rename="camel"):
+class ClusterPredicate(Struct, frozen=True, rename="camel", gc=False):
     required_cluster_selector: ClusterSelector | None = None
 
 
-class AddOnCoordinate(Struct, frozen=True, rename="camel"):
+class AddOnCoordinate(Struct, frozen=True, rename="camel", gc=False):
     resource_name: str = ""
     score_name: str = ""
 
 
-class ScoreCoordinate(Struct, frozen=True, rename="camel"):
+class ScoreCoordinate(Struct, frozen=True, rename="camel", gc=False):
     type: str = ""
     built_in: str = ""
     add_on: AddOnCoordinate | None = None
 
 
-class PrioritizerConfig(Struct, frozen=True, rename="camel"):
+class PrioritizerConfig(Struct, frozen=True, rename="camel", gc=False):
     score_coordinate: ScoreCoordinate | None = None
     weight: Int32 = 0
 
 
-class PrioritizerPolicy(Struct, frozen=True, rename="camel"):
+class PrioritizerPolicy(Struct, frozen=True, rename="camel", gc=False):
     mode: str | None = None
     configurations: tuple[PrioritizerConfig, ...] | None = None
 
 
-class Toleration(Struct, frozen=True, rename="camel"):
+class Toleration(Struct, frozen=True, rename="camel", gc=False):
     key: str = ""
     operator: str = ""
     value: str = ""
@@ -95,21 +95,21 @@ class Toleration(Struct, frozen=True, rename="camel"):
     toleration_seconds: Int64 | None = None
 
 
-class DecisionGroup(Struct, frozen=True, rename="camel"):
+class DecisionGroup(Struct, frozen=True, rename="camel", gc=False):
     group_name: str = ""
     group_cluster_selector: ClusterSelector | None = None
 
 
-class GroupStrategy(Struct, frozen=True, rename="camel"):
+class GroupStrategy(Struct, frozen=True, rename="camel", gc=False):
     clusters_per_decision_group: Int32 | str | None = None
     decision_groups: tuple[DecisionGroup, ...] | None = None
 
 
-class DecisionStrategy(Struct, frozen=True, rename="camel"):
+class DecisionStrategy(Struct, frozen=True, rename="camel", gc=False):
     group_strategy: GroupStrategy | None = None
 
 
-class PlacementSpec(Struct, frozen=True, rename="camel"):
+class PlacementSpec(Struct, frozen=True, rename="camel", gc=False):
     cluster_sets: tuple[str, ...] | None = None
     number_of_clusters: Int32 | None = None
     predicates: tuple[ClusterPredicate, ...] | None = None
@@ -118,7 +118,7 @@ class PlacementSpec(Struct, frozen=True, rename="camel"):
     decision_strategy: DecisionStrategy | None = None
 
 
-class Placement(Struct, frozen=True, rename="camel"):
+class Placement(Struct, frozen=True, rename="camel", gc=False):
     metadata: Metadata
     spec: PlacementSpec = PlacementSpec()
 
@@ -127,49 +127,49 @@ class Placement(Struct, frozen=True, rename="camel"):
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
 
-class Taint(Struct, frozen=True, rename="camel"):
+class Taint(Struct, frozen=True, rename="camel", gc=False):
     key: str = ""
     value: str = ""
     effect: str = ""
     time_added: Timestamp | None = None
 
 
-class ManagedClusterSpec(Struct, frozen=True, rename="camel"):
+class ManagedClusterSpec(Struct, frozen=True, rename="camel", gc=False):
     taints: tuple[Taint, ...] | None = None
 
 
-class ClusterClaim(Struct, frozen=True, rename="camel"):
+class ClusterClaim(Struct, frozen=True, rename="camel", gc=False):
     name: str = ""
     value: str = ""
 
 
-class ManagedClusterStatus(Struct, frozen=True, rename="camel"):
+class ManagedClusterStatus(Struct, frozen=True, rename="camel", gc=False):
     allocatable: dict[str, str | int | float] | None = None
     capacity: dict[str, str | int | float] | None = None
     cluster_claims: tuple[ClusterClaim, ...] | None = None
 
 
-class ManagedCluster(Struct, frozen=True, rename="camel"):
+class ManagedCluster(Struct, frozen=True, rename="camel", gc=False):
     metadata: Metadata
     spec: ManagedClusterSpec | None = None
     status: ManagedClusterStatus | None = None
 
 
-class SetSelector(Struct, frozen=True, rename="camel"):
+class SetSelector(Struct, frozen=True, rename="camel", gc=False):
     selector_type: str = ""
     label_selector: LabelSelector | None = None
 
 
-class ManagedClusterSetSpec(Struct, frozen=True, rename="camel"):
+class ManagedClusterSetSpec(Struct, frozen=True, rename="camel", gc=False):
     cluster_selector: SetSelector | None = None
 
 
-class ManagedClusterSet(Struct, frozen=True, rename="camel"):
+class ManagedClusterSet(Struct, frozen=True, rename="camel", gc=False):
     metadata: Metadata
     spec: ManagedClusterSetSpec | None = None
 
 
-class ManagedClusterSetBinding(Struct, frozen=True, rename="camel"):
+class ManagedClusterSetBinding(Struct, frozen=True, rename="camel", gc=False):
     metadata: Metadata
 
 
@@ -178,7 +178,7 @@ class ScoreItem(Struct, frozen=True, gc=False):
     value: Int32
 
 
-class ScoreStatus(Struct, frozen=True, rename="camel"):
+class ScoreStatus(Struct, frozen=True, rename="camel", gc=False):
     scores: tuple[ScoreItem, ...] | None = None
     valid_until: Timestamp | None = None
 
@@ -188,7 +188,7 @@ class ScoreMetadata(Struct, frozen=True, gc=False):
     namespace: str | None = None
 
 
-class AddOnPlacementScore(Struct, frozen=True):
+class AddOnPlacementScore(Struct, frozen=True, gc=False):
     metadata: ScoreMetadata
     status: ScoreStatus | None = None
 
@@ -197,11 +197,11 @@ class ClusterDecision(Struct, frozen=True, rename="camel", gc=False):
     cluster_name: str = ""
 
 
-class PlacementDecisionStatus(Struct, frozen=True):
+class PlacementDecisionStatus(Struct, frozen=True, gc=False):
     decisions: tuple[ClusterDecision, ...] | None = None
 
 
-class PlacementDecision(Struct, frozen=True):
+class PlacementDecision(Struct, frozen=True, gc=False):
     metadata: Metadata
     status: PlacementDecisionStatus | None = None
 
@@ -242,7 +242,7 @@ def flatten(documents: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
             f"objects must be a list of Kubernetes objects as dicts, not {type(documents).__name__}; parse files first"
         )
     for position, document in enumerate(documents):
-        if not isinstance(document, Mapping):
+        if not isinstance(document, (dict, Mapping)):  # dict first: the check of the abstract class is slow
             raise SimulatorInputError(f"objects[{position}] is {type(document).__name__}, not a dict; give one dict per Kubernetes object")
         if document.get("kind") == "List":
             for _, item in flatten(document.get("items") or ()):

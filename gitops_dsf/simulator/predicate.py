@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gitops_dsf.simulator.cel.predicates import Unsupported
+from gitops_dsf.simulator.label_selector import Selector, SelectorError, compile_selector
 from gitops_dsf.simulator.objects import ClusterPredicate, LabelSelector, Placement
-from gitops_dsf.simulator.selectors import Selector, SelectorError, compile_selector
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
@@ -104,10 +104,9 @@ def _all_true(expressions: Sequence[str], cluster: int, state: HubState) -> bool
     return True
 
 
-def mismatch(cluster: int, *, placement: Placement, state: HubState) -> str:
+def mismatch(cluster: int, predicates: Sequence[Predicate], state: HubState) -> str:
     """Why a cluster matched no predicate, one clause per predicate."""
     reasons = []
-    predicates = read_predicates(placement)
     for number, predicate in enumerate(predicates):
         prefix = f"predicates[{number}]: " if len(predicates) > 1 else ""
         reasons.append(prefix + _reason(predicate, cluster, state))

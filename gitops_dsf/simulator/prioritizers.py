@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gitops_dsf.simulator.label_selector import label_value_error
 from gitops_dsf.simulator.objects import Placement
-from gitops_dsf.simulator.selectors import label_value_error
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 from gitops_dsf.simulator.weights import BuiltIn, Prioritizer

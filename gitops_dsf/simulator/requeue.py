@@ -43,7 +43,7 @@ def looks_again(
     for result in prioritizers:
         if result.prioritizer.built_in is None:
             column = state.score_table.column(result.prioritizer.resource, result.prioritizer.score, now)
-            found = next(((until, cluster) for until, cluster in column.next_expiry if cluster in filtered), None)
+            found = next(((until, cluster) for until, cluster in column.expiries if cluster in filtered), None)
             if found:
                 expiry = found[0] if expiry is None else min(expiry, found[0])
                 unnoticed.append(

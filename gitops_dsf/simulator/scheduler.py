@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gitops_dsf.simulator import predicate
-from gitops_dsf.simulator.binding import bind, existing
 from gitops_dsf.simulator.conditions import misconfigured_condition, satisfied_condition
 from gitops_dsf.simulator.errors import SimulatorInputError
 from gitops_dsf.simulator.groups import decide_groups
@@ -60,14 +59,12 @@ def read_now(now: object) -> datetime:
 
 def simulate_placement(placement: Placement, *, state: HubState, now: datetime) -> Verdict:
     """As simulate, for a Placement that need not be among the hub's objects."""
-    before = existing(placement.metadata.namespace or "", state)
     start = Verdict(
         source=placement,
         state=state,
         now=now,
         outcome=_outcome(placement),
         current=own_decisions(placement, state),
-        after=before,
     )
     try:
         membership = resolve_membership(placement, state)
@@ -135,7 +132,6 @@ def _conclude(verdict: Verdict) -> Verdict:
     selected = verdict.ranking.selected_clusters if verdict.ranking else []
     groups, group_status = decide_groups(placement, state=state, selected=selected)
     status: Status = group_status if group_status.failed else verdict.status
-    decisions = [decision for group in groups for decision in group.decisions]
     binding_error = selector_error(placement)
     return replace(
         verdict,
@@ -150,5 +146,4 @@ def _conclude(verdict: Verdict) -> Verdict:
         ),
         misconfigured=misconfigured_condition(status),
         sync_error=binding_error or (None if status.code is Code.SUCCESS else status.message),
-        after=bind(placement, decisions, state) if verdict.outcome is Outcome.SCHEDULED else verdict.after,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from gitops_dsf.simulator.objects import AddOnPlacementScore
 
@@ -12,15 +13,20 @@ MISSING_SCORE = 0
 """What a cluster without a (valid) score is given, which is the middle of -100..100 (plugins/addon)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScoreColumn:
     """One score for every cluster of the hub, in cluster order."""
 
     values: tuple[int, ...]
     expired: frozenset[int]
     """Clusters whose AddOnPlacementScore is past its validUntil; their value is 0."""
-    next_expiry: tuple[tuple[datetime, int], ...]
-    """(validUntil, cluster) of those that are valid and will expire, soonest first."""
+    limited: tuple[tuple[datetime, int], ...]
+    """(validUntil, cluster) of those that are valid and will expire."""
+
+    @cached_property
+    def expiries(self) -> tuple[tuple[datetime, int], ...]:
+        """`limited`, soonest first."""
+        return tuple(sorted(self.limited))
 
 
 class ScoreTable:
@@ -43,7 +49,7 @@ class ScoreTable:
 
     def _build(self, resource: str, score: str, now: datetime) -> ScoreColumn:
         objects = self._scores.get(resource, {})
-        values, expired, expiries = [], [], []
+        values, expired, limited = [], [], []
         for position, name in enumerate(self._names):
             value = MISSING_SCORE
             found = objects.get(name)
@@ -55,9 +61,9 @@ class ScoreTable:
                     expired.append(position)
                 else:
                     if until is not None:
-                        expiries.append((until, position))
+                        limited.append((until, position))
                     for item in status.scores or ():
                         if item.name == score:  # of duplicates the last one wins
                             value = item.value
             values.append(value)
-        return ScoreColumn(tuple(values), frozenset(expired), tuple(sorted(expiries)))
+        return ScoreColumn(tuple(values), frozenset(expired), tuple(limited))

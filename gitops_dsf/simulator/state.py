@@ -105,12 +105,12 @@ class HubState:
         return {key: tuple(values) for key, values in found.items()}
 
     @cached_property
-    def decisions_in(self) -> Mapping[str, tuple[hub.PlacementDecision, ...]]:
-        """PlacementDecisions by namespace."""
-        found: dict[str, list[hub.PlacementDecision]] = {}
-        for (namespace, _), decision in self.decisions.items():
-            found.setdefault(namespace, []).append(decision)
-        return {namespace: tuple(values) for namespace, values in found.items()}
+    def decisions_in(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+        """The clusters of each PlacementDecision, by namespace and name."""
+        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        for (namespace, name), decision in self.decisions.items():
+            found.setdefault(namespace, {})[name] = decision.cluster_names
+        return found
 
     @cached_property
     def allocatable(self) -> Mapping[str, tuple[float | None, ...]]:
@@ -151,6 +151,8 @@ class _Builder:
         self.placements: dict[Key, hub.Placement] = {}
         self.decisions: dict[Key, hub.PlacementDecision] = {}
         self.scores: dict[str, dict[str, hub.AddOnPlacementScore]] = {}
+        self.quantities: set[str | int | float] = set()
+        """Values that parse; a fleet has few different ones."""
 
     def read(self, documents: Iterable[Mapping[str, Any]]) -> HubState:
         for position, document in hub.flatten(documents):
@@ -178,7 +180,7 @@ class _Builder:
             table[namespace] = item
         elif isinstance(item, hub.ManagedCluster):
             _unique(name in self.clusters, document, position)
-            _check_quantities(item, document, position)
+            self._check_quantities(item, document, position)
             self.clusters[name] = (item, document)
         elif isinstance(item, hub.ManagedClusterSet):
             _unique(name in self.sets, document, position)
@@ -195,6 +197,22 @@ class _Builder:
             _unique(key in table_of, document, position)
             table_of[key] = item
 
+    def _check_quantities(self, item: hub.ManagedCluster, document: Mapping[str, Any], position: int) -> None:
+        status = item.status
+        if status is None:
+            return
+        for field_name, resources in (("allocatable", status.allocatable), ("capacity", status.capacity)):
+            if resources and not self.quantities.issuperset(resources.values()):
+                for resource, value in resources.items():
+                    self._check_quantity(value, f"status.{field_name}.{resource}", document, position)
+
+    def _check_quantity(self, value: str | float, where: str, document: Mapping[str, Any], position: int) -> None:
+        try:
+            quantity.from_json(value)
+        except quantity.QuantityError as error:
+            raise SimulatorInputError(f"{hub.describe(document, position)}: {where} is {value!r}: {error}") from error
+        self.quantities.add(value)
+
 
 def _namespace(item: hub.HubObject, document: Mapping[str, Any], position: int) -> str:
     namespace = item.metadata.namespace
@@ -206,16 +224,3 @@ def _namespace(item: hub.HubObject, document: Mapping[str, Any], position: int) 
 def _unique(taken: bool, document: Mapping[str, Any], position: int) -> None:
     if taken:
         raise SimulatorInputError(f"{hub.describe(document, position)} is there twice; give each object once")
-
-
-def _check_quantities(item: hub.ManagedCluster, document: Mapping[str, Any], position: int) -> None:
-    if item.status is None:
-        return
-    for field_name, resources in (("allocatable", item.status.allocatable), ("capacity", item.status.capacity)):
-        for resource, value in (resources or {}).items():
-            try:
-                quantity.from_json(value)
-            except quantity.QuantityError as error:
-                raise SimulatorInputError(
-                    f"{hub.describe(document, position)}: status.{field_name}.{resource} is {value!r}: {error}"
-                ) from error

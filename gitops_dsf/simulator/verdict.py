@@ -9,9 +9,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from gitops_dsf.simulator.binding import bind
 from gitops_dsf.simulator.cel.predicates import Unsupported
 from gitops_dsf.simulator.conditions import Condition
-from gitops_dsf.simulator.drops import Drop, drop_of
+from gitops_dsf.simulator.drops import Drop, DropReasons
 from gitops_dsf.simulator.groups import DecisionObject, Group
 from gitops_dsf.simulator.membership import NO_MEMBERSHIP, Membership
 from gitops_dsf.simulator.notes import notes_on
@@ -74,8 +75,6 @@ class Verdict:
     unsupported: tuple[Unsupported, ...] = ()
     current: frozenset[str] = field(default=frozenset(), repr=False)
     """Clusters in the Placement's PlacementDecisions before the pass."""
-    after: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
-    """PlacementDecisions of the Placement's namespace after the pass, with their clusters."""
 
     @property
     def placement(self) -> str:
@@ -102,24 +101,31 @@ class Verdict:
         }
 
     @cached_property
-    def dropped(self) -> Mapping[str, Drop]:
-        """For every candidate a filter dropped: which filter and why."""
-        found: dict[str, Drop] = {}
+    def _drop_reasons(self) -> DropReasons:
+        return DropReasons(self.source, self.state, self.current, self.now)
+
+    @cached_property
+    def _dropped_by(self) -> Mapping[int, str]:
+        """Dropped clusters (by position) and the filter that did it."""
+        found: dict[int, str] = {}
         before = self.membership.clusters
         for stage in self.stages:
-            kept = set(stage.clusters)
-            for cluster in before:
-                if cluster not in kept:
-                    found[self.state.names[cluster]] = drop_of(
-                        cluster,
-                        stage=stage.name,
-                        placement=self.source,
-                        state=self.state,
-                        in_decision=self.state.names[cluster] in self.current,
-                        now=self.now,
-                    )
+            if len(stage.clusters) != len(before):
+                found |= dict.fromkeys(set(before).difference(stage.clusters), stage.name)
             before = stage.clusters
         return found
+
+    def drop_of(self, cluster: str) -> Drop | None:
+        """Which filter dropped a candidate and why; None if none did."""
+        position = self.state.positions.get(cluster)
+        stage = None if position is None else self._dropped_by.get(position)
+        return None if position is None or stage is None else self._drop_reasons.drop(position, stage)
+
+    @cached_property
+    def dropped(self) -> Mapping[str, Drop]:
+        """For every candidate a filter dropped: which filter and why."""
+        reasons, names = self._drop_reasons, self.state.names
+        return {names[cluster]: reasons.drop(cluster, stage) for cluster, stage in sorted(self._dropped_by.items())}
 
     @cached_property
     def scores(self) -> Mapping[str, int] | None:
@@ -154,6 +160,13 @@ class Verdict:
     def decisions(self) -> tuple[DecisionObject, ...]:
         """The PlacementDecisions this pass writes."""
         return tuple(decision for group in self.groups for decision in group.decisions)
+
+    @cached_property
+    def after(self) -> Mapping[str, tuple[str, ...]]:
+        """The PlacementDecisions of the Placement's namespace after the pass, with their clusters."""
+        if self.outcome is not Outcome.SCHEDULED:
+            return self.state.decisions_in.get(self.source.metadata.namespace or "", {})
+        return bind(self.source, self.decisions, self.state)
 
     @cached_property
     def chosen(self) -> frozenset[str]:
