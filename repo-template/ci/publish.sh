@@ -5,7 +5,7 @@
 set -eu
 
 source_branch=${1:?usage: publish.sh BRANCH}
-attempts=5
+attempts=${GITOPS_DSF_PUBLISH_ATTEMPTS:-5}
 
 if [ "${CI:-}" != true ]; then
     echo "publish.sh is for pipelines: it checks out $source_branch and drops local changes (CI=true says that this is one)" >&2

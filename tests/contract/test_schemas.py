@@ -15,6 +15,8 @@ from referencing.jsonschema import DRAFT202012
 
 from dsf_wire.summary import UPSTREAM_KEYS, ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, Summary, decode, encode
 from gitops_dsf.model.kinds import KINDS
+from gitops_dsf.pipeline import produce
+from gitops_dsf.scaffold import scaffold
 from gitops_dsf.schema.editor import kind_file
 from gitops_dsf.schema.reference import reference_pages
 from gitops_dsf.schema.rules import RULES
@@ -197,6 +199,37 @@ def test_kubeconform_refuses_what_the_hub_would_refuse(path: str, value: Any) ->
     validator = kubeconform_validator(SCORER["apiVersion"], "DynamicScorer")  # type: ignore[arg-type]
     assert validator.is_valid(SCORER)
     assert not validator.is_valid(change(SCORER, path, value))
+
+
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The objects of a rendered template."""
+    root = tmp_path_factory.mktemp("fleet")
+    scaffold(target=root, name="fleet")
+    tree = produce(root).tree
+    assert tree is not None
+    texts = [b"".join(tree.files[path]).decode() for path in sorted(tree.files) if path.endswith(".yaml")]
+    return [yaml.safe_load(text) for text in texts]
+
+
+def test_rendered_scorers_satisfy_the_shipped_schemas(rendered: list[dict[str, Any]]) -> None:
+    scorers = [item for item in rendered if item["kind"] == "DynamicScorer"]
+    assert len(scorers) == 3
+    for scorer in scorers:
+        kubeconform_validator(scorer["apiVersion"], "DynamicScorer").validate(scorer)
+
+
+def test_rendered_crds_are_the_shipped_ones(rendered: list[dict[str, Any]]) -> None:
+    shipped = {path.stem: yaml.safe_load(path.read_text("utf-8"))["spec"] for path in (SCHEMAS / "crds").iterdir()}
+    assert {item["metadata"]["name"]: item["spec"] for item in rendered if item["kind"] == "CustomResourceDefinition"} == shipped
+
+
+def test_rendered_summaries_satisfy_their_schema(rendered: list[dict[str, Any]]) -> None:
+    works = [item for item in rendered if item["kind"] == "ManifestWork"]
+    assert len(works) == 3
+    for work in works:
+        (config,) = (item for item in work["spec"]["workload"]["manifests"] if item["kind"] == "ConfigMap")
+        summaries_validator().validate(json.loads(config["data"]["summaries"]))
 
 
 def summaries_validator() -> Validator:

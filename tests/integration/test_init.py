@@ -37,16 +37,17 @@ def test_the_new_repository_has_no_findings(tmp_path: Path) -> None:
     }
 
 
-def test_init_then_validate(tmp_path: Path) -> None:
+def test_init_then_validate_then_render(tmp_path: Path) -> None:
     made = gitops_dsf("init", "fleet", "--git-url", URL, cwd=tmp_path)
     assert (made.returncode, made.stderr) == (0, "")
     assert "cd fleet" in made.stdout
     assert "gitops-dsf validate" in made.stdout
     fleet = tmp_path / "fleet"
-    for verb in (["validate", "--strict"], ["schema"]):
+    for verb in (["validate", "--strict"], ["render"], ["render", "--check"], ["schema"]):
         result = gitops_dsf(*verb, cwd=fleet)
         assert result.returncode == 0, (verb, result.stdout, result.stderr)
     assert "0 written" in result.stdout, "init already wrote the schemas of this version"
+    assert {path.name for path in (fleet / "rendered").iterdir() if path.is_dir()} == {"argocd", "delivery", "platform", "works-00"}
     settings = yaml.safe_load((fleet / "gitops-dsf.yaml").read_text("utf-8"))
     assert settings["metadata"]["name"] == "fleet"
     assert settings["spec"]["git"]["url"] == URL
