@@ -4,7 +4,6 @@ Argo CD gives such scripts a Lua 5.1 with the base and table libraries only (plu
 without); `string` and `math` are absent, and so are methods on strings. What passes here passes there.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ import pytest
 import yaml
 
 from gitops_dsf.bootstrap import health
+from tests.support.health_cases import ARGOCD, CHECKS, Case, cases, read
 
-ARGOCD = Path(__file__).resolve().parents[2] / "argocd"
-CHECKS = sorted((ARGOCD / "health").glob("*/*/health.lua"))
 REMOVED = ("string", "math", "io", "os", "debug", "package", "require", "module", "dofile", "loadfile", "load", "loadstring", "python")
 KINDS = {
     "addon.open-cluster-management.io/ClusterManagementAddOn",
@@ -28,29 +26,6 @@ KINDS = {
     "work.open-cluster-management.io/ManifestWorkReplicaSet",
 }
 WITHOUT_CONDITIONS = {"DynamicScoringConfig"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    script: Path
-    input: Path
-    status: str
-    message: str
-
-    @property
-    def kind(self) -> str:
-        return f"{self.script.parts[-3]}/{self.script.parts[-2]}"
-
-
-def cases() -> list[Case]:
-    found = []
-    for script in CHECKS:
-        tests = yaml.safe_load((script.parent / "health_test.yaml").read_text(encoding="utf-8"))["tests"]
-        for test in tests:
-            wanted = test["healthStatus"]
-            case = Case(script=script, input=script.parent / test["inputPath"], status=wanted["status"], message=wanted["message"])
-            found.append(case)
-    return found
 
 
 CASES = cases()
@@ -66,21 +41,6 @@ def run(script: str, item: dict[str, Any]) -> dict[str, str]:
     names.obj = lua.table_from(item, recursive=True)
     answer = lua.execute(script)
     return dict(answer.items())
-
-
-def read(path: Path) -> dict[str, Any]:
-    item: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=_PlainLoader)  # noqa: S506  a safe loader, without dates
-    return item
-
-
-class _PlainLoader(yaml.SafeLoader):
-    """Times stay strings, as in JSON."""
-
-
-_PlainLoader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind}/{case.input.stem}")
@@ -135,7 +95,7 @@ def test_what_only_a_cluster_or_time_knows_never_degrades() -> None:
     "script", ["return obj.kind:upper()", "return string.upper('a')", "return os.time()", "return math.floor(1.5)", "return require('os')"]
 )
 def test_the_runtime_is_as_narrow_as_that_of_argocd(script: str) -> None:
-    with pytest.raises(lupa.lua51.LuaError, match="attempt to (index|call)"):
+    with pytest.raises(lupa.lua51.LuaError, match=r"attempt to (index|call)"):
         run(script, {"kind": "Any"})
 
 
