@@ -1,7 +1,6 @@
 """Which TCP sockets a set of processes listens on, read from /proc (Linux), and whether all of them are loopback."""
 
 import ipaddress
-import os
 import socket
 import struct
 from collections.abc import Iterable

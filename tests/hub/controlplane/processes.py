@@ -22,6 +22,7 @@ from tests.hub.controlplane.listeners import Listener, listeners, session_member
 LAUNCH = Path(__file__).with_name("launch.py")
 POLL_SECONDS = 0.05
 STOP_SECONDS = 10.0
+CLOSE_SECONDS = 3.0  # at the end the data goes too, so there is nothing to finish
 TAIL_LINES = 30
 
 Probe = Callable[[], str | None]
@@ -136,7 +137,7 @@ class Processes:
         processes = list(reversed(self._running.values()))
         self._running.clear()
         try:
-            self._end(processes, signal.SIGTERM)
+            self._end(processes, signal.SIGTERM, patience=CLOSE_SECONDS)
         finally:
             self._forker.shutdown(wait=True)
 
@@ -173,12 +174,12 @@ class Processes:
         child = self._forker.submit(fork).result()
         return Process(name=name, command=command, environment=environment, folder=folder, log=log, child=child)
 
-    def _end(self, processes: Sequence[Process], first: signal.Signals) -> None:
+    def _end(self, processes: Sequence[Process], first: signal.Signals, *, patience: float = STOP_SECONDS) -> None:
         leaders = [process.pid for process in processes]
         for process in processes:
             if process.running:
                 _signal(process.pid, first)
-        deadline = time.monotonic() + STOP_SECONDS
+        deadline = time.monotonic() + patience
         while time.monotonic() < deadline and any(process.running for process in processes):
             time.sleep(POLL_SECONDS / 5)
         # What is left, children that outlived their leader included, gets no further warning.

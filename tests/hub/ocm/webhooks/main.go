@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/component-base/featuregate"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -38,6 +39,7 @@ type initializer interface {
 type webhookSet struct {
 	schemes  []func(*runtime.Scheme) error
 	webhooks []initializer
+	gates    map[featuregate.Feature]featuregate.FeatureSpec
 }
 
 // sets repeats which webhooks each of OCM's servers installs with its default feature gates.
@@ -57,10 +59,12 @@ var sets = map[string]webhookSet{
 			&registrationv1.ManagedClusterWebhook{},
 			&registrationv1beta2.ManagedClusterSetBindingWebhook{},
 		},
+		gates: feature.DefaultHubRegistrationFeatureGates,
 	},
 	"work": {
 		schemes:  []func(*runtime.Scheme) error{workv1.Install},
 		webhooks: []initializer{&workwebhookv1.ManifestWorkWebhook{}},
+		gates:    feature.DefaultHubWorkFeatureGates,
 	},
 }
 
@@ -82,7 +86,7 @@ func run(serve string, port int, certificates string) error {
 		return fmt.Errorf("--serve %q: write addon, registration or work", serve)
 	}
 	ctrl.SetLogger(klog.Background())
-	if err := features.HubMutableFeatureGate.Add(feature.DefaultHubRegistrationFeatureGates); err != nil {
+	if err := features.HubMutableFeatureGate.Add(set.gates); err != nil {
 		return err
 	}
 	workcommon.ManifestValidator.WithLimit(workoptions.NewOptions().ManifestLimit)

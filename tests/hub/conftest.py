@@ -1,0 +1,126 @@
+"""Fixtures of the hub suite: one control plane for the whole session, and a word at the end on what ran.
+
+`FAMILY` (comma list, default all) says which families of programs may run: `FAMILY=kubernetes,ocm pytest tests/hub`.
+A test that needs families says so with `pytest.mark.family("ocm", ...)` and is skipped, visibly, when one is left out.
+"""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.hub.controlplane.api import Client
+from tests.hub.controlplane.binaries import Binaries, obtain
+from tests.hub.controlplane.family import family_names
+from tests.hub.controlplane.kube import Kubernetes
+from tests.hub.controlplane.listeners import session_members
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.processes import Processes
+
+SUITE = Path(__file__).parent
+LOG_LINES = 12
+
+_plane = pytest.StashKey[ControlPlane]()
+_report = pytest.StashKey[list[str]]()
+
+
+def chosen_families() -> tuple[str, ...]:
+    """The families of FAMILY, or all."""
+    asked = [name for name in os.environ.get("FAMILY", "").split(",") if name]
+    unknown = sorted(set(asked) - set(family_names()))
+    if unknown:
+        raise pytest.UsageError(f"FAMILY={','.join(asked)}: no family {unknown[0]}; there are {', '.join(family_names())}")
+    return tuple(asked) or family_names()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "family(*names): the families of programs that a test needs (see tests/hub)")
+    config.stash[_report] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    chosen = chosen_families()
+    for item in items:
+        if SUITE not in item.path.parents:
+            continue
+        item.add_marker(pytest.mark.hub)
+        needed = {name for mark in item.iter_markers("family") for name in mark.args}
+        if "control_plane" in getattr(item, "fixturenames", ()):
+            needed.add("kubernetes")
+        if missing := sorted(needed - set(chosen)):
+            item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(missing)}, not in FAMILY={','.join(chosen)}"))
+
+
+@pytest.fixture(scope="session")
+def families() -> tuple[str, ...]:
+    return chosen_families()
+
+
+@pytest.fixture(scope="session")
+def kubernetes_binaries() -> Binaries:
+    return obtain("kubernetes")
+
+
+@pytest.fixture(scope="session")
+def ocm_binaries(families: tuple[str, ...]) -> Binaries | None:
+    return obtain("ocm") if "ocm" in families else None
+
+
+@pytest.fixture(scope="session")
+def control_plane(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    kubernetes_binaries: Binaries,
+    ocm_binaries: Binaries | None,
+) -> Iterator[ControlPlane]:
+    """The hub with its spokes cluster1 and cluster2; with OCM when the family is chosen."""
+    folder = tmp_path_factory.mktemp("control-plane")
+    processes = Processes(logs=folder / "logs")
+    kubernetes = Kubernetes(binaries=kubernetes_binaries, processes=processes, folder=folder)
+    lines = request.config.stash[_report]
+    with ControlPlane(kubernetes=kubernetes, ocm_binaries=ocm_binaries) as plane:
+        request.config.stash[_plane] = plane
+        leaders = [process.pid for process in processes.running.values()]
+        for what, seconds in plane.startup.items():
+            lines.append(f"{what} ready after {seconds:.1f} s")
+        lines.append(f"{len(leaders)} processes, {processes.check_listeners()} listeners, all on loopback; logs in {folder / 'logs'}")
+        yield plane
+        lines.append(f"{processes.check_listeners()} listeners at the end, all on loopback")
+    left = session_members(leaders)
+    lines.append(f"{len(left)} processes left behind")
+    assert not left, f"processes left behind: {sorted(left)}"
+
+
+@pytest.fixture(scope="session")
+def hub(control_plane: ControlPlane) -> Client:
+    """All rights on the hub."""
+    return control_plane.hub.admin
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    plane = item.config.stash.get(_plane, None)
+    if report.failed and call.when == "call" and plane is not None:
+        for name, process in plane.processes.running.items():
+            state = "running" if process.running else f"ended with {process.child.returncode}"
+            report.sections.append((f"{name} ({state}), end of {process.log}", process.tail(LOG_LINES)))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What ran: families, start-up, listeners, and the count per file."""
+    terminalreporter.section("hub suite")
+    terminalreporter.line(f"families: {', '.join(chosen_families())}; ended {time.strftime('%H:%M:%S')}")
+    for line in config.stash[_report]:
+        terminalreporter.line(line)
+    counts: dict[str, Counter[str]] = {}
+    for outcome in ("passed", "failed", "skipped", "error"):
+        for report in terminalreporter.getreports(outcome):
+            if getattr(report, "nodeid", "") and (outcome != "passed" or report.when == "call"):
+                counts.setdefault(report.nodeid.partition("::")[0], Counter())[outcome] += 1
+    for file, outcomes in sorted(counts.items()):
+        terminalreporter.line(f"{file}: " + ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()))

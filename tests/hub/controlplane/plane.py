@@ -1,0 +1,224 @@
+"""The control plane as one thing: a hub, its spokes, OCM on both, and the verbs that tests use on them."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from tests.hub.controlplane.api import Object
+from tests.hub.controlplane.binaries import Binaries
+from tests.hub.controlplane.kube import ApiServer, Kubernetes, start_store
+from tests.hub.controlplane.kubeconfig import Identity
+from tests.hub.controlplane.ocm import Controllers, HubManager, WorkAgent
+from tests.hub.controlplane.processes import Process, Processes
+from tests.hub.controlplane.waiting import wait_for
+
+MANAGED_CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
+SPOKES = ("cluster1", "cluster2")
+CLUSTER_SET_LABEL = "cluster.open-cluster-management.io/clusterset"
+
+# No registration agent renews the clusters' leases here, so the grace of five lease durations outlasts every run:
+# ocm pkg/registration/hub/lease.
+LEASE_SECONDS = 3600
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controller:
+    """One OCM controller on the hub."""
+
+    name: str
+    controllers: Controllers
+
+    @property
+    def process(self) -> Process:
+        return self.controllers.processes.running[self.name]
+
+    def restart(self, *, kill: bool = False) -> float:
+        """Seconds until it was healthy again."""
+        return self.controllers.restart(self.name, kill=kill)
+
+
+@dataclass(kw_only=True)
+class ControlPlane:
+    """A running control plane; a context manager that leaves no process behind.
+
+    `hub` and `spokes[name]` are API servers, each with `admin` (a client with all rights), `client(identity)`,
+    `kubeconfig(identity)`, `kubectl(...)`. Without OCM's programs only the API servers run.
+    """
+
+    kubernetes: Kubernetes
+    ocm_binaries: Binaries | None
+    spoke_names: Sequence[str] = SPOKES
+    hub: ApiServer = field(init=False)
+    spokes: dict[str, ApiServer] = field(init=False)
+    startup: dict[str, float] = field(default_factory=dict)
+    _servers: list[ApiServer] = field(default_factory=list)
+    _agents: dict[str, WorkAgent] = field(default_factory=dict)
+    _controllers: Controllers | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def processes(self) -> Processes:
+        return self.kubernetes.processes
+
+    @property
+    def placement(self) -> Controller:
+        return self._controller("placement")
+
+    @property
+    def addon_manager(self) -> Controller:
+        return self._controller("addon")
+
+    @property
+    def registration(self) -> Controller:
+        return self._controller("registration")
+
+    def close(self) -> None:
+        for server in self._servers:
+            server.close()
+        self.processes.close()
+
+    def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
+        """kubectl with all rights on the hub; its standard output."""
+        return self.hub.kubectl(*arguments, stdin=stdin).stdout
+
+    def kubeconfig(self, identity: Identity) -> Path:
+        """A kubeconfig of any identity on the hub."""
+        return self.hub.kubeconfig(identity)
+
+    def restart_hub_apiserver(self, *, kill: bool = False) -> float:
+        """Seconds from the new start until it was ready; `kill` makes it a crash."""
+        return self.hub.restart(kill=kill)
+
+    def restart_work_agent(self, name: str, *, kill: bool = False) -> float:
+        """Restart the work agent of one spoke; seconds until it was healthy again."""
+        return self._ocm().restart(self._agents[name].process, kill=kill)
+
+    def stop_work_agent(self, name: str) -> None:
+        """Stop it until `start_work_agent`: the spoke is cut off from the hub's works."""
+        self.processes.stop(self._agents[name].process)
+
+    def start_work_agent(self, name: str) -> None:
+        self._agents[name].start()
+        self._agents[name].wait()
+
+    def add_cluster(self, name: str, *, labels: Mapping[str, str] | None = None, claims: Mapping[str, str] | None = None) -> None:
+        """Register a ManagedCluster that is accepted, joined and available; wait until OCM gave it its namespace."""
+        self.add_clusters({name: dict(labels or {})}, claims=claims)
+
+    def add_clusters(self, clusters: Mapping[str, Mapping[str, str]], *, claims: Mapping[str, str] | None = None) -> None:
+        """Register several at once: name -> labels. The default ManagedClusterSet is OCM's default, as always."""
+        for name, labels in clusters.items():
+            self.hub.admin.apply(
+                {
+                    "apiVersion": "cluster.open-cluster-management.io/v1",
+                    "kind": "ManagedCluster",
+                    "metadata": {"name": name, "labels": dict(labels)},
+                    "spec": {"hubAcceptsClient": True, "leaseDurationSeconds": LEASE_SECONDS},
+                }
+            )
+        for name in clusters:
+            self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"clusterClaims": _claims(name, claims or {})})
+            self.set_available(name, "True")
+        for name in clusters:
+            wait_for(lambda name=name: self._registered(name), what=f"OCM registered {name}")  # type: ignore[misc]
+
+    def set_available(self, name: str, status: str) -> None:
+        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster that left)."""
+        cluster = self.hub.admin.get(MANAGED_CLUSTER, name)
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        ours = {"ManagedClusterJoined": "True", "ManagedClusterConditionAvailable": status}
+        conditions = [one for one in cluster.get("status", {}).get("conditions", []) if one["type"] not in ours]
+        conditions += [
+            {"type": kind, "status": value, "reason": "TestControlPlane", "message": "", "lastTransitionTime": now}
+            for kind, value in ours.items()
+        ]
+        self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"conditions": conditions})
+
+    def remove_cluster(self, name: str) -> None:
+        """Delete the ManagedCluster and wait until it is gone; what OCM keeps of it stays."""
+        self.hub.admin.delete(MANAGED_CLUSTER, name)
+        wait_for(
+            lambda: self.hub.admin.find(MANAGED_CLUSTER, name) is None,
+            what=f"ManagedCluster {name} is gone",
+            seen=lambda: self.hub.admin.find(MANAGED_CLUSTER, name),
+        )
+
+    def taints(self, name: str) -> list[str]:
+        """The keys of a cluster's taints, sorted."""
+        spec = self.hub.admin.get(MANAGED_CLUSTER, name)["spec"]
+        return sorted(taint["key"] for taint in spec.get("taints", []))
+
+    def _start(self) -> None:
+        started = time.monotonic()
+        store = start_store(self.kubernetes)
+        self.hub = ApiServer(name="hub", kubernetes=self.kubernetes, store=store)
+        self.spokes = {name: ApiServer(name=name, kubernetes=self.kubernetes, store=store) for name in self.spoke_names}
+        self._servers = [self.hub, *self.spokes.values()]
+        for server in self._servers:
+            server.start()
+        for server in self._servers:
+            server.wait()
+        for server in self._servers:
+            server.start_controllers()
+        self.startup["API servers"] = time.monotonic() - started
+        if self.ocm_binaries is not None:
+            self._start_ocm(self.ocm_binaries)
+            self.startup["with OCM"] = time.monotonic() - started
+        self.processes.check_listeners()
+
+    def _start_ocm(self, binaries: Binaries) -> None:
+        controllers = Controllers(binaries=binaries, processes=self.processes)
+        self._controllers = controllers
+        manager = HubManager(server=self.hub, controllers=controllers)
+        manager.install()
+        manager.start()
+        self._agents = {name: WorkAgent(spoke=spoke, hub=self.hub, controllers=controllers) for name, spoke in self.spokes.items()}
+        for agent in self._agents.values():
+            agent.install()
+        manager.wait()
+        # An agent that asks before the hub knows its cluster is refused, and backs off for seconds.
+        self.add_clusters({name: {} for name in self.spokes})
+        for agent in self._agents.values():
+            agent.start()
+        for agent in self._agents.values():
+            agent.wait()
+
+    def _registered(self, name: str) -> bool:
+        """The work agent's rights are the last thing that registration makes; a taint stays until the condition is seen."""
+        binding = f"open-cluster-management:managedcluster:{name}:work"
+        found = self.hub.admin.find("rbac.authorization.k8s.io/v1/RoleBinding", binding, namespace=name)
+        return found is not None and not self.taints(name)
+
+    def _controller(self, name: str) -> Controller:
+        return Controller(name=name, controllers=self._ocm())
+
+    def _ocm(self) -> Controllers:
+        if self._controllers is None:
+            raise AssertionError("OCM does not run: add ocm to FAMILY, and mark the test with pytest.mark.family('ocm')")
+        return self._controllers
+
+
+def addon_identity(*, cluster: str, addon: str) -> Identity:
+    """What an add-on's certificate says: addon-framework pkg/agent, DefaultUser and DefaultGroups."""
+    prefix = f"system:open-cluster-management:cluster:{cluster}:addon:{addon}"
+    return Identity(
+        user=f"{prefix}:agent:{addon}-agent",
+        groups=(prefix, f"system:open-cluster-management:addon:{addon}"),
+    )
+
+
+def _claims(name: str, claims: Mapping[str, str]) -> list[Object]:
+    """A cluster always names itself; other claims as given."""
+    return [{"name": key, "value": value} for key, value in {"id.k8s.io": name, **claims}.items()]
