@@ -1,0 +1,41 @@
+"""One labelled time series as scoring functions see it."""
+
+import math
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Series:
+    """Labels and samples of one series, oldest first.
+
+    ``timestamps`` (seconds since 1970) and ``values`` are of equal length. They hold doubles in one block, so ``numpy.asarray(values)``
+    shares the memory where NumPy is installed. Prometheus has NaN and infinities: ``finite()`` leaves them out.
+    """
+
+    labels: Mapping[str, str]
+    timestamps: "array[float]"
+    values: "array[float]"
+
+    @property
+    def name(self) -> str:
+        """The metric's name (label ``__name__``); empty where the query computed something, as Prometheus drops it then."""
+        return self.labels.get("__name__", "")
+
+    @property
+    def last(self) -> float | None:
+        """The newest value, None when there is no sample."""
+        return self.values[-1] if self.values else None
+
+    def finite(self) -> Self:
+        """The series without NaN and infinite samples; itself when there are none."""
+        if all(map(math.isfinite, self.values)):
+            return self
+        kept = [(when, value) for when, value in zip(self.timestamps, self.values, strict=True) if math.isfinite(value)]
+        return type(self)(
+            labels=self.labels,
+            timestamps=array("d", [when for when, _ in kept]),
+            values=array("d", [value for _, value in kept]),
+        )

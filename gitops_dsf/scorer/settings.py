@@ -1,0 +1,71 @@
+"""How a scoring API is operated: tokens and limits. Authors write none of it; operators set the environment."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Final, Self
+
+from gitops_dsf.scorer.errors import DefinitionError
+
+TOKEN_FILE_VARIABLE: Final = "SCORER_TOKEN_FILE"  # noqa: S105 - a variable's name
+TOKEN_VARIABLE: Final = "SCORER_TOKEN"  # noqa: S105 - a variable's name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Tokens and limits of one scoring API."""
+
+    token_file: Path | None = None
+    """File with the bearer tokens that are accepted, one per line (two while a token is rotated). Read again for every request."""
+    token: str = ""
+    """The one accepted bearer token, for where a file cannot be mounted. With neither, every caller is served."""
+    max_body_bytes: int = 64 * 1024 * 1024
+    """Largest request; 10,000 series of 60 points are 20 MB."""
+    max_series: int = 200_000
+    """Most series in one request."""
+    max_concurrent: int = 4
+    """Requests that are read and scored at the same time: bounds memory, and threads of synchronous functions."""
+    max_waiting: int = 64
+    """Requests that wait for their turn; more are answered 503 with Retry-After."""
+    timeout_seconds: float = 25.0
+    """Longest time for one score; agents give up after 30."""
+    read_timeout_seconds: float = 30.0
+    """Longest time for a request to arrive in full."""
+
+    def __post_init__(self) -> None:
+        if self.token_file is not None and self.token:
+            msg = f"both a token file and a token are set; keep one of {TOKEN_FILE_VARIABLE} and {TOKEN_VARIABLE}"
+            raise DefinitionError(msg)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int | float) and not value > 0 and field.name != "max_waiting":
+                msg = f"{_variable(field.name)} is {value}; it must be above 0"
+                raise DefinitionError(msg)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Self:
+        """Reads SCORER_<FIELD> for every field. Raises DefinitionError with the variable and what it may hold."""
+        values: dict[str, object] = {}
+        for field in fields(cls):
+            text = environment.get(_variable(field.name), "").strip()
+            if not text:
+                continue
+            if field.name == "token_file":
+                values[field.name] = Path(text)
+            elif field.name == "token":
+                values[field.name] = text
+            else:
+                values[field.name] = _number(text, whole=field.type is int, variable=_variable(field.name))
+        return cls(**values)  # type: ignore[arg-type] # each value was made for its own field above
+
+
+def _variable(field: str) -> str:
+    return f"SCORER_{field.upper()}"
+
+
+def _number(text: str, *, whole: bool, variable: str) -> float:
+    try:
+        return int(text) if whole else float(text)
+    except ValueError:
+        msg = f"{variable} is {text!r}; write a {'whole ' if whole else ''}number"
+        raise DefinitionError(msg) from None
