@@ -1,0 +1,96 @@
+"""The simulator against the verdicts of OCM's own scheduler and controller (v1.3 line), field by field.
+
+Compared as the oracle's notes say: filters as sets, prioritizers as a multiset, everything else exactly. Not
+comparable, because Go's map order decides there: the order of clusters in a warning, which of two warnings remains,
+and which prioritizers ran before one of them failed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.unit.simulator.hub import Scenario, oracle
+
+SCENARIOS = [*oracle("edge"), *oracle("random")]
+WARNING, ERROR = 1, 2
+IGNORED = {"name"}
+
+
+def differences(want: Mapping[str, Any], got: Mapping[str, Any]) -> list[str]:
+    """One readable line per field that differs."""
+    lines = []
+    for field in sorted(want.keys() - IGNORED):
+        left, right = _comparable(field, want), _comparable(field, got)
+        if left != right:
+            lines.append(f"{field}:\n    OCM says       {left}\n    simulator says {right}")
+    lines.extend(
+        f"{field}: OCM says nothing, the simulator says {got[field]}"
+        for field in ("requeue", "syncError", "panic")
+        if field in got and field not in want
+    )
+    return lines
+
+
+def _comparable(field: str, verdict: Mapping[str, Any]) -> Any:
+    value = verdict.get(field)
+    if value is None:
+        return None
+    if field == "filters":
+        return {found["name"]: sorted(found["filteredClusters"]) for found in value}
+    if field == "prioritizers":
+        if verdict["statusCode"] == ERROR:
+            return "those that happened to run before the failing one"
+        return sorted(json.dumps(found, sort_keys=True) for found in value)
+    if field in ("statusMessage", "syncError") and verdict["statusCode"] == WARNING:
+        return "AddOnPlacementScores ... expired" if value.endswith(" expired") else value
+    return value
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
+def test_agrees_with_ocm(scenario: Scenario) -> None:
+    """Every field of the real verdict is found again."""
+    found = differences(scenario.verdict, scenario.simulate().to_dict())
+    assert not found, f"{scenario.name} differs in\n  " + "\n  ".join(found)
+
+
+def test_warning_names_the_expired_scores() -> None:
+    """Where one prioritizer warns, the message names the very scores that OCM's names, in any order."""
+    compared = 0
+    for scenario in SCENARIOS:
+        if scenario.verdict.get("statusCode") != WARNING:
+            continue
+        verdict = scenario.simulate()
+        if sum(result.status.code == WARNING for result in verdict.prioritizers) == 1:
+            compared += 1
+            assert sorted(verdict.status.message.split()) == sorted(scenario.verdict["statusMessage"].split())
+    assert compared > 50
+
+
+def test_the_oracle_is_whole() -> None:
+    """All 44 edge and 400 random scenarios are there."""
+    assert [len(list(oracle(family))) for family in ("edge", "random")] == [44, 400]
+
+
+def test_a_difference_is_seen() -> None:
+    """The comparison is not blind: each field of a verdict, once falsified, is reported."""
+    scenario = next(found for found in SCENARIOS if found.verdict["statusCode"] == 0 and found.verdict["ranked"])
+    got = scenario.simulate().to_dict()
+    for field in scenario.verdict.keys() - IGNORED:
+        falsified = {**got, field: [{"name": "x", "filteredClusters": []}] if field == "filters" else "falsified"}
+        if field == "prioritizers":
+            falsified[field] = []
+        assert [line.partition(":")[0] for line in differences(scenario.verdict, falsified)] == [field]
+
+
+def test_clusters_dropped_have_a_reason() -> None:
+    """Every candidate is either left after all filters or has a reason."""
+    for scenario in SCENARIOS:
+        verdict = scenario.simulate()
+        if verdict.filters and not verdict.status.failed:
+            left = set(list(verdict.filters.values())[-1])
+            assert set(verdict.candidates) - left == set(verdict.dropped)
+            assert all(drop.reason for drop in verdict.dropped.values())
