@@ -5,11 +5,12 @@ from typing import Any
 
 import jsonschema
 import pytest
+from pydantic import BaseModel, ValidationError
+
 from gitops_dsf.model.scorer import DynamicScorer
 from gitops_dsf.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.schema import crds
 from gitops_dsf.schema.structural import NotStructuralError, structural
-from pydantic import BaseModel, ValidationError
 
 API = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 
