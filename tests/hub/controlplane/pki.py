@@ -3,6 +3,7 @@
 import base64
 import datetime as dt
 import ipaddress
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,7 +88,9 @@ def signing_key() -> tuple[bytes, bytes]:
 
 
 def _attribute(oid: x509.ObjectIdentifier, value: str) -> x509.NameAttribute[str]:
-    return x509.NameAttribute(oid, value, _validate=False)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Attribute's length", category=UserWarning)
+        return x509.NameAttribute(oid, value, _validate=False)
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
