@@ -139,7 +139,7 @@ class ControlPlane:
         cluster = self.hub.admin.get(MANAGED_CLUSTER, name)
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         ours = {"ManagedClusterJoined": "True", "ManagedClusterConditionAvailable": status}
-        conditions = [one for one in cluster.get("status", {}).get("conditions", []) if one["type"] not in ours]
+        conditions = [one for one in cluster.get("status", {}).get("conditions") or [] if one["type"] not in ours]
         conditions += [
             {"type": kind, "status": value, "reason": "TestControlPlane", "message": "", "lastTransitionTime": now}
             for kind, value in ours.items()
@@ -176,6 +176,8 @@ class ControlPlane:
         if self.ocm_binaries is not None:
             self._start_ocm(self.ocm_binaries)
             self.startup["with OCM"] = time.monotonic() - started
+        for server in self._servers:
+            server.wait_controllers()
         self.processes.check_listeners()
 
     def _start_ocm(self, binaries: Binaries) -> None:

@@ -7,7 +7,7 @@ and a token of its ServiceAccount. Mount paths in arguments and environment are 
 """
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,17 +59,26 @@ class Pod:
         self.stop()
         self._stack.close()
 
-    def start(self, program: Sequence[str | Path], *arguments: str, container: int | str = 0) -> Process:
-        """Run `program` with the container's arguments, then `arguments`; does not wait for it."""
+    def start(
+        self,
+        program: Sequence[str | Path],
+        *arguments: str,
+        container: int | str = 0,
+        environment: Mapping[str, str] | None = None,
+    ) -> Process:
+        """Run `program` with the container's arguments, then `arguments`; does not wait for it.
+
+        `environment` stands for what a node gives every process of a pod, such as the cluster's DNS.
+        """
         chosen = self._container(container)
         for mount in chosen.get("volumeMounts", []):
             assert "subPath" not in mount, f"{mount['name']}: a subPath mount never changes"
             self._mounts[mount["mountPath"].rstrip("/")] = self.volumes[mount["name"]]
-        environment = {entry["name"]: self._value(entry) for entry in chosen.get("env", [])}
-        environment.setdefault("KUBERNETES_SERVICE_HOST", "127.0.0.1")
-        environment.setdefault("KUBERNETES_SERVICE_PORT", self.spoke.url.rpartition(":")[2])
+        values = {entry["name"]: self._value(entry) for entry in chosen.get("env", [])}
+        values.setdefault("KUBERNETES_SERVICE_HOST", "127.0.0.1")
+        values.setdefault("KUBERNETES_SERVICE_PORT", self.spoke.url.rpartition(":")[2])
         given = [self._replaced(str(argument)) for argument in chosen.get("args", [])]
-        return self.processes.start(self.name, [*program, *given, *arguments], environment=environment)
+        return self.processes.start(self.name, [*program, *given, *arguments], environment={**values, **(environment or {})})
 
     def stop(self, *, kill: bool = False) -> None:
         self.processes.stop(self.name, kill=kill)

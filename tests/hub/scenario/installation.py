@@ -1,0 +1,95 @@
+"""A rendered tree on the hub without Argo CD: every object by server-side apply with strict validation, in sync-wave order."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.fleet import FLEET_LABEL, Fleet, cluster_set, wave
+
+MANAGER = "argocd-controller"
+CRD = "CustomResourceDefinition"
+KEPT = frozenset({"Namespace", CRD})
+WORK = "work.open-cluster-management.io/v1/ManifestWork"
+ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
+SCORE = "cluster.open-cluster-management.io/v1alpha1/AddOnPlacementScore"
+CLUSTER_SET = "cluster.open-cluster-management.io/v1beta2/ManagedClusterSet"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installation:
+    """What was applied of a fleet, and how to take it away again."""
+
+    fleet: Fleet
+    plane: ControlPlane
+    clusters: tuple[str, ...]
+
+    @property
+    def hub(self) -> Client:
+        return self.plane.hub.admin
+
+    def rendered(self) -> list[tuple[str, Object]]:
+        """Everything but the Argo CD bootstrap, in the order in which it may be applied."""
+        return sorted(
+            (entry for directory in self.fleet.directories() for entry in self.fleet.objects(directory)),
+            key=lambda entry: wave(entry[1]),
+        )
+
+    def apply(self) -> dict[str, Object]:
+        """Applies the rendered tree as it is now; path to the object that the server returned."""
+        answers = {}
+        for path, item in self.rendered():
+            try:
+                answers[path] = self.hub.apply(item, manager=MANAGER)
+            except ApiError as error:
+                raise AssertionError(f"{path}: {error}") from error
+            if item["kind"] == CRD:
+                self._established(item["metadata"]["name"])
+        return answers
+
+    def label_clusters(self) -> None:
+        """Puts the clusters into the fleet's ManagedClusterSet."""
+        self.hub.apply(cluster_set(self.fleet.name))
+        for name in self.clusters:
+            self.hub.patch(
+                "cluster.open-cluster-management.io/v1/ManagedCluster", name, {"metadata": {"labels": {FLEET_LABEL: self.fleet.name}}}
+            )
+
+    def remove(self) -> None:
+        """Deletes what was applied except namespaces and CRDs, and waits until OCM has cleaned up the spokes."""
+        for _, item in reversed(self.rendered()):
+            if item["kind"] not in KEPT:
+                kind = f"{item['apiVersion']}/{item['kind']}"
+                self.hub.delete(kind, item["metadata"]["name"], namespace=item["metadata"].get("namespace"))
+        for name in self.clusters:
+            for kind, what in ((WORK, "gitops-dsf-config"), (ADDON, "gitops-dsf-agent"), (WORK, "addon-gitops-dsf-agent-deploy-0")):
+                wait_for(
+                    lambda kind=kind, what=what, name=name: self.hub.find(kind, what, namespace=name) is None,  # type: ignore[misc]
+                    what=f"{what} of {name} is gone",
+                    timeout=90,
+                )
+            for score in self.hub.list(SCORE, namespace=name):
+                self.hub.delete(SCORE, score["metadata"]["name"], namespace=name)
+        self.hub.delete(CLUSTER_SET, self.fleet.name)
+
+    def _established(self, name: str) -> None:
+        def look() -> bool:
+            status = self.hub.get(f"apiextensions.k8s.io/v1/{CRD}", name).get("status", {})
+            return any(one["type"] == "Established" and one["status"] == "True" for one in status.get("conditions") or [])
+
+        wait_for(look, what=f"the hub serves {name}")
+
+
+@contextmanager
+def installed(fleet: Fleet, plane: ControlPlane, *, clusters: tuple[str, ...]) -> Iterator[Installation]:
+    """The fleet's tree on the hub for as long as the block runs."""
+    installation = Installation(fleet=fleet, plane=plane, clusters=clusters)
+    installation.hub.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argocd"}})
+    installation.label_clusters()
+    try:
+        installation.apply()
+        yield installation
+    finally:
+        installation.remove()
