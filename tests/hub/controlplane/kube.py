@@ -86,7 +86,7 @@ class ApiServer:
         self.authority.pair.write(self.folder, "ca")
         self.authority.server(f"{self.name}-apiserver").write(self.folder, "serving")
         Authority(f"{self.name}-front-proxy-ca").pair.write(self.folder, "front-proxy-ca")
-        self._port = free_port()
+        self._port, self._controllers_port = free_port(), 0
         self.url = f"https://127.0.0.1:{self._port}"
 
     @property
@@ -169,6 +169,7 @@ class ApiServer:
 
     def start_controllers(self, controllers: Sequence[str] = CONTROLLERS) -> None:
         """Start the controller manager without waiting."""
+        self._controllers_port = free_port()
         kubeconfig = self.kubeconfig(Identity(user="system:kube-controller-manager"))
         self.kubernetes.processes.start(
             f"{self.name}-controllers",
@@ -178,7 +179,7 @@ class ApiServer:
                 f"--authentication-kubeconfig={kubeconfig}",
                 f"--authorization-kubeconfig={kubeconfig}",
                 "--bind-address=127.0.0.1",
-                f"--secure-port={free_port()}",
+                f"--secure-port={self._controllers_port}",
                 f"--tls-cert-file={self.folder / 'serving.crt'}",
                 f"--tls-private-key-file={self.folder / 'serving.key'}",
                 "--use-service-account-credentials=true",
@@ -190,6 +191,12 @@ class ApiServer:
                 f"--controllers={','.join(controllers)}",
             ],
         )
+
+    def wait_controllers(self) -> float:
+        """Wait until the controller manager is healthy; seconds since its start."""
+        process = self.kubernetes.processes.running[f"{self.name}-controllers"]
+        probe = ReadyProbe(url=f"https://127.0.0.1:{self._controllers_port}/healthz", authority=self.authority_file)
+        return self.kubernetes.processes.ready(process, probe, timeout=READY_SECONDS)
 
     def close(self) -> None:
         if self._admin is not None:

@@ -66,6 +66,7 @@ class Processes:
         logs.mkdir(parents=True, exist_ok=True)
         self._logs = logs
         self._running: dict[str, Process] = {}
+        self._started: list[int] = []
         # PR_SET_PDEATHSIG fires when the *thread* that forked ends, so one thread that lives as long as we do forks.
         self._forker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="forker")
 
@@ -78,6 +79,12 @@ class Processes:
     @property
     def running(self) -> Mapping[str, Process]:
         return dict(self._running)
+
+    def left_behind(self) -> list[int]:
+        """Living processes that we started, or that those started, and that no longer run under a name."""
+        ours = session_members(self._started)
+        named = {process.pid for process in self._running.values()}
+        return sorted(pid for pid, leader in ours.items() if leader not in named)
 
     def start(
         self,
@@ -172,6 +179,7 @@ class Processes:
                 )
 
         child = self._forker.submit(fork).result()
+        self._started.append(child.pid)
         return Process(name=name, command=command, environment=environment, folder=folder, log=log, child=child)
 
     def _end(self, processes: Sequence[Process], first: signal.Signals, *, patience: float = STOP_SECONDS) -> None:
