@@ -47,7 +47,7 @@ class ApiServer:
         self._retirement = Retirement(grace=timeout_seconds)
         self._checked = 0.0
         self._lock = asyncio.Lock()
-        self.hub_clock = OffsetClock(clock=clock)
+        self.server_clock = OffsetClock(clock=clock)
 
     async def call(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: object = None, content_type: str = JSON
@@ -103,7 +103,7 @@ class ApiServer:
         except (TypeError, ValueError):
             return
         # The header is cut to the second and the answer took its way: half a second is the middle of what it may mean.
-        self.hub_clock.observe(remote=stamp + 0.5, local=self._clock.wall())
+        self.server_clock.observe(stamp + 0.5)
 
     def _reply(self, response: httpx.Response) -> Reply:
         try:

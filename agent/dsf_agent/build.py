@@ -96,7 +96,7 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
         store = DirectoryStore(directory=settings.publish_dir, cluster=settings.cluster, clock=clock)
     metrics = Metrics(cluster=settings.cluster)
     if hub is not None:
-        metrics.watch_hub_offset(hub.hub_clock)
+        metrics.watch_hub_offset(hub.server_clock)
     return Adapters(
         settings=settings,
         clock=clock,

@@ -4,8 +4,10 @@ Text format: https://prometheus.io/docs/instrumenting/exposition_formats/. A gau
 """
 
 import asyncio
-import gzip
 import itertools
+import re
+import struct
+import zlib
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -20,6 +22,7 @@ MAX_LABEL: Final = 256
 PIECE_LINES: Final = 5000
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+_PLAIN: Final = re.compile(r'[^\\"\n]*').fullmatch
 
 
 def escape(value: str) -> str:
@@ -43,7 +46,10 @@ class SampleText:
     def add(self, batch: Sequence[Result]) -> None:
         samples, pattern = self._samples, self._pattern
         for labels, score in batch:
-            samples[pattern % tuple([escape(value) if value else "" for value in labels])] = repr(score)
+            together = "".join(labels)
+            if len(together) > MAX_LABEL or not _PLAIN(together):
+                labels = tuple([escape(value) for value in labels])  # noqa: PLW2901 - rare, and cheaper than another name
+            samples[pattern % labels] = repr(score)
 
     def pieces(self) -> Iterator[bytes]:
         """The lines, some thousands at a time."""
@@ -55,41 +61,57 @@ class SampleText:
 class Board:
     """The current text of every scorer. A scorer that failed or is gone has none, so no old score looks live.
 
-    Compressed text is kept beside it while somebody asks for gzip: members of a gzip file may simply follow each other (RFC 1952
-    section 2.2), so each scorer is compressed once per cycle and never per scrape.
+    For gzip each scorer is compressed once per cycle and never per scrape: pieces of a deflate stream that end on a byte boundary
+    may follow each other (RFC 1951 section 3.2; zlib's full flush). One member, because many clients read only the first of several.
     """
 
     def __init__(self) -> None:
         self._plain: dict[str, bytes] = {}
-        self._zipped: dict[str, bytes] = {}
+        self._deflated: dict[str, bytes] = {}
 
     def put(self, scorer: str, text: bytes) -> None:
         self._plain[scorer] = text
-        self._zipped.pop(scorer, None)
+        self._deflated.pop(scorer, None)
 
     def drop(self, scorer: str) -> None:
         self._plain.pop(scorer, None)
-        self._zipped.pop(scorer, None)
+        self._deflated.pop(scorer, None)
 
     def plain(self) -> list[bytes]:
         return [HEAD, *self._plain.values()]
 
-    async def zipped(self) -> list[bytes]:
-        """Gzip members of head and scorers; new texts are compressed off the event loop."""
-        members = [_HEAD_MEMBER]
+    async def gzipped(self, *, before: bytes, after: bytes) -> list[bytes]:
+        """A gzip file of ``before``, head and scorers, and ``after``. New texts are compressed off the event loop."""
+        texts = [before, HEAD]
+        pieces = [_GZIP_HEADER, await asyncio.to_thread(_deflate, before + HEAD)]
         for scorer, text in list(self._plain.items()):
-            member = self._zipped.get(scorer)
-            if member is None:
-                member = await asyncio.to_thread(_member, text)
+            piece = self._deflated.get(scorer)
+            if piece is None:
+                piece = await asyncio.to_thread(_deflate, text)
                 if self._plain.get(scorer) is text:
-                    self._zipped[scorer] = member
-            members.append(member)
-        return members
+                    self._deflated[scorer] = piece
+            texts.append(text)
+            pieces.append(piece)
+        texts.append(after)
+        pieces += [_deflate(after), _LAST_BLOCK, await asyncio.to_thread(_trailer, texts)]
+        return pieces
 
 
-def _member(data: bytes) -> bytes:
+_GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
+"""RFC 1952 section 2.3: deflate, no flags, no time, fastest, unknown system."""
+_LAST_BLOCK: Final = b"\x03\x00"
+"""RFC 1951: an empty block with the final bit."""
+
+
+def _deflate(data: bytes) -> bytes:
     # Level 1: the text repeats itself so much that more effort gains little.
-    return gzip.compress(data, compresslevel=1, mtime=0)
+    engine = zlib.compressobj(level=1, wbits=-zlib.MAX_WBITS)
+    return engine.compress(data) + engine.flush(zlib.Z_FULL_FLUSH)
 
 
-_HEAD_MEMBER: Final = _member(HEAD)
+def _trailer(texts: list[bytes]) -> bytes:
+    """RFC 1952 section 2.3.1: CRC-32 and length of the whole text."""
+    checksum = 0
+    for text in texts:
+        checksum = zlib.crc32(text, checksum)
+    return struct.pack("<II", checksum, sum(len(text) for text in texts) & 0xFFFFFFFF)

@@ -1,7 +1,6 @@
 """/metrics, /healthz and /readyz."""
 
 import asyncio
-import gzip
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -38,22 +37,17 @@ class Pages:
     async def _scrape(self, query: Query) -> Page:
         generate: Callable[..., Any] = exposition.generate_latest
         content_type = exposition.CONTENT_TYPE_LATEST
-        end: list[bytes] = []
+        end = b""
         if "application/openmetrics-text" in query.headers.get("accept", ""):
             generate, content_type = openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST
-            end = [EOF]
+            end = EOF
         # Rendering the agent's own series holds no lock of ours and may take some milliseconds with hundreds of scorers.
         own = (await asyncio.to_thread(generate, self._metrics.registry)).removesuffix(EOF)
         headers = {"Vary": "Accept, Accept-Encoding"}
         if not _accepts_gzip(query.headers.get("accept-encoding", "")):
-            return Page(content_type=content_type, parts=[own, *self._metrics.board.plain(), *end], headers=headers)
-        around = await asyncio.to_thread(_compress, [own, *end])
-        parts = [around[0], *(await self._metrics.board.zipped()), *around[1:]]
+            return Page(content_type=content_type, parts=[own, *self._metrics.board.plain(), end], headers=headers)
+        parts = await self._metrics.board.gzipped(before=own, after=end)
         return Page(content_type=content_type, parts=parts, headers={**headers, "Content-Encoding": "gzip"})
-
-
-def _compress(texts: list[bytes]) -> list[bytes]:
-    return [gzip.compress(text, compresslevel=1, mtime=0) for text in texts]
 
 
 def _accepts_gzip(header: str) -> bool:

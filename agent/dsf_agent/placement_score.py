@@ -1,14 +1,16 @@
 """Results to the items of an AddOnPlacementScore: dimension names, aggregation, range map, clamp, floor. Pure."""
 
 import math
+import operator
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from dsf_agent.results import Result
 from dsf_wire import dimension, scorevalue
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.scorevalue import Aggregation
 from dsf_wire.summary import Summary
 
@@ -34,7 +36,7 @@ class Naming:
 
     def __init__(self, *, template: str, cluster: str, score_name: str) -> None:
         self._pattern = ""
-        self._indexes: list[int] = []
+        indexes: list[int] = []
         template = template or dimension.DEFAULT_FORMAT
         position = 0
         for match in _PLACEHOLDER.finditer(template):
@@ -43,16 +45,22 @@ class Naming:
             name = match[1]
             if name in dimension.LABELS:
                 self._pattern += "%s"
-                self._indexes.append(dimension.LABELS.index(name))
+                indexes.append(dimension.LABELS.index(name))
             else:
                 self._literal({"cluster": cluster, "scoreName": score_name}.get(name, match[0]))
         self._literal(template[position:])
+        self._pick = _picker(indexes)
 
     def name(self, labels: tuple[str, ...]) -> str:
-        return self._pattern % tuple([labels[index] for index in self._indexes])
+        return self._pattern % self._pick(labels)
 
     def _literal(self, text: str) -> None:
         self._pattern += text.replace("%", "%%")
+
+
+def _picker(indexes: list[int]) -> Callable[[tuple[str, ...]], object]:
+    """What a format string takes: the chosen labels, as one value or a tuple."""
+    return operator.itemgetter(*indexes) if indexes else lambda _labels: ()
 
 
 class Builder:
@@ -98,6 +106,10 @@ class Builder:
             raw = scores[0] if len(scores) == 1 else scorevalue.aggregate(scores, self._aggregation)
             if not math.isfinite(raw):
                 self._dropped[DROP_OVERFLOW] += 1
+                continue
+            if self._range is None and SCORE_MIN <= raw <= SCORE_MAX:
+                # What map_score says of such a value, without the price of a call for each of tens of thousands.
+                items.append((name, math.floor(raw)))
                 continue
             mapped = scorevalue.map_score(raw, self._range)
             clamped += mapped.clamped

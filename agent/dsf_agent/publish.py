@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
 """Between attempts to reach the store; a whole fleet meets a returning hub, hence the wide jitter."""
+CLOCK_SLACK_SECONDS: Final = 60.0
+"""By how much an expiry may seem too late before it counts as somebody else's."""
 
 
 class Publication:
@@ -111,7 +113,8 @@ class Publication:
 
     async def _seed(self) -> None:
         """What is published already: after a restart the fleet must not write everything again. Also tells the hub's time."""
-        self._published = _published(await self._store.read(self._name), rule=self._rule)
+        stored = await self._store.read(self._name)
+        self._published = _published(stored, rule=self._rule, now=self._store.wall())
         self._seeded = True
 
     async def _write(self, wanted: Mapping[str, int]) -> None:
@@ -134,8 +137,8 @@ class Publication:
         return delay
 
 
-def _published(stored: Stored | None, *, rule: Rule) -> Published | None:
-    """What counts as published: an object of ours with an expiry no later than one of our own writes would give."""
-    if stored is None or not stored.ours or stored.valid_until is None:
+def _published(stored: Stored | None, *, rule: Rule, now: float) -> Published | None:
+    """What counts as published: an object of ours whose expiry is one that this rule could have given it."""
+    if stored is None or not stored.ours or stored.valid_until is None or stored.valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS:
         return None
     return Published(values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until)

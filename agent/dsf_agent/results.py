@@ -9,14 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
 from dsf_agent.errors import ScoreError, excerpt
 from dsf_agent.reasons import Reason
-from dsf_wire.dimension import LABELS
-from dsf_wire.scoring import ScoringResponse, ScoringResult
+from dsf_wire.scoring import ScoringResponse
 
 BATCH: Final = 1000
 """Results between two turns of the event loop: one to three milliseconds of work."""
@@ -27,11 +26,25 @@ DROP_NOT_FINITE: Final = "not_finite"
 """NaN, an infinity, or a number beyond the range of a float."""
 
 
-class Result(NamedTuple):
-    """Labels in the order of dsf_wire.dimension.LABELS, absent ones empty, and the raw score."""
+Result = tuple[tuple[str, ...], float]
+"""Labels in the order of dsf_wire.dimension.LABELS, absent ones empty, and the raw score. A plain tuple: there are tens of thousands."""
 
-    labels: tuple[str, ...]
+
+class Labels(msgspec.Struct, gc=False):
+    """The labels that anything reads, in the order of dsf_wire.dimension.LABELS; others are skipped without being decoded."""
+
+    node: str = ""
+    device: str = ""
+    namespace: str = ""
+    app: str = ""
+    pod: str = ""
+    container: str = ""
+    meta: str = ""
+
+
+class _Row(msgspec.Struct, gc=False):
     score: float
+    metric: Labels = msgspec.field(default_factory=Labels)
 
 
 @dataclass(kw_only=True)
@@ -52,19 +65,18 @@ class Results:
 
 
 _RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
-_RESULT: Final = msgspec.json.Decoder(ScoringResult)
-_NOT_NUMBERS: Final = (b"NaN", b"Infinity")
+_ROW: Final = msgspec.json.Decoder(_Row)
 
 
 async def read(body: bytearray, *, where: str) -> Results:
     """Decodes an answer. Raises ScoreError with INVALID_BODY when it is not an object with a list ``results``."""
     try:
         raw = _RESPONSE.decode(body).results
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if any(word in body for word in _NOT_NUMBERS):
-            return await _lenient(body, where=where)
+    except msgspec.ValidationError as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
         raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return await _lenient(body, where=where)
     read_so_far = Results()
     for start in range(0, len(raw), BATCH):
         _decode(raw[start : start + BATCH], read_so_far)
@@ -73,10 +85,10 @@ async def read(body: bytearray, *, where: str) -> Results:
 
 
 def _decode(batch: Sequence[msgspec.Raw], into: Results) -> None:
-    decode, keep, finite = _RESULT.decode, into.results.append, math.isfinite
+    decode, keep, finite, astuple = _ROW.decode, into.results.append, math.isfinite, msgspec.structs.astuple
     for index, raw in enumerate(batch):
         try:
-            result = decode(raw)
+            row = decode(raw)
         except msgspec.ValidationError as error:
             # msgspec says "Number out of range" for 1e999; every other fault is one of shape.
             reason = DROP_NOT_FINITE if "out of range" in str(error) else DROP_INVALID
@@ -85,15 +97,15 @@ def _decode(batch: Sequence[msgspec.Raw], into: Results) -> None:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             into.drop(DROP_INVALID, f"result {index}: {error}")
             continue
-        if not finite(result.score):
-            into.drop(DROP_NOT_FINITE, f"result {index}: score is {result.score}")
+        score = row.score
+        if not finite(score):
+            into.drop(DROP_NOT_FINITE, f"result {index}: score is {score}")
             continue
-        get = result.metric.get
-        keep(Result(tuple([get(label, "") for label in LABELS]), result.score))
+        keep((astuple(row.metric), score))
 
 
 async def _lenient(body: bytearray, *, where: str) -> Results:
-    """An answer with NaN or Infinity literals, which are no JSON but what Python and JavaScript services write.
+    """An answer with NaN or Infinity literals or half surrogate pairs, which are no JSON but what Python services write.
 
     The standard library reads them, result by result, so that only those that hold one are lost.
     """
@@ -112,14 +124,26 @@ async def _lenient(body: bytearray, *, where: str) -> Results:
 
 def _take(plain: Any, into: Results) -> None:  # noqa: ANN401 - whatever JSON holds
     try:
-        result = msgspec.convert(plain, ScoringResult)
+        row = msgspec.convert(plain, _Row)
     except msgspec.ValidationError as error:
         into.drop(DROP_INVALID, str(error))
         return
-    if not math.isfinite(result.score):
-        into.drop(DROP_NOT_FINITE, f"score is {result.score}")
+    if not math.isfinite(row.score):
+        into.drop(DROP_NOT_FINITE, f"score is {row.score}")
         return
-    into.results.append(Result(tuple([result.metric.get(label, "") for label in LABELS]), result.score))
+    labels = msgspec.structs.astuple(row.metric)
+    if not all(map(_is_text, labels)):
+        into.drop(DROP_INVALID, "a label holds half a surrogate pair")
+        return
+    into.results.append((labels, row.score))
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 _SPACE: Final = " \t\n\r"

@@ -97,13 +97,14 @@ def stored(plain: Mapping[str, Any]) -> Stored:
     return Stored(
         name=str(metadata.get("name", "")),
         values=values,
-        valid_until=_seconds(state.get("validUntil")),
+        valid_until=seconds(state.get("validUntil")),
         ours=(metadata.get("labels") or {}).get(MANAGED_BY_LABEL) == AGENT_MANAGER,
         version=str(metadata.get("resourceVersion", "")),
     )
 
 
-def _seconds(text: object) -> float | None:
+def seconds(text: object) -> float | None:
+    """Unix seconds of an RFC 3339 time, or None where it is none."""
     if isinstance(text, datetime):
         return text.timestamp()
     if not isinstance(text, str):

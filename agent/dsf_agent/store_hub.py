@@ -3,6 +3,7 @@
 Rights used: addonplacementscores get, list, create, patch, delete and addonplacementscores/status patch.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
@@ -15,6 +16,11 @@ from dsf_agent.errors import PublishError
 from dsf_agent.reasons import Reason
 from dsf_agent.store import Stored
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
+
+log = logging.getLogger(__name__)
+
+SILENT_SECONDS: Final = 3600.0
+"""A writer that has not written for this time is gone."""
 
 MAX_OBJECT_BYTES: Final = 1_000_000
 """Bytes of a request; etcd's limit is 1.5 MiB and the object also carries who owns every item."""
@@ -29,7 +35,7 @@ class HubStore:
         self._base = f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/namespaces/{quote(cluster, safe='')}/{SCORE_PLURAL}"
 
     def wall(self) -> float:
-        return self._server.hub_clock.wall()
+        return self._server.server_clock.wall()
 
     async def read(self, name: str) -> Stored | None:
         try:
@@ -51,10 +57,14 @@ class HubStore:
         try:
             written = await self._apply_status(name, body)
         except PublishError as error:
-            if error.reason is not Reason.NOT_FOUND:
+            if error.reason is Reason.CONFLICT and await self._abandoned(name):
+                log.warning("taking over %s, whose other writer is silent", name, extra={"scorer": scorer, "object": name})
+                written = await self._apply_status(name, body, force=True)
+            elif error.reason is Reason.NOT_FOUND:
+                await self._create(name, scorer=scorer)
+                written = await self._apply_status(name, body)
+            else:
                 raise
-            await self._create(name, scorer=scorer)
-            written = await self._apply_status(name, body)
         if not written.ours:
             await self._adopt(name, scorer=scorer)
 
@@ -80,8 +90,21 @@ class HubStore:
                 raise
             # Somebody was faster; the object is there, which is all that was wanted.
 
-    async def _apply_status(self, name: str, body: dict[str, object]) -> Stored:
-        params = {"fieldManager": AGENT_MANAGER, "force": "false"}
+    async def _abandoned(self, name: str) -> bool:
+        """Whether every other writer of the status has been silent for long, as an upstream agent that was replaced.
+
+        No field has two writers: one that still writes keeps the object, and the conflict is reported until a person decides.
+        """
+        metadata = (await self._server.call("GET", self._path(name))).object.get("metadata") or {}
+        others = [
+            store.seconds(entry.get("time"))
+            for entry in metadata.get("managedFields") or []
+            if entry.get("manager") != AGENT_MANAGER and entry.get("subresource") == "status"
+        ]
+        return all(when is not None and self.wall() - when > SILENT_SECONDS for when in others)
+
+    async def _apply_status(self, name: str, body: dict[str, object], *, force: bool = False) -> Stored:
+        params = {"fieldManager": AGENT_MANAGER, "force": "true" if force else "false"}
         reply = await self._server.call("PATCH", f"{self._path(name)}/status", params=params, body=body, content_type=APPLY)
         return store.stored(reply.object)
 

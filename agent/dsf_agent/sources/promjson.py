@@ -197,8 +197,6 @@ def _warnings(document: _Document) -> tuple[str, ...]:
 
 
 async def _check_utf8(body: bytearray, *, where: str) -> None:
-    if body.isascii():
-        return
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with memoryview(body) as view:

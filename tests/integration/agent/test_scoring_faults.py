@@ -1,0 +1,170 @@
+"""Faults of scoring APIs: bad results are dropped one by one, bad answers fail the cycle, nothing wrong is published."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support.agent.apis import matrix, series
+from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head
+from tests.support.agent.process import until
+from tests.support.agent.running import RunningAgent, play, running
+
+
+def results(*pairs: tuple[str, str]) -> Reply:
+    """An answer with scores as they are spelled, JSON or not."""
+    rows = ",".join(f'{{"metric": {{"node": {json.dumps(node)}}}, "score": {score}}}' for node, score in pairs)
+    return Reply(body=f'{{"results": [{rows}]}}'.encode())
+
+
+GOOD = results(("a", "1.5"), ("b", "-2.5"))
+LONG = "x" * 10_000
+
+PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
+    # name: answer, what is published, what is dropped by reason
+    "plain": (GOOD, {"a": 1, "b": -3}, {}),
+    "nan": (results(("a", "NaN"), ("b", "3")), {"b": 3}, {"not_finite": 1}),
+    "infinite": (results(("a", "Infinity"), ("b", "-Infinity"), ("c", "4")), {"c": 4}, {"not_finite": 2}),
+    "overflow": (results(("a", "1e999"), ("b", "5")), {"b": 5}, {"not_finite": 1}),
+    "huge": (results(("a", "1e300"), ("b", "-1e300"), ("c", "100.9"), ("d", "-100.1")), {"a": 100, "b": -100, "c": 100, "d": -100}, {}),
+    "not-numbers": (results(("a", '"7"'), ("b", "null"), ("c", "true"), ("d", "7")), {"d": 7}, {"invalid": 3}),
+    "duplicates": (results(("a", "1"), ("a", "2"), ("a", "3")), {"a": 3}, {}),
+    "unicode": (results(("nœud-ü-節點-🚀", "8"), ('"quoted"\n\\', "9")), {"nœud-ü-節點-🚀": 8, '"quoted"\n\\': 9}, {}),
+    "long": (results((LONG, "10")), {LONG: 10}, {}),
+    "lone-surrogate": (
+        Reply(body=b'{"results": [{"metric": {"node": "\\ud800"}, "score": 1}, {"metric": {"node": "b"}, "score": 2}]}'),
+        {"b": 2},
+        {"invalid": 1},
+    ),
+    "not-utf8": (
+        Reply(body=b'{"results": [{"metric": {"node": "\xff"}, "score": 1}, {"metric": {"node": "b"}, "score": 2}]}'),
+        {"b": 2},
+        {"invalid": 1},
+    ),
+    "no-name": (results(("", "1"), ("b", "2")), {"b": 2}, {"no_name": 1}),
+    "gzip": (Reply(body=gzip.compress(GOOD.body), headers={"Content-Encoding": "gzip"}), {"a": 1, "b": -3}, {}),
+    "more-keys": (Reply(body=b'{"version": 2, "results": [{"metric": {"node": "a", "x": "y"}, "score": 1, "why": {}}]}'), {"a": 1}, {}),
+    "nan-elsewhere": (Reply(body=b'{"took": NaN, "results": [{"metric": {"node": "a"}, "score": 1}]}'), {"a": 1}, {}),
+    "none": (results(), {}, {}),
+}
+
+FAILED: dict[str, tuple[Reply | Fault, str]] = {
+    "all-bad": (results(("a", "NaN"), ("b", "null")), "no_results"),
+    "odd-rows": (Reply(body=b'{"results": [1, null, {"metric": {"node": 5}, "score": 1}, {"metric": {"node": "a"}}, []]}'), "no_results"),
+    "hangs": (Fault(hang=True), "timeout"),
+    "drips": (Fault(writes=(head(length=100), *([b" "] * 100)), pause=0.05), "timeout"),
+    "resets": (Fault(writes=(head(length=100), b'{"res')), "connection_lost"),
+    "unauthorized": (Reply(status=401), "unauthorized"),
+    "forbidden": (Reply(status=403), "forbidden"),
+    "not-found": (Reply(status=404), "not_found"),
+    "throttled": (Reply(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}), "throttled"),
+    "server-error": (Reply(status=500, body=b"Traceback"), "server_error"),
+    "redirects": (Reply(status=307, headers={"Location": "https://elsewhere.example.org/scoring"}), "redirected"),
+    "not-json": (Reply(body=b"OK"), "invalid_body"),
+    "list": (Reply(body=b"[]"), "invalid_body"),
+    "no-results-key": (Reply(body=b"{}"), "invalid_body"),
+    "results-null": (Reply(body=b'{"results": null}'), "invalid_body"),
+    "nan-and-cut": (Reply(body=b'{"results": [{"metric": {}, "score": NaN}'), "invalid_body"),
+    "nan-and-more": (Reply(body=b'{"results": [{"metric": {}, "score": NaN}]} {}'), "invalid_body"),
+    "deep": (Reply(body=b'{"results": ' + b"[" * 50_000), "invalid_body"),
+    "too-large": (Reply(body=b'{"results": []}' + b" " * 300_000), "too_large"),
+}
+
+
+def test_every_answer_of_a_scoring_api(tmp_path: Path) -> None:
+    """All good, half-good and bad answers at once: exactly the right items are published, the right reasons counted."""
+
+    async def story() -> None:
+        answers: dict[str, Reply | Fault] = {name: row[0] for name, row in PUBLISHED.items()}
+        answers |= {f"failed-{name}": row[0] for name, row in FAILED.items()}
+
+        def scoring(seen: Seen) -> Reply | Fault:
+            return answers[seen.path.split("/")[1]]
+
+        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+        async with HttpFake(scoring) as api:
+            volume.put(*(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in answers))
+            flags = [
+                "--config-dir",
+                volume.directory,
+                "--publish",
+                f"dir:{out}",
+                "--request-timeout",
+                "0.7",
+                "--max-answer-bytes",
+                "200000",
+            ]
+            async with running(*flags, "--max-calls-per-origin", "64") as agent:
+                await until(lambda: _settled(agent), what="every scorer ran once", seconds=20)
+                await until(lambda: len(list(out.glob("*.yaml"))) >= len(PUBLISHED), what="all good ones are written")
+                for name, (_, items, dropped) in PUBLISHED.items():
+                    assert _items(out / f"{name}-score.yaml") == items, name
+                    assert await _dropped(agent, f"{name}-score") == dropped, name
+                assert await agent.failures() == {f"failed-{name}-score": {reason} for name, (_, reason) in FAILED.items()}
+                assert {path.stem for path in out.iterdir()} == {f"{name}-score" for name in PUBLISHED}
+                assert await agent.exposed() == {f"{name}-score" for name, row in PUBLISHED.items() if row[1] or row[2]}
+
+    play(story())
+
+
+def _settled(agent: RunningAgent) -> bool:
+    return all(scorer["state"] != "starting" for scorer in agent.agent.detail()[1]["scorers"])
+
+
+def _items(path: Path) -> dict[str, int]:
+    return {item["name"]: item["value"] for item in yaml.safe_load(path.read_text())["status"]["scores"]}
+
+
+async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
+    prefix, suffix = 'gitops_dsf_agent_results_dropped_total{reason="', f'",score_name="{score_name}"}}'
+    samples = await agent.samples()
+    return {
+        name[len(prefix) : -len(suffix)]: int(value) for name, value in samples.items() if name.startswith(prefix) and name.endswith(suffix)
+    }
+
+
+def test_a_failing_scorer_leaves_the_metrics_and_its_scores_expire(tmp_path: Path) -> None:
+    """Upstream keeps the last values on /metrics; here they go with the first failure, and the published object stays as it is."""
+
+    async def story() -> None:
+        answer: Reply = GOOD
+        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+        async with HttpFake(lambda _seen: answer) as api:
+            volume.put(entry("cpu", scoring=api.url, scoringInterval=1, publish={"deadband": 0, "minIntervalSeconds": 0}))
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+                await until(lambda: out.exists() and list(out.glob("cpu*")), what="published")
+                assert await agent.exposed() == {"cpu-score"}
+                text = (out / "cpu-score.yaml").read_text()
+                answer = Reply(status=500)
+                await until(lambda: agent.agent.detail()[1]["scorers"][0]["state"] == "failing", what="it fails")
+                assert await agent.exposed() == set()
+                assert (out / "cpu-score.yaml").read_text() == text
+
+    play(story())
+
+
+def test_the_request_is_the_wire_contract(tmp_path: Path) -> None:
+    """``{"data": [...], "arguments": ...}`` with the series as the source gave them, byte for byte, and an explicit length."""
+
+    async def story() -> None:
+        given = series(2, points=2)
+        given[0]["values"][0][1] = "1.0000000000000000001"
+        volume = ConfigMapVolume(tmp_path / "config")
+        sources: list[dict[str, Any]] = [*given]
+        async with HttpFake(lambda _seen: matrix(sources)) as source, HttpFake(lambda _seen: GOOD) as api:
+            two = entry("two", scoring=api.url, source=source.url, sourceQuery='a{x=";"}; b', scoringArguments={"α": [1, {"b": None}]})
+            volume.put(two, entry("none", scoring=api.url))
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
+                await until(lambda: len(api.seen) == 2, what="both scored")
+            posted = {len(seen.json()["data"]): seen for seen in api.seen}
+            assert posted[0].json() == {"data": []}
+            assert posted[4].json() == {"data": [*given, *given], "arguments": {"α": [1, {"b": None}]}}
+            assert b'"1.0000000000000000001"' in posted[4].body
+            assert posted[4].headers["content-length"] == str(len(posted[4].body))
+            assert posted[4].headers["content-type"] == "application/json"
+            assert sorted(seen.query["query"] for seen in source.seen) == ['a{x=";"}', "b"]
+
+    play(story())

@@ -1,0 +1,91 @@
+"""The agent inside the test's own event loop, over real sockets and files, with what it leaves behind checked at its end."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from dsf_agent import build, settings
+from dsf_agent.clock import Clock, SystemClock
+from dsf_agent.supervise import Agent
+from tests.support.agent.process import until
+
+
+def play(story: Coroutine[Any, Any, None]) -> None:
+    """Runs a test's story and fails if it left tasks or descriptors behind."""
+
+    async def watched() -> None:
+        before = asyncio.all_tasks()
+        await story
+        left = asyncio.all_tasks() - before
+        assert not left, f"tasks left behind: {sorted(task.get_name() for task in left)}"
+
+    descriptors = _descriptors()
+    asyncio.run(watched())
+    # The file watch ends in a thread of its own, a moment after its last user.
+    end = time.monotonic() + 5
+    while (left := _descriptors() - descriptors) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not left, f"descriptors left behind: {sorted(left)}"
+
+
+def _descriptors() -> set[str]:
+    found = set()
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.add(f"{path.name} {path.readlink()}")
+    return found
+
+
+class RunningAgent:
+    """What a test may look at."""
+
+    def __init__(self, agent: Agent, task: asyncio.Task[int]) -> None:
+        self.agent = agent
+        self.task = task
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.agent.server.port}"
+
+    async def get(self, path: str, **headers: str) -> httpx.Response:
+        async with httpx.AsyncClient(trust_env=False) as client:
+            return await client.get(self.url + path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+
+    async def samples(self) -> dict[str, float]:
+        """Every sample of /metrics, ``name{labels}`` to value."""
+        text = (await self.get("/metrics")).text
+        found = (line.rpartition(" ") for line in text.splitlines() if line and not line.startswith("#"))
+        return {name: float(value) for name, _, value in found}
+
+    async def failures(self) -> dict[str, set[str]]:
+        """Reasons counted, by score name."""
+        counted: dict[str, set[str]] = {}
+        for name, value in (await self.samples()).items():
+            if name.startswith("gitops_dsf_agent_failures_total{") and value:
+                labels = dict(item.split("=", 1) for item in name.split("{")[1].rstrip("}").split(","))
+                counted.setdefault(labels["score_name"].strip('"'), set()).add(labels["reason"].strip('"'))
+        return counted
+
+    async def exposed(self) -> set[str]:
+        """Score names that have dynamic_score samples now."""
+        return {name.split('ds_score_name="')[1].rstrip('"}') for name in await self.samples() if name.startswith("dynamic_score{")}
+
+
+@asynccontextmanager
+async def running(*flags: str | Path, clock: Clock | None = None) -> AsyncIterator[RunningAgent]:
+    """``gitops-dsf-agent run`` with these flags on a free port, no splay and a short grace unless told otherwise."""
+    defaults = ["run", "--metrics-address", "127.0.0.1:0", "--cluster-name", "c1", "--splay", "0", "--shutdown-grace", "0.5"]
+    read, _ = settings.read([*defaults, *map(str, flags)], {})
+    agent = Agent(adapters=build.adapters(read, clock=clock or SystemClock()))
+    task = asyncio.create_task(agent.run(), name="agent")
+    try:
+        await until(lambda: agent.server.port or task.done(), what="the agent listens")
+        yield RunningAgent(agent, task)
+    finally:
+        agent.stop()
+        await asyncio.wait_for(task, timeout=10)
