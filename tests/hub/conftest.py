@@ -7,14 +7,16 @@ A test that needs families says so with `pytest.mark.family("ocm", ...)` and is 
 import os
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.hub.controlplane.api import Client
+from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.family import family_names
+from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import Kubernetes
 from tests.hub.controlplane.listeners import session_members
 from tests.hub.controlplane.plane import ControlPlane
@@ -48,8 +50,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         item.add_marker(pytest.mark.hub)
         needed = {name for mark in item.iter_markers("family") for name in mark.args}
-        if "control_plane" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "control_plane" in fixtures:
             needed.add("kubernetes")
+        if "argocd" in fixtures:
+            needed.add("argocd")
         if missing := sorted(needed - set(chosen)):
             item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(missing)}, not in FAMILY={','.join(chosen)}"))
 
@@ -98,6 +103,34 @@ def control_plane(
 def hub(control_plane: ControlPlane) -> Client:
     """All rights on the hub."""
     return control_plane.hub.admin
+
+
+@pytest.fixture(scope="session")
+def note(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Adds a line to what the suite says at its end."""
+    return request.config.stash[_report].append
+
+
+@pytest.fixture(scope="session")
+def git_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
+    """A forge on loopback; each test makes its own repository in it."""
+    with GitServer(folder=tmp_path_factory.mktemp("git")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def argocd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, control_plane: ControlPlane) -> Iterator[ArgoCD]:
+    """Argo CD on the hub, with nothing in it but the default project. Knows no spoke until `add_cluster_secret`."""
+    folder = tmp_path_factory.mktemp("argocd")
+    running = ArgoCD(binaries=obtain("argocd"), processes=control_plane.processes, folder=folder, hub=control_plane.hub)
+    started = time.monotonic()
+    running.install()
+    running.start()
+    running.wait()
+    request.config.stash[_report].append(f"Argo CD ready after {time.monotonic() - started:.1f} s")
+    control_plane.processes.check_listeners()
+    yield running
+    running.close()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,7 +6,9 @@ so what its roles do not grant is really denied. The components talk to each oth
 
 import base64
 import json
+import os
 import secrets
+import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,7 +34,7 @@ MANAGER = "argocd-install"
 REPO_SERVER = "argocd-repo-server"
 APPLICATION_CONTROLLER = "argocd-application-controller"
 APPLICATIONSET_CONTROLLER = "argocd-applicationset-controller"
-IN_CLUSTER = "https://kubernetes.default.svc"
+SCRIPTS = ("git-verify-wrapper.sh",)
 
 
 @dataclass(kw_only=True)
@@ -94,6 +96,8 @@ class ArgoCD:
             f"--repo-server=127.0.0.1:{repo_server}",
             f"--metrics-port={self._port(APPLICATION_CONTROLLER)}",
             f"--redis={redis.address}",
+            # Tests look at the health of single resources; by default Argo CD keeps it out of the Application.
+            "--persist-resource-health",
             *client,
             account="argocd-application-controller",
         )
@@ -157,6 +161,11 @@ class ArgoCD:
         home = self.folder / name
         (home / "tmp").mkdir(parents=True)
         (home / "data").mkdir()
+        (home / "bin").mkdir()
+        for script in SCRIPTS:
+            target = home / "bin" / script
+            shutil.copyfile(self.binaries.folder("hack") / script, target)
+            target.chmod(0o755)
         environment = {
             "ARGOCD_BINARY_NAME": name,
             "ARGOCD_GPG_ENABLED": "false",
@@ -166,6 +175,7 @@ class ArgoCD:
             "ARGOCD_RECONCILIATION_TIMEOUT": f"{self.poll_seconds}s",
             "ARGOCD_RECONCILIATION_JITTER": "0s",
             "ARGOCD_SYNC_WAVE_DELAY": str(self.wave_seconds),
+            "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
             "TMPDIR": str(home / "tmp"),
         }
         if account is not None:

@@ -1,0 +1,278 @@
+"""The real Argo CD of the test control plane: it generates, syncs, heals, waits for git, and judges with our health checks."""
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_dsf.schema.crd import crds
+from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, refresh, refresh_set, state, wait_until_settled
+from tests.hub.controlplane.argocd import APPLICATION_CONTROLLER, APPLICATIONSET_CONTROLLER, REPO_SERVER, ArgoCD
+from tests.hub.controlplane.family import load_family
+from tests.hub.controlplane.gitrepository import GitRepository
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import wait_for
+from tests.support.health_cases import ARGOCD, Case, cases
+
+pytestmark = pytest.mark.family("argocd", "kubernetes")
+
+NAMESPACE = "argocd-test"
+HEALTH = ARGOCD / "install/argocd-cm-health.yaml"
+
+
+@pytest.fixture
+def repository(git_server: GitServer, request: pytest.FixtureRequest) -> GitRepository:
+    return git_server.create(re.sub(r"\W+", "-", request.node.name))
+
+
+@pytest.fixture
+def health_checks(argocd: ArgoCD) -> Iterator[None]:
+    """Our checks in argocd-cm for one test, as people put them there."""
+    argocd.configure(yaml.safe_load(HEALTH.read_text(encoding="utf-8"))["data"])
+    yield
+    argocd.configure({})
+
+
+@pytest.fixture
+def applications(argocd: ArgoCD, hub: Client) -> Iterator[None]:
+    """Remove what a test created, with the objects that it brought."""
+    yield
+    for kind in (APPLICATION_SET, APPLICATION):
+        for item in hub.list(kind, namespace=argocd.namespace):
+            hub.delete(kind, item["metadata"]["name"], namespace=argocd.namespace)
+    wait_for(lambda: not hub.list(APPLICATION, namespace=argocd.namespace), what="all Applications are gone")
+
+
+def application(name: str, repository: GitRepository, *, cluster: str = "in-cluster") -> Object:
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": name, "namespace": "argocd", "finalizers": ["resources-finalizer.argocd.argoproj.io"]},
+        "spec": {
+            "project": "default",
+            "source": {"repoURL": repository.url, "path": "rendered", "targetRevision": "main"},
+            "destination": {"namespace": NAMESPACE, "name": cluster},
+            "syncPolicy": {
+                "automated": {"prune": True, "selfHeal": True},
+                "syncOptions": ["CreateNamespace=true", "ServerSideApply=true"],
+            },
+        },
+    }
+
+
+def config_map(name: str, value: str) -> str:
+    return f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  value: {json.dumps(value)}\n"
+
+
+def value(client: Client, name: str) -> str | None:
+    found = client.find("v1/ConfigMap", name, namespace=NAMESPACE)
+    return None if found is None else str(found["data"]["value"])
+
+
+def test_it_listens_on_loopback_only(argocd: ArgoCD) -> None:
+    names = {name for name, listener in argocd.processes.listening() if listener.loopback}
+    assert {REPO_SERVER, APPLICATION_CONTROLLER, APPLICATIONSET_CONTROLLER, "argocd-redis"} <= names
+    argocd.processes.check_listeners()
+
+
+def test_the_version_it_reports_is_that_of_its_module(argocd: ArgoCD) -> None:
+    match = re.search(r"argo-cd/v3 v(\S+)\n", (load_family("argocd").folder / "go.mod").read_text(encoding="utf-8"))
+    assert match is not None
+    answer = run_argocd(argocd, "version", "--client", "--short")
+    assert f"argocd: v{match[1]}" in answer
+
+
+@pytest.mark.usefixtures("applications")
+def test_an_application_follows_git_and_heals(argocd: ArgoCD, hub: Client, repository: GitRepository) -> None:
+    head = repository.commit({"rendered/a.yaml": config_map("follows", "one"), "rendered/b.yaml": config_map("leaves", "x")})
+    started = time.monotonic()
+    hub.apply(application("follows", repository))
+    settled = wait_until_settled(hub, "follows", revision=head)
+    print(f"\nargocd: a new Application is Synced and Healthy after {time.monotonic() - started:.1f} s")
+    assert settled.resources.keys() == {"ConfigMap/follows", "ConfigMap/leaves"}
+    assert (value(hub, "follows"), value(hub, "leaves")) == ("one", "x")
+
+    head = repository.commit({"rendered/a.yaml": config_map("follows", "two"), "rendered/b.yaml": None})
+    started = time.monotonic()
+    refresh(hub, "follows")
+    wait_until_settled(hub, "follows", revision=head)
+    wait_for(lambda: value(hub, "leaves") is None, what="what left git is pruned")
+    print(f"\nargocd: a commit is applied {time.monotonic() - started:.1f} s after a refresh")
+    assert value(hub, "follows") == "two"
+
+    hub.patch("v1/ConfigMap", "follows", {"data": {"value": "by hand"}}, namespace=NAMESPACE)
+    wait_for(lambda: value(hub, "follows") == "two", what="the edit by hand is undone")
+
+
+@pytest.mark.usefixtures("applications")
+def test_an_applicationset_brings_an_application_to_a_spoke(
+    argocd: ArgoCD, control_plane: ControlPlane, hub: Client, repository: GitRepository
+) -> None:
+    spoke = control_plane.spokes["cluster1"]
+    argocd.add_cluster_secret("cluster1", spoke.url, spoke.kubeconfig())
+    head = repository.commit({"rendered/a.yaml": config_map("on-the-spoke", "one")})
+    template = application("unused", repository, cluster="{{.cluster}}")
+    metadata = {"name": "shop-{{.cluster}}", "finalizers": template["metadata"]["finalizers"]}
+    generated: Object = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "ApplicationSet",
+        "metadata": {"name": "shop", "namespace": argocd.namespace},
+        "spec": {
+            "goTemplate": True,
+            "goTemplateOptions": ["missingkey=error"],
+            "generators": [{"list": {"elements": [{"cluster": "cluster1"}]}}],
+            "template": {"metadata": metadata, "spec": template["spec"]},
+        },
+    }
+    started = time.monotonic()
+    hub.apply(generated)
+    wait_until_settled(hub, "shop-cluster1", revision=head)
+    print(f"\nargocd: an ApplicationSet is on the spoke after {time.monotonic() - started:.1f} s")
+    assert value(spoke.admin, "on-the-spoke") == "one"
+    assert hub.find("v1/ConfigMap", "on-the-spoke", namespace=NAMESPACE) is None
+
+    generated["spec"]["generators"] = [{"list": {"elements": []}}]
+    hub.apply(generated)
+    refresh_set(hub, "shop")
+    wait_for(lambda: value(spoke.admin, "on-the-spoke") is None, what="the default policy deletes what is no longer generated")
+
+
+@pytest.mark.usefixtures("applications")
+def test_a_git_server_that_is_away_changes_nothing(argocd: ArgoCD, hub: Client, git_server: GitServer, repository: GitRepository) -> None:
+    head = repository.commit({"rendered/a.yaml": config_map("stays", "one")})
+    hub.apply(application("stays", repository))
+    wait_until_settled(hub, "stays", revision=head)
+    git_server.stop()
+    try:
+        head = repository.commit({"rendered/a.yaml": config_map("stays", "two")})
+        refresh(hub, "stays", hard=True)
+        wait_for(
+            lambda: state(hub, "stays").sync == "Unknown",
+            what="the Application says that git is away",
+            seen=lambda: state(hub, "stays"),
+        )
+        assert value(hub, "stays") == "one"
+    finally:
+        git_server.start()
+    refresh(hub, "stays", hard=True)
+    wait_until_settled(hub, "stays", revision=head)
+    assert value(hub, "stays") == "two"
+
+
+@pytest.mark.usefixtures("applications", "health_checks")
+def test_a_scorer_is_healthy_with_the_facts_in_its_message(argocd: ArgoCD, hub: Client, repository: GitRepository) -> None:
+    files: dict[str, str | None] = {f"rendered/crd-{index}.yaml": json.dumps(crd) for index, crd in enumerate(crds())}
+    head = repository.commit({**files, "rendered/scorer.yaml": json.dumps(scorer())})
+    hub.apply(application("scorers", repository))
+    settled = wait_until_settled(hub, "scorers", revision=head)
+    assert settled.resources["DynamicScorer/cpu-predictor"] == (
+        "Synced",
+        "Healthy",
+        "no status yet: no reconciler has looked at the scoring API",
+    )
+    status = {"healthStatus": "Inactive", "conditions": [condition("Healthy", "False", "ProbeFailed", "GET /healthz: 503")]}
+    hub.patch_status(f"{scorer()['apiVersion']}/DynamicScorer", "cpu-predictor", status, namespace=NAMESPACE)
+    wanted = ("Synced", "Healthy", "scoring API Inactive; Healthy is False (ProbeFailed): GET /healthz: 503")
+    wait_for(
+        lambda: state(hub, "scorers").resources["DynamicScorer/cpu-predictor"] == wanted,
+        what="the new status shows",
+        seen=lambda: state(hub, "scorers"),
+    )
+    assert state(hub, "scorers").health == "Healthy"
+
+
+@pytest.mark.family("ocm")
+@pytest.mark.usefixtures("applications", "health_checks", "control_plane")
+def test_ocms_own_verdicts_are_understood(argocd: ArgoCD, hub: Client, repository: GitRepository) -> None:
+    cluster = "cluster.open-cluster-management.io"
+    binding = {"apiVersion": f"{cluster}/v1beta2", "kind": "ManagedClusterSetBinding", "spec": {"clusterSet": "global"}}
+    placement = {"apiVersion": f"{cluster}/v1beta1", "kind": "Placement", "metadata": {"name": "wrong"}}
+    nowhere = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"region": "nowhere"}}}}
+    files: dict[str, Any] = {
+        "binding": {**binding, "metadata": {"name": "global"}},
+        "wrong": {**placement, "spec": {"clusterSets": ["global"], "prioritizerPolicy": {"mode": "Wrong"}}},
+        "empty": {
+            **placement,
+            "metadata": {"name": "empty"},
+            "spec": {"clusterSets": ["global"], "predicates": [{"requiredClusterSelector": nowhere["requiredClusterSelector"]}]},
+        },
+    }
+    repository.commit({f"rendered/{name}.yaml": json.dumps(item) for name, item in files.items()})
+    hub.apply(application("placements", repository))
+    settled = wait_until_settled(hub, "placements", health="Degraded")
+    assert settled.resources["Placement/wrong"][1:] == (
+        "Degraded",
+        "Misconfigured, no decisions are made. Prioritizer:incorrect prioritizer policy mode: Wrong",
+    )
+    assert settled.resources["Placement/empty"][1:] == (
+        "Healthy",
+        "No cluster selected. NoManagedClusterMatched: No ManagedCluster matches any of the cluster predicate",
+    )
+    head = repository.commit({"rendered/wrong.yaml": None})
+    refresh(hub, "placements")
+    wait_until_settled(hub, "placements", revision=head)
+
+
+def test_argocd_itself_gives_the_verdicts_of_our_cases(argocd: ArgoCD) -> None:
+    """The offline command runs the script of the ConfigMap in Argo CD's own Lua: what the contract tests assert of ours."""
+
+    def verdict(case: Case) -> str:
+        return run_argocd(argocd, "admin", "settings", "resource-overrides", "health", str(case.input), "--argocd-cm-path", str(HEALTH))
+
+    found = cases()
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        answers = dict(zip([str(case.input) for case in found], pool.map(verdict, found), strict=True))
+    for case in found:
+        assert answers[str(case.input)] == f"STATUS: {case.status}\nMESSAGE: {case.message}\n", case.input
+
+
+def test_the_applicationset_controller_has_no_more_rights_than_its_role(argocd: ArgoCD, control_plane: ControlPlane) -> None:
+    """Argo CD's own roles do not let it read decisions; that right is for our rendered Role to give, in one namespace."""
+    kubeconfig = control_plane.hub.service_account_kubeconfig(argocd.namespace, "argocd-applicationset-controller")
+    with Client(kubeconfig) as controller:
+        assert controller.list("v1/ConfigMap", namespace=argocd.namespace)
+        for path in ("/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions", "/apis/rbac.authorization.k8s.io/v1/roles"):
+            with pytest.raises(ApiError, match="403 Forbidden"):
+                controller.request("GET", path)
+
+
+def scorer() -> Object:
+    return {
+        "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
+        "kind": "DynamicScorer",
+        "metadata": {"name": "cpu-predictor"},
+        "spec": {
+            "description": "CPU load of the next hour",
+            "configURL": "http://cpu-predictor.scoring.svc:8080/config",
+            "configSyncMode": "None",
+        },
+    }
+
+
+def condition(kind: str, status: str, reason: str, message: str) -> Object:
+    return {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": "2026-09-14T07:15:20Z"}
+
+
+def run_argocd(argocd: ArgoCD, *arguments: str) -> str:
+    """Standard output of the argocd command line; it needs no server for what is asked here."""
+    home = argocd.folder / "cli"
+    Path(home).mkdir(exist_ok=True)
+    answer = subprocess.run(
+        [str(argocd.binaries.path("argocd")), *arguments],
+        capture_output=True,
+        text=True,
+        env={"HOME": str(home), "ARGOCD_BINARY_NAME": "argocd", "PATH": "/usr/bin:/bin"},
+        timeout=60,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
