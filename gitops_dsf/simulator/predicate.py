@@ -68,7 +68,7 @@ def filter_clusters(clusters: tuple[int, ...], *, placement: Placement, state: H
             if isinstance(problem, Unsupported):
                 return Filtered((), unsupported=(problem,))
             if problem is not None:
-                return Filtered((), Status(Code.MISCONFIGURED, f"compilation failed: {problem}", FILTER))
+                return Filtered((), Status(Code.MISCONFIGURED, problem, FILTER))
         predicates.append(predicate)
     return _match(clusters, predicates, state)
 

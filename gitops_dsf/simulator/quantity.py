@@ -126,7 +126,7 @@ def _suffix(text: str) -> tuple[int, int, Format]:
 
 def _split(text: str) -> _Parts:
     matched = _TEXT.match(text)
-    if not matched or not any(character.isdigit() or character == "." for character in text):
+    if not matched or not text:  # Kubernetes reads a text without digits, such as "m", as zero
         raise QuantityError("not a quantity; quantities look like 500m, 2, 1.5 or 16Gi")
     sign, integer, fraction, suffix = matched.groups()
     base, exponent, form = _suffix(suffix)

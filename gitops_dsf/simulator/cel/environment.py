@@ -7,31 +7,21 @@ URLs, Quantity, IP, CIDR, Format and Semver, beside its own scores() and parseJS
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_optional, ext_strings
 
-from gitops_dsf.simulator.cel import addresses, comparisons, lists, regexes, semvers, urls
+from gitops_dsf.simulator.cel import addresses, comparisons, limits, lists, regexes, semvers, urls
 from gitops_dsf.simulator.cel.function import CelUnsupported, Function, Overload
 from gitops_dsf.simulator.cel.quantities import QuantityFunctions
+from gitops_dsf.simulator.cel.regexes import regex_error
 from gitops_dsf.simulator.cel.scores import ScoreFunctions
 from gitops_dsf.simulator.objects import AddOnPlacementScore
 
-LONGEST_EXPRESSION = 100_000
-MOST_BRACKETS = 200
-"""Text nested deeper is not handed to the parser, which recurses in C."""
-_STRING = re.compile(r"""[rRbB]?("{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""", re.DOTALL)
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NOT_OFFERED = frozenset({"format", "validate", "existsOne", "unwrapOpt", "unwrap"})
-"""Names of OCM's environment that this one lacks. `format` is refused as Kubernetes' library; see also _STRING_FORMAT."""
-_LIMITED = frozenset({"indexOf", "lastIndexOf", "isSorted", "sum", "min", "max", "isCanonical"})
-"""Names that are offered for some types only; a failed check may be this environment's fault."""
-_OPAQUE = frozenset({"quantity", "url", "ip", "cidr", "semver"})
-_REFLECTION = frozenset({"type", "dyn", "string"})
-"""What would show that abstract values are maps here."""
+_FIND = re.compile(r"\.\s*find(?:All)?\s*\(\s*(" + limits.STRING.pattern + r")\s*[,)]", re.DOTALL)
 
 
 class CelSyntaxError(Exception):
@@ -43,6 +33,10 @@ class Program:
     """A checked expression."""
 
     expression: str
+    names: frozenset[str]
+    """Identifiers in it."""
+    depth: int
+    """Nested comprehensions."""
     compiled: Any
 
 
@@ -72,37 +66,46 @@ class Environment:
             CelSyntaxError: OCM's compiler would refuse it as well.
             CelUnsupported: it uses what this environment cannot answer, or may fail only here.
         """
-        names = _names(expression)
-        if len(expression) > LONGEST_EXPRESSION or _brackets(expression) > MOST_BRACKETS:
-            raise CelUnsupported(f"an expression beyond {LONGEST_EXPRESSION} characters or {MOST_BRACKETS} brackets")
-        _refuse(names & _NOT_OFFERED, "not offered")
-        if names & _OPAQUE:
-            _refuse(names & _REFLECTION, "together with quantities, URLs, addresses or versions")
+        limits.refuse_expression(expression)
         try:
             checked = self._checking.compile(expression)
         except RuntimeError as error:
-            _refuse(names & (_LIMITED | _NOT_OFFERED), "for these types")
+            limits.refuse_failure(expression, str(error))
             detail = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
-            raise CelSyntaxError(detail) from error
-        return Program(expression, self._running.deserialize(checked.serialize()))
+            raise CelSyntaxError(f"compilation failed: {detail}") from error
+        self._check_patterns(expression)
+        running = self._running.deserialize(checked.serialize())
+        return Program(expression, limits.names_in(expression), limits.nesting(expression), running)
 
-    def evaluate(self, program: Program, view: Mapping[str, Any]) -> bool | str:
+    def _check_patterns(self, expression: str) -> None:
+        for found in _FIND.finditer(expression):
+            problem = regex_error(str(self._checking.compile(found.group(1)).eval().value()))
+            if problem:
+                raise CelSyntaxError(f"instantiation failed: {problem}")
+
+    def evaluate(self, program: Program, view: Mapping[str, Any], *, largest: int) -> bool | str:
         """True, False, or why the expression fails on this cluster (a text, which drops the cluster).
+
+        `largest` is the size of the largest collection among the cluster's data and scores.
 
         Raises:
             CelUnsupported: the answer depends on what this environment does not reproduce.
         """
+        limits.refuse_cluster(program.names, view)
+        limits.refuse_cost(program.expression, program.depth, largest)
         self._quantities.forget()
         self._unsupported = None
-        value = program.compiled.eval(data={"managedCluster": view})
+        try:
+            value = program.compiled.eval(data={"managedCluster": view})
+            kind = value.type()
+            result = value.value() if kind in (cel.Type.BOOL, cel.Type.ERROR) else None
+        except (RuntimeError, TypeError, UnicodeError) as error:  # the evaluator itself gave up, not the expression
+            raise CelUnsupported(str(error)) from error
         if self._unsupported is not None:
             raise CelUnsupported(self._unsupported)
-        kind = value.type()
         if kind == cel.Type.BOOL:
-            return bool(value.value())
-        if kind == cel.Type.ERROR:
-            return str(value.value())
-        return f"the result is not a bool but {kind.name()}"
+            return bool(result)
+        return str(result) if kind == cel.Type.ERROR else f"the result is not a bool but {kind.name()}"
 
     def _bound(self, function: Function) -> Any:  # noqa: ANN401 - the binding has no types
         """The function for the evaluator: abstract types are maps, and overloads that then look alike are one."""
@@ -114,7 +117,7 @@ class Environment:
             [
                 cel.Overload(
                     overload.identifier,
-                    return_type=_running_type(_kind(overload.returns)),
+                    return_type=_returned_type(overload),
                     parameters=[_running_type(kind) for kind in kinds],
                     is_member=overload.member,
                     impl=self._watched(function.call),
@@ -134,20 +137,6 @@ class Environment:
                 raise
 
         return watched
-
-
-def _refuse(names: Iterable[str], why: str) -> None:
-    found = sorted(names)
-    if found:
-        raise CelUnsupported(f"{', '.join(found)} ({why})")
-
-
-def _names(expression: str) -> frozenset[str]:
-    return frozenset(_NAME.findall(_STRING.sub(" ", expression)))
-
-
-def _brackets(expression: str) -> int:
-    return sum(expression.count(bracket) for bracket in "([{")
 
 
 def _new(functions: list[Any]) -> Any:  # noqa: ANN401 - the binding has no types
@@ -189,6 +178,13 @@ def _kind(written: str) -> str:
     if "." in written or written == "dyn":
         return "map"
     return written.partition("(")[0]
+
+
+def _returned_type(overload: Overload) -> Any:  # noqa: ANN401 - the binding has no types
+    """Lists do not carry their element type into the evaluator, so neither does what is taken out of them."""
+    if overload.returns == "dyn" or overload.parameters[0].startswith("list("):
+        return cel.Type.DYN
+    return _running_type(_kind(overload.returns))
 
 
 def _running_type(kind: str) -> Any:  # noqa: ANN401 - the binding has no types

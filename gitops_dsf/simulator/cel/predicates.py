@@ -9,6 +9,7 @@ from typing import Any
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
 from gitops_dsf.simulator.cel.environment import CelSyntaxError, Environment, Program
 from gitops_dsf.simulator.cel.function import CelUnsupported
+from gitops_dsf.simulator.cel.limits import largest_collection
 from gitops_dsf.simulator.objects import AddOnPlacementScore
 
 
@@ -43,7 +44,8 @@ class CelPredicates:
         self._names = names
         self._documents = documents
         self._environment = Environment(scores)
-        self._views: dict[int, View] = {}
+        self._scores = scores
+        self._views: dict[int, tuple[View, int]] = {}
         self._programs: dict[str, Program | CelSyntaxError | Unsupported] = {}
         self._answers: dict[str, dict[int, Answer]] = {}
 
@@ -68,13 +70,22 @@ class CelPredicates:
             return program
         if isinstance(program, CelSyntaxError):
             return str(program)
-        view = self._views.get(cluster)
-        if view is None:
-            view = self._views[cluster] = cluster_view(self._documents[cluster])
+        view, largest = self._seen(cluster)
         try:
-            return self._environment.evaluate(program, view)
+            return self._environment.evaluate(program, view, largest=largest)
         except CelUnsupported as error:
             return Unsupported(expression, str(error), self._names[cluster])
+
+    def _seen(self, cluster: int) -> tuple[View, int]:
+        """A cluster as CEL sees it, and the size of the largest collection there or in its scores."""
+        found = self._views.get(cluster)
+        if found is None:
+            view = cluster_view(self._documents[cluster])
+            name = self._names[cluster]
+            statuses = (table[name].status for table in self._scores.values() if name in table)
+            sizes = (len((status.scores if status else None) or ()) for status in statuses)
+            found = self._views[cluster] = (view, max([largest_collection(view), *sizes]))
+        return found
 
     def _program(self, expression: str) -> Program | CelSyntaxError | Unsupported:
         found = self._programs.get(expression)

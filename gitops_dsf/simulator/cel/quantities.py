@@ -32,7 +32,7 @@ class QuantityFunctions:
         return (
             Function("quantity", (Overload("string_to_quantity", ("string",), TYPE, False),), self.parse),
             Function("isQuantity", (Overload("is_quantity_string", ("string",), "bool", False),), is_quantity),
-            Function("sign", (Overload("quantity_sign", (TYPE,), "int"),), lambda value: _sign(_value(value))),
+            Function("sign", (Overload("quantity_sign", (TYPE,), "int", False),), lambda value: _sign(_value(value))),
             Function("isInteger", (Overload("quantity_is_integer", (TYPE,), "bool"),), self.is_integer),
             Function("asInteger", (Overload("quantity_get_int", (TYPE,), "int"),), self.as_integer),
             Function("asApproximateFloat", (Overload("quantity_get_float", (TYPE,), "double"),), self.as_float),

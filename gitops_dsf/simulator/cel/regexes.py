@@ -32,6 +32,21 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     return matches if limit < 0 else matches[:limit]
 
 
+def regex_error(pattern: str) -> str | None:
+    """Why a pattern does not compile, or None. OCM compiles constant patterns of find and findAll beforehand.
+
+    Raises:
+        CelUnsupported: it compiles here, but not in Go.
+    """
+    if "\\C" in pattern:
+        raise CelUnsupported(f"the regular expression {pattern!r}: Go has no \\C")
+    try:
+        _compiled(pattern)
+    except CelFailure as error:
+        return str(error)
+    return None
+
+
 def functions() -> tuple[Function, ...]:
     return (
         Function("find", (Overload("string_find_string", ("string", "string"), "string"),), _find),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Overload
 from gitops_dsf.simulator.objects import AddOnPlacementScore
 
+_SURROGATE = re.compile("[\\ud800-\\udfff]")
 DEEPEST_JSON = 200
 """Nesting beyond it is not handed to the parser."""
 
@@ -43,9 +46,19 @@ def parse_json(text: str) -> object:
     if text.count("[") + text.count("{") > DEEPEST_JSON:
         raise CelUnsupported(f"parseJSON of a text with more than {DEEPEST_JSON} brackets")
     try:
-        return json.loads(text, parse_int=float, parse_constant=_refuse)
+        parsed: object = json.loads(text, parse_int=_finite, parse_float=_finite, parse_constant=_refuse)
     except ValueError as error:
         raise CelFailure(f"failed to parse json: {error}") from error
+    if "\\u" in text and _SURROGATE.search(json.dumps(parsed, ensure_ascii=False)):
+        raise CelUnsupported("parseJSON of half a surrogate pair")
+    return parsed
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if math.isinf(value):
+        raise ValueError(f"{number} is out of range")
+    return value
 
 
 def _refuse(name: str) -> float:

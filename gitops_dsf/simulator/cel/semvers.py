@@ -1,4 +1,7 @@
-"""Semver functions (apiserver/pkg/cel/library/semverlib.go, blang/semver v4)."""
+"""Semver functions (apiserver/pkg/cel/library/semverlib.go, blang/semver v4).
+
+OCM loads the library's first version, so there is no second argument that normalises: `v1.28.3` is no version.
+"""
 
 from __future__ import annotations
 
@@ -40,25 +43,13 @@ def _parse(text: str) -> _Version:
     return _Version(numbers, parts)
 
 
-def _normalized(text: str) -> str:
-    """normalizeAndParse: no leading v, no leading zeros, missing minor and patch are 0."""
-    parts = text.removeprefix("v").split(".", 2)
-    for index, part in enumerate(parts):
-        if len(part) > 1:
-            stripped = part.lstrip("0")
-            parts[index] = stripped if stripped[:1].isdigit() and stripped[:1].isascii() else "0" + stripped
-    if len(parts) < 3 and any(sign in parts[-1] for sign in "+-"):
-        raise CelFailure("short version cannot contain PreRelease/Build meta data")
-    return ".".join([*parts, "0", "0"][: max(3, len(parts))])
+def _from_text(text: str) -> Opaque:
+    return opaque(TYPE, str(_parse(text)))
 
 
-def _from_text(text: str, normalize: bool = False) -> Opaque:
-    return opaque(TYPE, str(_parse(_normalized(text) if normalize else text)))
-
-
-def _is_semver(text: str, normalize: bool = False) -> bool:
+def _is_semver(text: str) -> bool:
     try:
-        _from_text(text, normalize)
+        _parse(text)
     except CelFailure:
         return False
     return True
@@ -90,21 +81,7 @@ def _number(position: int) -> Function:
 
 def functions() -> tuple[Function, ...]:
     return (
-        Function(
-            "semver",
-            (
-                Overload("string_to_semver", ("string",), TYPE, False),
-                Overload("string_bool_to_semver", ("string", "bool"), TYPE, False),
-            ),
-            _from_text,
-        ),
-        Function(
-            "isSemver",
-            (
-                Overload("is_semver_string", ("string",), "bool", False),
-                Overload("is_semver_string_bool", ("string", "bool"), "bool", False),
-            ),
-            _is_semver,
-        ),
+        Function("semver", (Overload("string_to_semver", ("string",), TYPE, False),), _from_text),
+        Function("isSemver", (Overload("is_semver_string", ("string",), "bool", False),), _is_semver),
         *(_number(position) for position in range(3)),
     )

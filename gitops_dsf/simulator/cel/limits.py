@@ -1,0 +1,133 @@
+"""What is not answered, because this evaluator (CEL in C++) and OCM's (CEL in Go) differ there.
+
+Each rule was found by running both on the same expressions. A rule may refuse more than it must: an expression that
+is refused costs an answer, one that is not costs a wrong one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from gitops_dsf.simulator.cel.function import CelUnsupported
+
+LONGEST_EXPRESSION = 100_000
+COST_LIMIT = 1_000_000
+"""PerCallLimit of apiserver/pkg/apis/cel."""
+MOST_BRACKETS = 200
+"""Text nested deeper is not handed to the parser, which recurses in C."""
+
+STRING = re.compile(r"""[rRbB]?("{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ARITHMETIC = re.compile(r"[-+*/%]")
+_TYPE_META = re.compile(r"""\bmanagedCluster\s*(\.\s*\??|\[\s*\??)\s*["'`]?(kind|apiVersion)\b""")
+_WHOLE = re.compile(r"\bmanagedCluster\b(?!\s*[.\[])|\bmanagedCluster\s*\.\s*(all|exists|exists_one|map|filter|size)\s*\(")
+_NOT_OFFERED = frozenset(
+    "format validate unwrap unwrapOpt indexOf lastIndexOf getMilliseconds".split()  # noqa: SIM905 - a list of words
+)
+"""Missing here, or answered otherwise: lists' indexOf, offsets out of range, %d of a double, milliseconds' meaning."""
+_PARTLY_OFFERED = frozenset({"isSorted", "sum", "min", "max"})
+"""Offered for some types; a failed check may be this environment's fault."""
+_OPAQUE = frozenset({"quantity", "url", "ip", "cidr", "semver"})
+_REFLECTION = frozenset({"type", "dyn", "string"})
+"""What would show that abstract values are maps here."""
+_TIMES = frozenset({"duration", "timestamp"})
+_NUMBERS = frozenset({"int", "uint", "double"})
+
+
+def names_in(expression: str) -> frozenset[str]:
+    """Identifiers outside of strings."""
+    return frozenset(_NAME.findall(STRING.sub(" ", expression)))
+
+
+def refuse_expression(expression: str) -> None:
+    """Raises CelUnsupported for an expression that may be answered otherwise than by OCM."""
+    if len(expression) > LONGEST_EXPRESSION or sum(expression.count(bracket) for bracket in "([{") > MOST_BRACKETS:
+        raise CelUnsupported(f"an expression beyond {LONGEST_EXPRESSION} characters or {MOST_BRACKETS} brackets")
+    names = names_in(expression)
+    _refuse(names & _NOT_OFFERED, "not offered")
+    if names & _OPAQUE:
+        _refuse(names & _REFLECTION, "together with quantities, URLs, addresses or versions")
+    if names & _TIMES:
+        _refuse(names & {"string"}, "together with durations and timestamps")
+    if names & _NUMBERS:
+        for found in STRING.finditer(expression):
+            text = found.group().lstrip("rRbB").strip("\"'")
+            if _odd_number(text):
+                raise CelUnsupported(f"a number from the text {text!r}")
+    if _TYPE_META.search(expression) or _WHOLE.search(STRING.sub('""', expression)):
+        raise CelUnsupported("kind and apiVersion of a cluster, which OCM sees after a list but not after a watch")
+
+
+def refuse_failure(expression: str, message: str) -> None:
+    """Raises CelUnsupported if the check may have failed only here."""
+    _refuse(names_in(expression) & _PARTLY_OFFERED, "for these types")
+    # Go gives arithmetic on dyn the type dyn, C++ that of the first overload that fits.
+    if "no matching overload" in message and _ARITHMETIC.search(STRING.sub(" ", expression)):
+        raise CelUnsupported(f"types that may differ after arithmetic: {message.splitlines()[0]}")
+
+
+def refuse_cluster(names: Iterable[str], view: Mapping[str, object]) -> None:
+    """Raises CelUnsupported if the expression makes numbers of texts and the cluster has texts read differently."""
+    if not _NUMBERS.isdisjoint(names):
+        odd = next((text for text in _texts(view) if _odd_number(text)), None)
+        if odd is not None:
+            raise CelUnsupported(f"a number from the text {odd!r}")
+
+
+def nesting(expression: str) -> int:
+    """How deep comprehensions are nested: 1 for a single one, 0 for none."""
+    text = STRING.sub('""', expression)
+    deepest, open_calls = 0, []
+    for found in re.finditer(r"\.\s*(all|exists|exists_one|map|filter)\s*\(|\(|\)", text):
+        if found.group() == ")":
+            if open_calls:
+                open_calls.pop()
+        else:
+            open_calls.append(found.group(1) is not None)
+            deepest = max(deepest, sum(open_calls))
+    return deepest
+
+
+def refuse_cost(expression: str, depth: int, largest: int) -> None:
+    """Raises CelUnsupported if an expression could reach OCM's cost limit, which drops the cluster.
+
+    Costs are not counted here, so this is a bound: every character as an operation, for every combination of elements.
+    """
+    if depth and len(expression) * max(largest, expression.count(",") + 1) ** depth > COST_LIMIT:
+        raise CelUnsupported(f"{depth} nested comprehensions over up to {largest} elements may exceed OCM's cost limit")
+
+
+def largest_collection(view: object) -> int:
+    """The most elements that a list, a map, or a list made from a text can have."""
+    if isinstance(view, str):
+        return len(view) // 2 + 1
+    items = list(view.values()) if isinstance(view, Mapping) else view if isinstance(view, list) else []
+    return max([len(items), *(largest_collection(item) for item in items)])
+
+
+def _refuse(names: Iterable[str], why: str) -> None:
+    found = sorted(names)
+    if found:
+        raise CelUnsupported(f"{', '.join(found)} ({why})")
+
+
+def _odd_number(text: str) -> bool:
+    """Spaces around a number, or a number no double holds: Go refuses both."""
+    if text[:1].isspace() or text[-1:].isspace():
+        return True
+    try:
+        return len(text) > 3 and text[:1].isdigit() and float(text) == float("inf")
+    except ValueError:
+        return False
+
+
+def _texts(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
