@@ -6,6 +6,9 @@ from pydantic import ConfigDict, Field
 
 from gitops_dsf.model.base import DnsName, Foreign, Labels
 
+DUCK_TYPE_CONFIGMAP = "gitops-dsf-placement-decisions"
+"""ConfigMap that tells clusterDecisionResource generators how to read decisions: rendered, with matchKey clusterName."""
+
 
 class RawMetadata(Foreign):
     """Metadata of a document that is carried as it is."""

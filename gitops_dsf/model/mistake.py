@@ -58,15 +58,18 @@ def _path(item: ErrorDetails, data: Any) -> tuple[str | int, ...]:  # noqa: ANN4
     path: list[str | int] = []
     value: Any = data
     for index, part in enumerate(item["loc"]):
-        if isinstance(value, dict) and part in value:
-            path.append(part)
-            value = value[part]
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+        if _holds(value, part):
             path.append(part)
             value = value[part]
         elif item["type"] == "missing" and index == len(item["loc"]) - 1:
             path.append(part)
     return tuple(path)
+
+
+def _holds(value: object, part: str | int) -> bool:
+    if isinstance(value, list):
+        return isinstance(part, int) and part < len(value)
+    return isinstance(value, dict) and part in value
 
 
 def _diagnostic(path: tuple[str | int, ...], items: list[ErrorDetails], *, model: type[Authored], document: Document) -> Diagnostic:

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.model.application import ScoredApplication
-from gitops_dsf.model.declared import Item
 from gitops_dsf.model.suggestion import did_you_mean, listed
 from gitops_dsf.resolve.context import Context
 
@@ -19,14 +17,13 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
             position = item.at("spec", "scores", index, "scorer")
             overlay = context.overlays.get(score.scorer)
             if overlay is None:
-                yield codes.UNKNOWN_SCORER.at(position, f"there is no DynamicScorer {score.scorer}", _hint(score.scorer, context, item))
+                yield codes.UNKNOWN_SCORER.at(position, f"there is no DynamicScorer {score.scorer}", _hint(score.scorer, context))
             elif context.waits_for_lock(overlay.scorer):
                 message = f"{score.scorer} waits for its lock: nothing will publish this score"
                 yield codes.UNKNOWN_SCORER.at(position, message, f"run gitops-dsf sync {score.scorer}")
 
 
-def _hint(name: str, context: Context, item: Item[ScoredApplication]) -> str:
-    del item
+def _hint(name: str, context: Context) -> str:
     by_score_name = next((scorer.name for scorer in context.scorers.values() if scorer.score_name == name), None)
     if by_score_name is not None:
         return f"{name} is the score name of {by_score_name}; write scorer: {by_score_name}"

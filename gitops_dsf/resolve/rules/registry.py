@@ -1,20 +1,76 @@
-"""Every rule, in the order of its codes. A rule that is not listed here does not run."""
+"""Every rule, in the order of the codes that they report. A rule that is not listed here does not run."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.rules import completeness, dimensions, references, weights
+from gitops_dsf.resolve.rules import (
+    application_sets,
+    applications,
+    completeness,
+    delivery_mode,
+    dimensions,
+    durations,
+    hub_load,
+    locks,
+    masks,
+    placements,
+    prioritizers,
+    queries,
+    reach,
+    references,
+    score_names,
+    secrets,
+    selectors,
+    urls,
+    weights,
+)
 
 Rule = Callable[[Context], Iterable[Diagnostic]]
 
 RULES: Final[tuple[Rule, ...]] = (
+    delivery_mode.upstream_understands_it,
     completeness.settings_are_there,
+    score_names.score_names_are_unique,
+    urls.urls_can_be_called,
+    urls.repositories_hold_no_credentials,
+    secrets.repository_holds_no_secrets,
     completeness.scorers_are_complete,
+    durations.durations_are_positive,
+    durations.series_are_not_too_long,
+    queries.queries_parse,
+    queries.placeholders_are_known,
+    queries.placeholders_can_be_filled,
     completeness.locks_are_there,
+    locks.locks_do_not_overrule,
+    locks.locks_get_no_tokens,
+    locks.locks_keep_to_known_hosts,
+    locks.locks_have_a_use,
+    durations.scores_outlive_their_interval,
+    hub_load.hub_can_take_the_writes,
+    durations.ranges_are_not_empty,
+    masks.masks_name_what_exists,
+    selectors.scorer_selectors_find_clusters,
+    masks.masks_are_written_once,
+    reach.scorers_run_somewhere,
+    selectors.selectors_are_valid,
+    masks.the_config_is_the_one,
+    reach.the_inventory_has_clusters,
     references.scorers_exist,
+    reach.scores_are_published,
     dimensions.dimensions_can_match,
-    weights.weights_count,
+    applications.missing_scores_lose,
     weights.stickiness_can_be_expressed,
+    applications.replace_is_not_excluding,
+    weights.weights_count,
+    applications.scores_are_listed_once,
+    reach.applications_have_clusters,
+    applications.names_fit_labels,
+    placements.placements_work,
+    prioritizers.prioritizers_work,
+    reach.claims_are_kept,
+    reach.decisions_fit_one_object,
+    applications.applications_live_with_argocd,
+    application_sets.application_sets_follow_decisions,
 )

@@ -1,0 +1,6 @@
+"""PromQL: whether it parses, where it stops to parse, and which labels its result can have."""
+
+from gitops_dsf.resolve.promql.check import Checked, Mistake, check
+from gitops_dsf.resolve.promql.labels import can_have
+
+__all__ = ["Checked", "Mistake", "can_have", "check"]

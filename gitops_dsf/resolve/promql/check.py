@@ -1,0 +1,103 @@
+"""One PromQL expression: the syntax tree, or what is wrong and where."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import promql_parser
+
+from gitops_dsf.resolve.promql.grammar import NoParseError, Recogniser
+from gitops_dsf.resolve.promql.tokens import Token, tokens
+
+MAX_WORDS = 2000
+MAX_DEPTH = 60
+"""The parser recurses natively: ten thousand brackets, signs or terms end the process. Both bounds are far below that."""
+
+_UNKNOWN_FUNCTION = re.compile(r"unknown function with name '([^']*)'")
+_RANGE_RESULTS = {"MatrixSelector": "a range vector", "SubqueryExpr": "a range vector", "StringLiteral": "a string"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Mistake:
+    """What is wrong with an expression, and the 0-based character offset."""
+
+    kind: str
+    """syntax, function (not known: the parser may be behind Prometheus) or result (parses, but no range query returns it)."""
+    message: str
+    offset: int
+    hint: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checked:
+    """The tree of an expression that parses; None otherwise, and after an unknown function."""
+
+    tree: Any
+    mistakes: tuple[Mistake, ...]
+
+
+def check(text: str) -> Checked:
+    """Parses one expression (no `;` list). Never raises, whatever the text."""
+    words = tokens(text, most=MAX_WORDS + 1)
+    refused = _too_much(words)
+    if refused is not None:
+        return Checked(tree=None, mistakes=(refused,))
+    try:
+        tree = promql_parser.parse(text)
+    except ValueError as error:
+        return Checked(tree=None, mistakes=_mistakes(text, words, str(error)))
+    result = _RANGE_RESULTS.get(type(tree).__name__)
+    if result is not None:
+        message = f"the query returns {result}, which a range query refuses"
+        hint = "wrap it in a function such as rate(...) or avg_over_time(...)" if result == "a range vector" else ""
+        return Checked(tree=None, mistakes=(Mistake(kind="result", message=message, offset=_first(words), hint=hint),))
+    return Checked(tree=tree, mistakes=())
+
+
+def _first(words: list[Token]) -> int:
+    return words[0].offset if words else 0
+
+
+def _too_much(words: list[Token]) -> Mistake | None:
+    if len(words) > MAX_WORDS:
+        message = f"more than {MAX_WORDS} words in one expression"
+        return Mistake(kind="syntax", message=message, offset=words[MAX_WORDS].offset, hint="split it, or use a recording rule")
+    depth = signs = 0
+    for word in words:
+        depth += (word.text in {"(", "[", "{"}) - (word.text in {")", "]", "}"} and depth > 0)
+        signs = signs + 1 if word.text in {"+", "-"} else 0
+        if depth > MAX_DEPTH or signs > MAX_DEPTH:
+            message = f"more than {MAX_DEPTH} levels of brackets or signs"
+            return Mistake(kind="syntax", message=message, offset=word.offset, hint="simplify it, or use a recording rule")
+    return None
+
+
+def _mistakes(text: str, words: list[Token], message: str) -> tuple[Mistake, ...]:
+    recogniser = Recogniser(words)
+    unknown = _UNKNOWN_FUNCTION.search(message)
+    try:
+        recogniser.whole()
+    except NoParseError as error:
+        where = error.token.offset if error.token is not None else len(text.rstrip())
+        found = f"{error.token.text} does not fit here" if error.token is not None else "the query ends too early"
+        return (Mistake(kind="syntax", message=found, offset=where, hint=f"expected {error.expected}"),)
+    if unknown is not None:
+        return _unknown_functions(words, unknown[1])
+    return (Mistake(kind="syntax", message=message, offset=_culprit(text, recogniser)),)
+
+
+def _unknown_functions(words: list[Token], name: str) -> tuple[Mistake, ...]:
+    offset = next((word.offset for word in words if word.text == name), _first(words))
+    message = f"the function {name} is not known"
+    hint = "check its spelling; functions newer than this tool's parser may still work"
+    return (Mistake(kind="function", message=message, offset=offset, hint=hint),)
+
+
+def _culprit(text: str, recogniser: Recogniser) -> int:
+    """Where the smallest sub-expression starts that the parser refuses on its own: a mistake of types, not of grammar."""
+    for start, end in recogniser.parts:
+        try:
+            promql_parser.parse(text[start:end])
+        except ValueError:
+            return start
+    return recogniser.parts[-1][0] if recogniser.parts else 0

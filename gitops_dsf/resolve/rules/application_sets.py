@@ -1,0 +1,126 @@
+"""Raw ApplicationSets: what the clusterDecisionResource generator does with them (argocd.md section 1)."""
+
+from collections.abc import Iterator
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.raw_document import Reader
+from gitops_dsf.resolve.rules.selectors import Place
+
+GENERATOR = "clusterDecisionResource"
+PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
+KEEPING_POLICIES = ("create-only", "create-update")
+_NESTING = ("matrix", "merge")
+
+
+def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
+    """Every raw ApplicationSet."""
+    for item in context.declared.application_sets:
+        reader = Reader(item.document)
+        namespace = item.value.metadata.namespace
+        if namespace not in {None, context.argocd_namespace}:
+            message = f"decisions are looked up in {context.argocd_namespace}, the Argo CD namespace, never in {namespace}"
+            reader.report(codes.WRONG_NAMESPACE, ("metadata", "namespace"), message, f"write {context.argocd_namespace}")
+        generators = list(_generators(reader, ("spec", "generators")))
+        for place in generators:
+            _generator(context, reader, place)
+        _template(reader)
+        if generators:
+            _policy(reader)
+        yield from reader.found
+
+
+def _generators(reader: Reader, place: Place, depth: int = 0) -> Iterator[Place]:
+    for item in reader.items(*place):
+        found = reader.mapping(*item)
+        if GENERATOR in found:
+            yield (*item, GENERATOR)
+        for kind in _NESTING:
+            if kind in found and depth < 2:
+                yield from _generators(reader, (*item, kind, "generators"), depth + 1)
+
+
+def _generator(context: Context, reader: Reader, place: Place) -> None:
+    config = reader.text(*place, "configMapRef")
+    if config is None:
+        message = "configMapRef is missing: the generator cannot know where decisions are"
+        reader.report(codes.GENERATOR, (*place, "configMapRef"), message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}")
+    elif config != DUCK_TYPE_CONFIGMAP:
+        message = f"the ConfigMap {config} is not the one that is rendered; if it has no matchKey, every Application is deleted"
+        reader.report(codes.GENERATOR_CONFIG, (*place, "configMapRef"), message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}")
+    name, selector = reader.text(*place, "name"), reader.mapping(*place, "labelSelector")
+    if name is not None and selector:
+        message = "name and labelSelector together are an error to the generator"
+        reader.report(codes.GENERATOR, (*place, "name"), message, "remove name", at_key=True)
+    elif name is not None:
+        message = f"{name} is one page of a decision: clusters beyond the hundredth, and other decision groups, are missed"
+        hint = f"write labelSelector: {{matchLabels: {{{PLACEMENT_LABEL}: PLACEMENT}}}} in place of name"
+        reader.report(codes.DECISION_BY_NAME, (*place, "name"), message, hint, at_key=True)
+    elif not selector:
+        message = "neither labelSelector nor name: the generator finds no decision"
+        hint = f"write labelSelector: {{matchLabels: {{{PLACEMENT_LABEL}: PLACEMENT}}}}"
+        reader.report(codes.GENERATOR, place, message, hint, at_key=True)
+    reader.selector(*place, "labelSelector")
+    if selector:
+        _placement(context, reader, place)
+
+
+def _placement(context: Context, reader: Reader, place: Place) -> None:
+    labels = (*place, "labelSelector", "matchLabels")
+    wanted = reader.text(*labels, PLACEMENT_LABEL)
+    if wanted is None:
+        terms = reader.items(*place, "labelSelector", "matchExpressions")
+        if not any(reader.text(*term, "key") == PLACEMENT_LABEL for term in terms):
+            message = "the selector names no Placement: it finds the decisions of all of them"
+            reader.report(codes.GENERATOR, (*place, "labelSelector"), message, f"add the label {PLACEMENT_LABEL}", at_key=True)
+        return
+    declared = context.declared
+    placements = {item.name: item for item in declared.placements}
+    names = {*placements, *(item.name for item in declared.applications)}
+    if wanted not in names:
+        if not (context.is_malformed("Placement", wanted) or context.is_malformed("ScoredApplication", wanted)):
+            hint = did_you_mean(wanted, names) or "write the Placement into apps/, or a ScoredApplication in place of both"
+            reader.report(codes.UNKNOWN_PLACEMENT, (*labels, PLACEMENT_LABEL), f"there is no Placement {wanted} in apps/", hint)
+        return
+    placement = placements.get(wanted)
+    namespace = placement.value.metadata.namespace if placement is not None else None
+    if placement is not None and namespace not in {None, context.argocd_namespace}:
+        message = f"an ApplicationSet follows this Placement, but decisions are looked up in {context.argocd_namespace} only"
+        position = placement.at("metadata", "namespace")
+        reader.found.append(codes.WRONG_NAMESPACE.at(position, message, f"write namespace: {context.argocd_namespace}"))
+
+
+def _template(reader: Reader) -> None:
+    project = reader.text("spec", "template", "spec", "project")
+    if project is not None and "{{" in project:
+        message = "a templated project lets whoever controls the parameters choose the permissions"
+        reader.report(codes.TEMPLATED_PROJECT, ("spec", "template", "spec", "project"), message, "write the project's name")
+    for place, text in _texts(reader, ("spec", "template")):
+        if "{{" in text and ".score" in text:
+            message = "with the score in the template every change of a score updates the Application"
+            reader.report(codes.SCORE_IN_TEMPLATE, place, message, "leave the score out of the template")
+
+
+def _texts(reader: Reader, place: Place) -> Iterator[tuple[Place, str]]:
+    stack: list[tuple[Place, object]] = [(place, reader.mapping(*place))]
+    while stack:
+        where, value = stack.pop()
+        if isinstance(value, str):
+            yield where, value
+        elif isinstance(value, dict):
+            stack += [((*where, key), item) for key, item in value.items()]
+        elif isinstance(value, list):
+            stack += [((*where, index), item) for index, item in enumerate(value)]
+
+
+def _policy(reader: Reader) -> None:
+    place: Place = ("spec", "syncPolicy")
+    policy = reader.text(*place, "applicationsSync")
+    if policy in KEEPING_POLICIES or reader.mapping(*place).get("preserveResourcesOnDeletion") is True:
+        return
+    message = "an empty decision, or one page of it missing for a moment, deletes the Applications and what they run"
+    hint = "write syncPolicy: {applicationsSync: create-update}, or preserveResourcesOnDeletion: true"
+    reader.report(codes.DELETION_POLICY, (*place, "applicationsSync"), message, hint)

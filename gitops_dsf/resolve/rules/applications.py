@@ -1,0 +1,90 @@
+"""ScoredApplications: what OCM and Argo CD would make of them."""
+
+from collections.abc import Iterator
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.resolve.applications import default_dimension
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.types import EffectiveScorer
+
+MAX_NAME = 63
+"""A Placement's name becomes a label value (ocm.md section 7.6)."""
+
+
+def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
+    """OCM counts a missing or expired score as 0, so 0 must not be better than a real one (ocm.md section 2.3)."""
+    for item in context.declared.applications:
+        spec = item.value.spec
+        if spec.on_missing_score == "Exclude":
+            continue
+        for index, score in enumerate(spec.scores):
+            scorer = context.scorers.get(score.scorer)
+            if scorer is None or not score.weight:
+                continue
+            low, high = _published(scorer)
+            if score.weight > 0 and low < 0:
+                message = f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats real ones"
+            elif score.weight < 0 and high > 0:
+                message = f"with a negative weight a cluster without the score (0) beats those with {high}"
+            else:
+                continue
+            hint = "give the scorer a scoreRange (output 1..100; swapped outputs make lower better), or write onMissingScore: Exclude"
+            yield codes.MISSING_BEATS_REAL.at(item.at("spec", "scores", index, "scorer"), message, hint)
+
+
+def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
+    """A score that is gone for a moment would delete the application at once."""
+    for item in context.declared.applications:
+        spec = item.value.spec
+        if spec.moves.strategy == "Replace" and spec.on_missing_score == "Exclude":
+            message = "Replace together with onMissingScore: Exclude deletes the application as soon as a score is missing"
+            hint = "write moves.strategy: MakeBeforeBreak, or onMissingScore: Neutral"
+            yield codes.REPLACE_EXCLUDE.at(item.at("spec", "moves", "strategy"), message, hint)
+
+
+def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
+    """Names of applications and Placements become label values."""
+    for item in context.declared.applications:
+        if len(item.name) > MAX_NAME:
+            message = f"{len(item.name)} characters; the name becomes a label value, which has at most {MAX_NAME}"
+            yield codes.LONG_NAME.at(item.position, message, "choose a shorter name")
+    for placement in context.declared.placements:
+        if len(placement.name) > MAX_NAME:
+            message = f"{len(placement.name)} characters; OCM labels its decisions with the name, and a label value has at most {MAX_NAME}"
+            yield codes.LONG_NAME.at(placement.position, message, "choose a shorter name")
+
+
+def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
+    """OCM adds the weights of a score that is listed twice (ocm.md section 2.3)."""
+    for item in context.declared.applications:
+        seen: dict[tuple[str, str | None], int] = {}
+        for index, score in enumerate(item.value.spec.scores):
+            overlay = context.overlays.get(score.scorer)
+            dimension = score.dimension or (default_dimension(overlay) if overlay is not None else None)
+            key = (score.scorer, dimension)
+            if key in seen:
+                message = f"{score.scorer} is listed twice for the same dimension; the weights add up"
+                yield codes.DUPLICATE_COORDINATE.at(
+                    item.at("spec", "scores", index, "scorer"), message, "keep one entry with the weight you mean"
+                )
+            seen.setdefault(key, index)
+
+
+def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
+    """Placement and ApplicationSet are looked up in the Argo CD namespace alone (argocd.md section 1)."""
+    for item in context.declared.applications:
+        namespace = item.value.metadata.namespace
+        if namespace is not None and namespace != context.argocd_namespace:
+            message = f"the application is rendered into {context.argocd_namespace}, the Argo CD namespace, not into {namespace}"
+            yield codes.WRONG_NAMESPACE.at(
+                item.at("metadata", "namespace"), message, f"remove namespace, or write {context.argocd_namespace}"
+            )
+
+
+def _published(scorer: EffectiveScorer) -> tuple[int, int]:
+    """Lowest and highest score that a scorer can publish."""
+    if scorer.score_range is None:
+        return -100, 100
+    ends = (scorer.score_range.output_min, scorer.score_range.output_max)
+    return min(ends), max(ends)

@@ -1,0 +1,47 @@
+"""delivery.mode UpstreamController: only what upstream's controllers understand may be written."""
+
+from collections.abc import Iterator
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.load import Path
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.glob import is_glob
+
+_SCORER_FIELDS: tuple[Path, ...] = (
+    ("spec", "suspend"),
+    ("spec", "clusterSelector"),
+    ("spec", "scoreRange"),
+    ("spec", "scoreAggregation"),
+    ("spec", "scoreTTLSeconds"),
+    ("spec", "publish"),
+    ("spec", "scoring", "arguments"),
+    ("spec", "source", "auth", "caConfigMapRef"),
+    ("spec", "source", "auth", "serviceAccountToken"),
+    ("spec", "scoring", "auth", "caConfigMapRef"),
+    ("spec", "scoring", "auth", "serviceAccountToken"),
+)
+
+
+def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
+    """Upstream's CRDs drop fields that they do not know, so ours would silently have no effect."""
+    repository = context.declared.repository
+    if repository is None or repository.value.spec.delivery.mode != "UpstreamController":
+        return
+    hint = "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml"
+    for item in context.declared.scorers:
+        for path in _SCORER_FIELDS:
+            if item.document.has(path):
+                message = f"{path[-1]} has no effect with delivery.mode UpstreamController"
+                yield codes.UPSTREAM_ONLY.at(item.document.key_at(path), message, hint)
+    for config in context.declared.scoring_configs:
+        for index, mask in enumerate(config.value.spec.masks):
+            where: Path = ("spec", "masks", index)
+            if mask.cluster_selector is not None:
+                yield codes.UPSTREAM_ONLY.at(
+                    config.document.key_at((*where, "clusterSelector")), "upstream's masks have no clusterSelector", hint
+                )
+            for name, value in (("clusterName", mask.cluster_name or ""), ("scoreName", mask.score_name)):
+                if is_glob(value):
+                    message = f"upstream compares names exactly; {value} would match nothing"
+                    yield codes.UPSTREAM_ONLY.at(config.document.at((*where, name)), message, hint)

@@ -1,0 +1,57 @@
+"""Interval, range and step in seconds, and what Prometheus and OCM make of them."""
+
+from collections.abc import Iterator
+
+from dsf_wire.constants import MAX_POINTS
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.resolve.context import Context
+
+
+def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
+    """Both interval and step are at least one second where they are written; Prometheus refuses a step of 0."""
+    for overlay in context.overlays.values():
+        wanted = [(overlay.interval, "seconds between two runs, such as 60")]
+        if overlay.kind_of_source == "Prometheus" and not overlay.is_instant:
+            wanted.append((overlay.step, "seconds between two points, such as 60"))
+        for setting, meaning in wanted:
+            if setting.value == 0 and setting.document.has(setting.path):
+                name = str(setting.path[-1])
+                yield codes.NOT_POSITIVE.at(setting.position, f"{name} is 0; it must be at least 1 second", f"write the {meaning}")
+
+
+def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
+    """Prometheus refuses more than 11,000 points per series (range / step + 1)."""
+    for overlay in context.overlays.values():
+        span, step = int(overlay.range.value), int(overlay.step.value)
+        if overlay.kind_of_source != "Prometheus" or overlay.is_instant or step < 1:
+            continue
+        points = span // step + 1
+        if points > MAX_POINTS:
+            least = -(-span // (MAX_POINTS - 1))
+            message = f"range {span} with step {step} asks for {points} points per series; Prometheus returns at most {MAX_POINTS}"
+            yield codes.TOO_MANY_POINTS.at(overlay.step.position, message, f"write step: {least} or more, or a shorter range")
+
+
+def ranges_are_not_empty(context: Context) -> Iterator[Diagnostic]:
+    """A range query over 0 seconds gives one point per series."""
+    for overlay in context.overlays.values():
+        written = overlay.range.document.has(overlay.range.path)
+        if overlay.kind_of_source == "Prometheus" and not overlay.is_instant and overlay.query.value and overlay.range.value == 0:
+            message = f"range is {'0' if written else 'missing'}: the scoring API gets one point per series"
+            hint = (
+                "write the seconds of history that the scoring API needs, such as range: 3600; for present values write path: /api/v1/query"
+            )
+            yield codes.EMPTY_RANGE.at(overlay.range.position, message, hint)
+
+
+def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
+    """A score must stay valid until the next run published it again, or placements see it come and go."""
+    for overlay in context.overlays.values():
+        ttl = overlay.scorer.value.spec.score_ttl_seconds
+        interval = int(overlay.interval.value)
+        if ttl is not None and interval and ttl < 2 * interval:
+            message = f"scores expire after {ttl} seconds and are renewed every {interval}: one late run, and placements lose them"
+            yield codes.SHORT_TTL.at(
+                overlay.scorer.at("spec", "scoreTTLSeconds"), message, f"write {max(900, 10 * interval)}, or leave it out"
+            )

@@ -1,0 +1,131 @@
+"""Locks against specs: who decides, and where metrics and tokens would go."""
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.load import Path
+from gitops_dsf.model.mistake import dotted
+from gitops_dsf.model.scorer import Auth
+from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.glob import matches
+from gitops_dsf.resolve.overlay import Overlay, Setting
+
+
+def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
+    """A lock belongs to a Full scorer of the same name, and to its configURL."""
+    for item in context.declared.locks:
+        overlay = context.overlays.get(item.name)
+        if overlay is None:
+            if not context.is_malformed("DynamicScorer", item.name):
+                hint = did_you_mean(item.name, context.overlays) or "remove the file"
+                yield codes.STALE_LOCK.at(item.position, f"there is no DynamicScorer {item.name} for this lock", hint)
+            continue
+        spec = overlay.scorer.value.spec
+        if spec.config_sync_mode == "None":
+            message = f"{item.name} has configSyncMode None: this lock is not read"
+            yield codes.STALE_LOCK.at(item.position, message, "remove the file, or write configSyncMode: Full")
+        elif item.value.spec.config_url != spec.config_url:
+            message = f"this lock was taken from {item.value.spec.config_url}; the scorer now names {spec.config_url}"
+            yield codes.STALE_LOCK.at(item.at("spec", "configURL"), message, f"run gitops-dsf sync {item.name}")
+
+
+def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
+    """With Full a lock's word counts; an author who wrote something else should know."""
+    for overlay in context.overlays.values():
+        for setting in _settings(overlay):
+            path = _in_spec(setting)
+            document = overlay.scorer.document
+            if not setting.locked or not document.has(path):
+                continue
+            written = _value(document.data, path)
+            if written in {None, "", 0} or written == setting.value:
+                continue
+            message = f"{dotted(path)} is {written} here, but the lock says {setting.value} ({setting.position}), and that counts"
+            yield codes.LOCK_OVERRULES.at(overlay.scorer.at(*path), message, "remove the field, or write configSyncMode: None")
+
+
+def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
+    """A host that only a lock names must not receive a token: a scoring API could collect the tokens of the fleet."""
+    for overlay in context.overlays.values():
+        spec = overlay.scorer.value.spec
+        for setting, auth, written in (
+            (overlay.source_host, spec.source.auth, spec.source.host),
+            (overlay.scoring_host, spec.scoring.auth, spec.scoring.host),
+        ):
+            if not setting.locked or not _sends_token(auth) or _same_host(written, str(setting.value)):
+                continue
+            section = str(_in_spec(setting)[1])
+            message = f"{section}.auth would send a token to {setting.value}, a host that only the lock names"
+            hint = f"write {section}.host: {setting.value} into the scorer if that is where the token may go"
+            yield codes.LOCK_WITH_TOKEN.at(overlay.scorer.at("spec", section, "auth"), message, hint)
+
+
+def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
+    """A lock may name other hosts than the scorer only where spec.allowedHosts of the repository covers them."""
+    repository = context.declared.repository
+    allowed = repository.value.spec.allowed_hosts if repository is not None else []
+    for overlay in context.overlays.values():
+        spec = overlay.scorer.value.spec
+        for setting, written in ((overlay.source_host, spec.source.host), (overlay.scoring_host, spec.scoring.host)):
+            host = _host(str(setting.value))
+            section = str(_in_spec(setting)[1])
+            # Without a scoring host the origin of configURL counts; without a source host there is nothing to change.
+            before = written or (spec.config_url if section == "scoring" else "")
+            if not setting.locked or not before or host == _host(before) or any(matches(host, pattern) for pattern in allowed):
+                continue
+            what = "metrics" if section == "scoring" else "queries"
+            message = f"the lock of {overlay.scorer.name} sends {what} to {host} instead of {_host(before)}"
+            hint = f"write {section}.host: {setting.value} into the scorer, or add {host} to spec.allowedHosts in gitops-dsf.yaml"
+            yield codes.LOCK_MOVES_HOST.at(setting.position, message, hint)
+
+
+def _settings(overlay: Overlay) -> tuple[Setting, ...]:
+    """Fields that a lock may overrule; hosts have rules of their own."""
+    return (
+        overlay.source_type,
+        overlay.source_path,
+        overlay.query,
+        overlay.range,
+        overlay.step,
+        overlay.scoring_path,
+        overlay.score_name,
+        overlay.interval,
+    )
+
+
+def _in_spec(setting: Setting) -> tuple[str | int, ...]:
+    """The scorer's own path of a field: locks keep the same fields under spec.config."""
+    path = tuple(setting.path)
+    return ("spec", *path[2:]) if path[1] == "config" else path
+
+
+def _value(data: object, path: Path) -> object:
+    for part in path:
+        data = data[part] if isinstance(data, dict) else None  # the path was found by Document.has
+    return data
+
+
+def _sends_token(auth: Auth | None) -> bool:
+    return auth is not None and (auth.token_secret_ref is not None or auth.service_account_token)
+
+
+def _same_host(first: str, second: str) -> bool:
+    return bool(first) and _origin(first) == _origin(second)
+
+
+def _origin(url: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "", url
+    return parts.scheme.lower(), parts.netloc.lower()
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or url
+    except ValueError:
+        return url

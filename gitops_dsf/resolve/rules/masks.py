@@ -1,0 +1,83 @@
+"""DynamicScoringConfig: masks that mean what they say."""
+
+from collections.abc import Iterator
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.model.declared import Item
+from gitops_dsf.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
+from gitops_dsf.model.suggestion import did_you_mean, listed
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.glob import is_glob, matches
+from gitops_dsf.resolve.targets import masked_clusters
+
+
+def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
+    """Upstream reads one DynamicScoringConfig, by its name; so do we."""
+    for item in context.declared.scoring_configs:
+        if item.name != SINGLETON_NAME:
+            message = f"a DynamicScoringConfig named {item.name} is never read"
+            yield codes.CONFIG_NAME.at(item.position, message, f"write name: {SINGLETON_NAME}, and all masks into that one object")
+
+
+def masks_name_what_exists(context: Context) -> Iterator[Diagnostic]:
+    """A mask with a misspelt name keeps nothing off anything."""
+    for item, index, mask in _masks(context):
+        yield from _cluster(context, item, index, mask)
+        yield from _score(context, item, index, mask)
+
+
+def masks_are_written_once(context: Context) -> Iterator[Diagnostic]:
+    """The same mask twice is a slip of the hand: perhaps one of them should say something else."""
+    seen: dict[tuple[str, str], int] = {}
+    for item, index, mask in _masks(context):
+        selector = mask.cluster_selector.model_dump_json() if mask.cluster_selector is not None else ""
+        key = (mask.cluster_name or selector, mask.score_name)
+        if key in seen:
+            first = item.at("spec", "masks", seen[key])
+            message = f"this mask stands at line {first.line} already"
+            yield codes.DUPLICATE_MASK.at(item.at("spec", "masks", index), message, "remove one of them")
+        seen.setdefault(key, index)
+
+
+def _masks(context: Context) -> Iterator[tuple[Item[DynamicScoringConfig], int, Mask]]:
+    for item in context.declared.scoring_configs[:1]:
+        for index, mask in enumerate(item.value.spec.masks):
+            yield item, index, mask
+
+
+def _cluster(context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask) -> Iterator[Diagnostic]:
+    if not context.fleet.clusters or masked_clusters(mask, context.fleet):
+        return
+    if mask.cluster_name is None:
+        message = "clusterSelector matches no cluster of the inventory"
+        yield codes.MATCHES_NOTHING.at(
+            item.document.key_at(("spec", "masks", index, "clusterSelector")), message, "correct the labels, or remove the mask"
+        )
+    elif is_glob(mask.cluster_name):
+        message = f"{mask.cluster_name} matches no cluster of the inventory"
+        yield codes.MATCHES_NOTHING.at(item.at("spec", "masks", index, "clusterName"), message, "correct the pattern, or remove the mask")
+    elif not context.is_malformed("ManagedCluster", mask.cluster_name):
+        message = f"there is no ManagedCluster {mask.cluster_name} in clusters/"
+        hint = did_you_mean(mask.cluster_name, context.fleet.clusters) or "remove the mask, or import the cluster"
+        yield codes.UNKNOWN_CLUSTER.at(item.at("spec", "masks", index, "clusterName"), message, hint)
+
+
+def _score(context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask) -> Iterator[Diagnostic]:
+    names = {str(overlay.score_name.value) for overlay in context.overlays.values() if overlay.score_name.value}
+    if any(matches(name, mask.score_name) for name in names):
+        return
+    position = item.at("spec", "masks", index, "scoreName")
+    if is_glob(mask.score_name):
+        yield codes.MATCHES_NOTHING.at(position, f"{mask.score_name} matches no score", f"scores here: {listed(sorted(names)) or 'none'}")
+        return
+    unknown_names = context.declared.unreadable or any(kind == "DynamicScorer" for kind, _ in context.declared.malformed)
+    if unknown_names or any(
+        context.waits_for_lock(overlay.scorer) and not overlay.score_name.value for overlay in context.overlays.values()
+    ):
+        return  # the score may be the one of a scorer whose name is not known yet
+    overlay = context.overlays.get(mask.score_name)
+    hint = did_you_mean(mask.score_name, names) or f"scores here: {listed(sorted(names)) or 'none'}"
+    if overlay is not None and overlay.score_name.value:
+        hint = f"{mask.score_name} is the scorer; its score is {overlay.score_name.value}"
+    yield codes.UNKNOWN_SCORE.at(position, f"there is no score {mask.score_name}", hint)

@@ -1,0 +1,119 @@
+"""Raw Placements: the traps of OCM's scheduler that can be seen in YAML (ocm.md section 7, numbers 1 to 12)."""
+
+import re
+from collections.abc import Iterator
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.raw_document import Reader
+from gitops_dsf.resolve.rules.selectors import Place, value_at
+
+_SPEC_FIELDS = (
+    "clusterSets",
+    "decisionStrategy",
+    "numberOfClusters",
+    "predicates",
+    "prioritizerPolicy",
+    "scoreRateLimit",
+    "sortBy",
+    "spreadPolicy",
+    "tolerations",
+)
+_PERCENT = re.compile(r"([1-9][0-9]?|100)%")
+_EFFECTS = ("NoSelect", "NoSelectIfNew", "PreferNoSelect")
+_MAP_ACCESS = re.compile(r"managedCluster\.(?:metadata\.(labels|annotations))\[\s*[\"']([^\"']+)[\"']\s*\]")
+
+
+def placements_work(context: Context) -> Iterator[Diagnostic]:
+    """Everything but prioritizers, of every raw Placement."""
+    for item in context.declared.placements:
+        reader = Reader(item.document)
+        reader.known_fields(_SPEC_FIELDS, "spec")
+        _number(reader)
+        _sets(context, reader)
+        _predicates(reader)
+        _tolerations(reader)
+        _groups(reader)
+        yield from reader.found
+
+
+def _number(reader: Reader) -> None:
+    number = reader.whole("spec", "numberOfClusters")
+    if number is not None and number < 1:
+        effect = "selects nothing and evicts everything" if number == 0 else "crashes OCM's placement controller for the whole hub"
+        reader.report(codes.CLUSTER_COUNT, ("spec", "numberOfClusters"), f"{number} {effect}", "write 1 or more, or leave it out for all")
+
+
+def _sets(context: Context, reader: Reader) -> None:
+    for place, name in reader.texts("spec", "clusterSets"):
+        if not context.fleet.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
+            hint = did_you_mean(name, [*context.fleet.sets, "default", "global"]) or "write the set into clusters/, or name another"
+            reader.report(codes.UNKNOWN_SET, place, f"there is no ManagedClusterSet {name} in clusters/", hint)
+
+
+def _predicates(reader: Reader) -> None:
+    for place in reader.items("spec", "predicates"):
+        where = (*place, "requiredClusterSelector")
+        reader.selector(*where, "labelSelector")
+        reader.selector(*where, "claimSelector")
+        for expression_place, text in reader.texts(*where, "celSelector", "celExpressions"):
+            _expression(reader, expression_place, text)
+
+
+def _expression(reader: Reader, place: Place, text: str) -> None:
+    """Shape only: what the expression computes is the simulator's business."""
+    if not text.strip():
+        reader.report(
+            codes.CEL_SYNTAX, place, "an empty CEL expression: OCM refuses the Placement, and evicts everything", "remove the item"
+        )
+        return
+    if ".scores(" in text:
+        message = "OCM looks at scores in CEL at most every 10 minutes, and does not see that a score has expired"
+        reader.report(codes.CEL_PREDICATE, place, message, "rank by the score with a prioritizer, and use CEL only for its existence")
+    for match in _MAP_ACCESS.finditer(text):
+        container, key = match[1], match[2]
+        if not re.search(rf"[\"']{re.escape(key)}[\"']\s+in\s+managedCluster\.metadata\.{container}", text):
+            message = f"a cluster without {container}[{key}] is dropped with an error that nobody sees"
+            hint = f'guard it: "{key}" in managedCluster.metadata.{container} && ...'
+            reader.report(codes.CEL_PREDICATE, place, message, hint)
+
+
+def _tolerations(reader: Reader) -> None:
+    for place in reader.items("spec", "tolerations"):
+        key, operator = reader.text(*place, "key"), reader.text(*place, "operator")
+        value, effect = reader.text(*place, "value"), reader.text(*place, "effect")
+        if operator not in {None, "", "Equal", "Exists"}:
+            hint = did_you_mean(str(operator), ("Equal", "Exists")) or "write Equal or Exists"
+            reader.report(codes.TOLERATION, (*place, "operator"), f"there is no operator {operator}", hint)
+        elif not key and operator != "Exists":
+            message = "a toleration without key needs operator Exists: OCM calls the Placement misconfigured, and evicts everything"
+            reader.report(codes.TOLERATION, place, message, "write key, or operator: Exists")
+        elif operator == "Exists" and value:
+            message = "operator Exists takes no value: OCM calls the Placement misconfigured, and evicts everything"
+            reader.report(codes.TOLERATION, (*place, "value"), message, "remove value, or write operator: Equal", at_key=True)
+        if effect not in {None, "", *_EFFECTS}:
+            hint = did_you_mean(str(effect), _EFFECTS) or f"write {', '.join(_EFFECTS)}, or leave it out"
+            reader.report(codes.TOLERATION, (*place, "effect"), f"there is no effect {effect}", hint)
+
+
+def _groups(reader: Reader) -> None:
+    strategy: Place = ("spec", "decisionStrategy", "groupStrategy")
+    reader.mapping(*strategy)
+    size_place = (*strategy, "clustersPerDecisionGroup")
+    size = value_at(reader.document.data, size_place)
+    good = size is None or (isinstance(size, int) and not isinstance(size, bool) and size >= 1)
+    if not good and not (isinstance(size, str) and _PERCENT.fullmatch(size)):
+        effect = "makes OCM delete every decision while it reports success"
+        hint = (
+            f"write {size.strip()} without quotes" if isinstance(size, str) and size.strip().isdigit() else "write a number, or 1% to 100%"
+        )
+        reader.report(codes.DECISION_GROUPS, size_place, f"clustersPerDecisionGroup {size!r} {effect}", hint)
+    for place in reader.items(*strategy, "decisionGroups"):
+        name = reader.text(*place, "groupName")
+        if name is None or not 2 <= len(name) <= 63:
+            message = "groupName needs 2 to 63 characters: it becomes a label value"
+            reader.report(codes.DECISION_GROUPS, (*place, "groupName"), message, "write a name of 2 to 63 characters")
+        reader.selector(*place, "groupClusterSelector", "labelSelector")
+        reader.selector(*place, "groupClusterSelector", "claimSelector")

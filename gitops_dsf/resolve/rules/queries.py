@@ -1,0 +1,66 @@
+"""PromQL of scorers, each expression of a `;` list on its own, and the labels that dimensions need."""
+
+from collections.abc import Iterator
+
+from dsf_wire.dimension import LABELS, PLACEHOLDERS, placeholders
+from dsf_wire.query import Part, split
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.overlay import Overlay
+from gitops_dsf.resolve.promql import Checked, can_have, check
+
+_CODES = {"syntax": codes.PROMQL, "function": codes.UNKNOWN_FUNCTION, "result": codes.RESULT_TYPE}
+MAX_QUERY = 65_536
+"""Characters of one `query` field; a request line longer than this is refused by Prometheus and proxies before it."""
+
+
+def queries_parse(context: Context) -> Iterator[Diagnostic]:
+    """Every expression parses and returns what a range query can return."""
+    for overlay in context.overlays.values():
+        for part, checked in _parsed(overlay):
+            for mistake in checked.mistakes:
+                where = overlay.query.inside(part.offset + mistake.offset)
+                yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", mistake.hint)
+        if len(str(overlay.query.value)) > MAX_QUERY:
+            message = f"PromQL: more than {MAX_QUERY} characters"
+            yield codes.PROMQL.at(overlay.query.position, message, "use recording rules")
+
+
+def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
+    """A placeholder that nobody knows would stand in every item name as it is."""
+    for overlay in context.overlays.values():
+        scorer = overlay.scorer
+        template = scorer.value.spec.score_dimension_format
+        for item in placeholders(template):
+            if item.name not in PLACEHOLDERS:
+                where = scorer.inside(("spec", "scoreDimensionFormat"), item.offset)
+                known = ", ".join(f"${{{name}}}" for name in PLACEHOLDERS)
+                hint = did_you_mean(item.name, PLACEHOLDERS) or f"known: {known}"
+                yield codes.UNKNOWN_PLACEHOLDER.at(where, f"the placeholder ${{{item.name}}} is not known", hint)
+
+
+def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
+    """A label that no expression's grouping keeps is empty in every result, unless the scoring API invents it.
+
+    `meta` is the scoring API's own by design (the enhancement's /scoring example), so it is never reported.
+    """
+    for overlay in context.overlays.values():
+        scorer = overlay.scorer
+        parsed = [checked for _, checked in _parsed(overlay)]
+        if not parsed or any(checked.tree is None for checked in parsed):
+            continue
+        for item in placeholders(scorer.value.spec.score_dimension_format):
+            if item.name not in LABELS or item.name == "meta" or any(can_have(checked.tree, item.name) for checked in parsed):
+                continue
+            where = scorer.inside(("spec", "scoreDimensionFormat"), item.offset)
+            message = f"${{{item.name}}} is always empty: no query keeps the label {item.name}"
+            yield codes.UNFILLED_PLACEHOLDER.at(where, message, f"add {item.name} to the query's by (...), or remove the placeholder")
+
+
+def _parsed(overlay: Overlay) -> list[tuple[Part, Checked]]:
+    query = str(overlay.query.value)
+    if overlay.kind_of_source != "Prometheus" or len(query) > MAX_QUERY:
+        return []
+    return [(part, check(part.text)) for part in split(query)]

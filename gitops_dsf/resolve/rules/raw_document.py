@@ -1,0 +1,94 @@
+"""Reading documents that are carried as they are: every shape is possible, and a wrong one is a finding."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.load import Document
+from gitops_dsf.model.mistake import dotted
+from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.resolve.rules.selectors import Place, invalid, value_at
+
+
+@dataclass(slots=True)
+class Reader:
+    """Typed access to one document. What has another shape reads as absent, and is noted in `found`."""
+
+    document: Document
+    found: list[Diagnostic] = field(default_factory=list)
+
+    def mapping(self, *place: str | int) -> Mapping[str, Any]:
+        """An object; empty when absent."""
+        value = self._value(place, dict, "an object")
+        return value if value is not None else {}
+
+    def items(self, *place: str | int) -> list[Place]:
+        """Places of the objects in a list; other items are noted."""
+        value = self._value(place, list, "a list") or []
+        places: list[Place] = []
+        for index, item in enumerate(value):
+            where = (*place, index)
+            if isinstance(item, dict):
+                places.append(where)
+            else:
+                self._wrong(where, "an object")
+        return places
+
+    def texts(self, *place: str | int) -> list[tuple[Place, str]]:
+        """The strings in a list, each with its place."""
+        value = self._value(place, list, "a list") or []
+        found: list[tuple[Place, str]] = []
+        for index, item in enumerate(value):
+            if isinstance(item, str):
+                found.append(((*place, index), item))
+            else:
+                self._wrong((*place, index), "text")
+        return found
+
+    def text(self, *place: str | int) -> str | None:
+        """A string; None when absent."""
+        value = self._value(place, str, "text")
+        return value if isinstance(value, str) else None
+
+    def whole(self, *place: str | int) -> int | None:
+        """A whole number; None when absent."""
+        value = value_at(self.document.data, place)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int):
+            self._wrong(place, "a whole number")
+            return None
+        return value
+
+    def known_fields(self, known: Iterable[str], *place: str | int) -> None:
+        """Notes fields that do not exist there."""
+        names = sorted(known)
+        for name in self.mapping(*place):
+            if name not in names:
+                hint = did_you_mean(name, names) or f"known here: {', '.join(names)}"
+                position = self.document.key_at((*place, name))
+                self.found.append(codes.UNKNOWN_FIELD.at(position, f"{name} is not a field of {dotted(place)}", hint))
+
+    def selector(self, *place: str | int) -> None:
+        """Notes what Kubernetes would refuse in a label selector."""
+        if self.mapping(*place):
+            self.found += invalid(self.document, place, value_at(self.document.data, place))
+
+    def report(self, code: codes.Code, place: Place, message: str, hint: str = "", *, at_key: bool = False) -> None:
+        """Notes a finding at a value, or at its key."""
+        position = self.document.key_at(place) if at_key else self.document.at(place)
+        self.found.append(code.at(position, message, hint))
+
+    def _value(self, place: Place, kind: type, expected: str) -> Any:  # noqa: ANN401 - plain data
+        value = value_at(self.document.data, place)
+        if value is None or isinstance(value, kind):
+            return value
+        self._wrong(place, expected)
+        return None
+
+    def _wrong(self, place: Place, expected: str) -> None:
+        finding = codes.PLACEMENT_SHAPE.at(self.document.at(place), f"{dotted(place)} must be {expected}")
+        if finding not in self.found:
+            self.found.append(finding)

@@ -1,0 +1,110 @@
+"""Where scorers run, and whether applications find their scores there."""
+
+from collections.abc import Iterator
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.load import SETTINGS_FILE
+from gitops_dsf.model.application import ScoredApplication
+from gitops_dsf.model.declared import Item
+from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.resolve.context import Context
+
+MANY_CLUSTERS = 100
+"""Clusters per PlacementDecision object; above it OCM rewrites several objects one by one (ocm.md section 7.12)."""
+KEPT_CLAIMS = 20
+"""Custom ClusterClaims that OCM's agent reports per cluster, in name order (ocm.md section 7.11)."""
+_RESERVED_CLAIMS = (".open-cluster-management.io", ".k8s.io")
+
+
+def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
+    """Without clusters nothing is delivered to anybody."""
+    declared = context.declared
+    excused = declared.unreadable or any(kind == "ManagedCluster" for kind, _ in declared.malformed)
+    if context.fleet.clusters or excused or declared.repository is None:
+        return
+    if declared.repository.value.spec.delivery.mode == "ManifestWork":
+        message = "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration"
+        yield codes.NO_CLUSTERS.at(Position(file=SETTINGS_FILE), message, "run gitops-dsf import --context HUB, or write clusters/*.yaml")
+
+
+def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
+    """A scorer that masks keep off every cluster is dead weight, or a mask is too wide."""
+    for name, clusters in context.reach.items():
+        scorer = context.scorers[name]
+        if not clusters and not scorer.suspend and context.fleet.selected(scorer.selector):
+            message = f"masks keep {name} off every cluster that it is meant for"
+            yield codes.NOWHERE.at(scorer.position, message, "remove the scorer, write suspend: true, or narrow the masks")
+
+
+def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
+    """Sets exist, and some cluster of them fits."""
+    for item in context.declared.applications:
+        rules = item.value.spec.placement
+        unknown = False
+        for index, name in enumerate(rules.cluster_sets):
+            if not context.fleet.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
+                unknown = True
+                message = f"there is no ManagedClusterSet {name} in clusters/"
+                hint = did_you_mean(name, [*context.fleet.sets, "default", "global"]) or "write the set into clusters/, or name another"
+                yield codes.UNKNOWN_SET.at(item.at("spec", "placement", "clusterSets", index), message, hint)
+        if not unknown and context.fleet.clusters and not eligible(context, item):
+            path = ("spec", "placement", "clusterSelector" if rules.cluster_selector is not None else "clusterSets")
+            position = item.document.key_at(path) if item.document.has(path) else item.position
+            message = f"no cluster of the inventory is eligible for {item.name}"
+            yield codes.NO_ELIGIBLE_CLUSTER.at(position, message, "correct the labels or the sets")
+
+
+def scores_are_published(context: Context) -> Iterator[Diagnostic]:
+    """At least one eligible cluster publishes each score that ranks them."""
+    for item in context.declared.applications:
+        candidates = eligible(context, item)
+        for index, score in enumerate(item.value.spec.scores):
+            scorer = context.scorers.get(score.scorer)
+            if scorer is None:
+                continue
+            position = item.at("spec", "scores", index, "scorer")
+            if scorer.destination == "None":
+                message = f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters"
+                yield codes.SCORE_NOT_RUNNING.at(position, message, "write scoreDestination: AddOnPlacementScore in the scorer")
+            elif scorer.suspend:
+                message = f"{scorer.name} is suspended: its scores are removed everywhere"
+                yield codes.SCORE_SUSPENDED.at(position, message, "remove the score from this application while the scorer is suspended")
+            elif candidates and not candidates & context.reach[scorer.name]:
+                message = f"{scorer.name} runs on none of the {len(candidates)} clusters that are eligible for {item.name}"
+                hint = "correct its clusterSelector or the masks, or choose other clusters"
+                yield codes.SCORE_NOT_RUNNING.at(position, message, hint)
+
+
+def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
+    """More than 100 clusters in one decision can lose one of them for a moment."""
+    for item in context.declared.applications:
+        rules = item.value.spec.placement
+        most = len(eligible(context, item))
+        chosen = most if rules.number_of_clusters is None else min(most, rules.number_of_clusters)
+        if chosen > MANY_CLUSTERS:
+            message = (
+                f"{item.name} may run on {chosen} clusters: above {MANY_CLUSTERS} a decision is several objects, rewritten one by one, "
+                "and a cluster can be in none of them for a moment"
+            )
+            hint = "keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of at most 100 clusters"
+            yield codes.MANY_DECISIONS.at(item.document.key_at(("spec", "placement")), message, hint)
+
+
+def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
+    """Custom claims beyond the twentieth, by name, never reach the hub."""
+    for item in context.declared.clusters:
+        claims = item.value.status.cluster_claims
+        if len(claims) <= KEPT_CLAIMS:
+            continue
+        custom = sorted(claim.name for claim in claims if not claim.name.endswith(_RESERVED_CLAIMS))
+        if len(custom) > KEPT_CLAIMS:
+            message = f"{item.name} has {len(custom)} claims of its own; OCM keeps {KEPT_CLAIMS}, by name, and drops {custom[KEPT_CLAIMS]}"
+            yield codes.MANY_CLAIMS.at(item.document.key_at(("status", "clusterClaims")), message, "select by labels, or have fewer claims")
+
+
+def eligible(context: Context, item: Item[ScoredApplication]) -> frozenset[str]:
+    """Clusters of the inventory that sets and selector leave; taints change by the hour and are not counted."""
+    rules = item.value.spec.placement
+    members: frozenset[str] = frozenset().union(*(context.fleet.members(name) for name in rules.cluster_sets))
+    return members & context.fleet.selected(rules.cluster_selector)

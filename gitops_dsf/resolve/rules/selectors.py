@@ -1,0 +1,136 @@
+"""Label selectors: what Kubernetes accepts, and whether they find a cluster."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.load import Document
+from gitops_dsf.model.base import LabelSelector
+from gitops_dsf.resolve.context import Context
+
+_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+
+Place = tuple[str | int, ...]
+
+
+def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
+    """Operators, keys and values of every selector.
+
+    Neither OCM's CRDs nor ours check these; one ManagedClusterSet with an invalid selector disables cluster events for all sets
+    (ocm.md section 7.7), one Placement with it evicts everything (2.5).
+    """
+    for document, place in _all_selectors(context):
+        yield from invalid(document, place, value_at(document.data, place))
+
+
+def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
+    """A scorer whose selector fits no cluster runs nowhere."""
+    for overlay in context.overlays.values():
+        selector = overlay.scorer.value.spec.cluster_selector
+        if selector is not None and context.fleet.clusters and not context.fleet.selected(selector):
+            position = overlay.scorer.document.key_at(("spec", "clusterSelector"))
+            message = f"no cluster of the inventory has these labels: {overlay.scorer.name} runs nowhere"
+            yield codes.MATCHES_NOTHING.at(position, message, _closest(context, selector) or "correct the labels, or label the clusters")
+
+
+def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
+    """Every mistake of one selector, typed or raw; shapes that are no selector at all are the caller's."""
+    if not isinstance(selector, dict):
+        return
+    labels = selector.get("matchLabels")
+    for key, value in (labels if isinstance(labels, dict) else {}).items():
+        where = (*place, "matchLabels", key)
+        if not label_key(key):
+            yield codes.BAD_SELECTOR.at(document.key_at(where), f"{key} is not a label key", _KEY)
+        if isinstance(value, str) and not label_value(value):
+            yield codes.BAD_SELECTOR.at(document.at(where), f"{_short(value)} is not a label value", _VALUE)
+    terms = selector.get("matchExpressions")
+    for index, term in enumerate(terms if isinstance(terms, list) else []):
+        if isinstance(term, dict):
+            yield from _term(document, (*place, "matchExpressions", index), term)
+
+
+def _term(document: Document, place: Place, term: dict[str, Any]) -> Iterator[Diagnostic]:
+    key, operator, values = term.get("key"), term.get("operator"), term.get("values") or []
+    if not isinstance(key, str) or not label_key(key):
+        yield codes.BAD_SELECTOR.at(document.at((*place, "key")), f"{_short(str(key or 'an empty key'))} is not a label key", _KEY)
+    if operator not in OPERATORS:
+        message = f"the operator {operator} does not exist" if operator else "the operator is missing"
+        yield codes.BAD_SELECTOR.at(document.at((*place, "operator")), message, f"write {', '.join(OPERATORS[:-1])} or {OPERATORS[-1]}")
+        return
+    if not isinstance(values, list):
+        yield codes.BAD_SELECTOR.at(document.at((*place, "values")), "values must be a list", "write values: [a, b]")
+        return
+    if operator in {"In", "NotIn"} and not values:
+        yield codes.BAD_SELECTOR.at(document.at((*place, "operator")), f"{operator} needs at least one value", "write values: [a, b]")
+    if operator in {"Exists", "DoesNotExist"} and values:
+        yield codes.BAD_SELECTOR.at(
+            document.key_at((*place, "values")), f"{operator} takes no values", "remove values, or write operator: In"
+        )
+    for index, value in enumerate(values):
+        if not isinstance(value, str) or not label_value(value):
+            yield codes.BAD_SELECTOR.at(document.at((*place, "values", index)), f"{_short(str(value))} is not a label value", _VALUE)
+
+
+def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:
+    declared = context.declared
+    for scorer in declared.scorers:
+        yield scorer.document, ("spec", "clusterSelector")
+    for config in declared.scoring_configs:
+        for index in range(len(config.value.spec.masks)):
+            yield config.document, ("spec", "masks", index, "clusterSelector")
+    for item in declared.cluster_sets:
+        yield item.document, ("spec", "clusterSelector", "labelSelector")
+    for application in declared.applications:
+        yield application.document, ("spec", "placement", "clusterSelector")
+        groups = application.value.spec.placement.decision_groups
+        for index in range(len(groups.groups) if groups is not None else 0):
+            yield application.document, ("spec", "placement", "decisionGroups", "groups", index, "clusterSelector")
+
+
+def value_at(data: Any, place: Place) -> Any:  # noqa: ANN401 - plain data
+    """The plain value at a place, or None."""
+    for part in place:
+        if isinstance(data, dict):
+            data = data.get(part)
+        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
+            data = data[part]
+        else:
+            return None
+    return data
+
+
+def label_key(key: str) -> bool:
+    """Kubernetes' rule for label keys: an optional DNS prefix and a name of at most 63 characters."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and (len(prefix) > 253 or not _PREFIX.fullmatch(prefix)):
+        return False
+    return _NAME.fullmatch(name) is not None
+
+
+def label_value(value: str) -> bool:
+    """Kubernetes' rule for label values: empty, or at most 63 characters of letters, digits, '-', '_' and '.'."""
+    return not value or _NAME.fullmatch(value) is not None
+
+
+_KEY = "a key is at most 63 letters, digits, '-', '_' and '.', with an optional domain and '/' before it"
+_VALUE = "a value is at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
+
+
+def _closest(context: Context, selector: LabelSelector) -> str:
+    """Which term alone finds nothing: with several, the misspelt one is usually the one."""
+    for key, value in selector.match_labels.items():
+        values = sorted({labels[key] for cluster in context.fleet.clusters.values() if key in (labels := cluster.metadata.labels)})
+        if not values:
+            return f"no cluster has the label {key}"
+        if value not in values:
+            return f"the label {key} has these values: {', '.join(values[:6])}"
+    return ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,80 @@
+"""URLs that agents, sync and Argo CD call."""
+
+from collections.abc import Iterator
+from urllib.parse import SplitResult, urlsplit
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.resolve.context import Context
+
+_BLANK = frozenset(" \t\r\n")
+
+
+def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
+    """The configURL and hosts are http or https URLs with a host name, without credentials, query or fragment."""
+    for overlay in context.overlays.values():
+        scorer = overlay.scorer
+        spec = scorer.value.spec
+        yield from _endpoint(spec.config_url, scorer.at("spec", "configURL"), "configURL", query_allowed=True)
+        for setting, name in ((overlay.source_host, "source.host"), (overlay.scoring_host, "scoring.host")):
+            if setting.value:
+                yield from _endpoint(str(setting.value), setting.position, name, query_allowed=False)
+        for setting, name in ((overlay.source_path, "source.path"), (overlay.scoring_path, "scoring.path")):
+            path = str(setting.value)
+            if path and (not path.startswith("/") or _BLANK & set(path) or "?" in path or "#" in path):
+                message = f"{name}: {path} is not a path"
+                yield codes.BAD_URL.at(
+                    setting.position, message, f"write it with a leading slash and nothing else, such as {_example(name)}"
+                )
+
+
+def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
+    """Git URLs: Argo CD has credentials in Secrets of its own."""
+    repository = context.declared.repository
+    if repository is not None and _has_credentials(repository.value.spec.git.url):
+        yield _credentials("spec.git.url", repository.at("spec", "git", "url"), "configure the repository's credentials in Argo CD")
+    for item in context.declared.applications:
+        application = item.value.spec.application
+        sources = [(("source",), application.source)] if application.source else []
+        paths: list[tuple[tuple[str | int, ...], str]] = [((*path, "repoURL"), source.repo_url) for path, source in sources]
+        paths += [(("sources", index, "repoURL"), source.repo_url) for index, source in enumerate(application.sources)]
+        for path, url in paths:
+            if _has_credentials(url):
+                yield _credentials("repoURL", item.at("spec", "application", *path), "configure the repository's credentials in Argo CD")
+
+
+def _endpoint(url: str, position: Position, name: str, *, query_allowed: bool) -> Iterator[Diagnostic]:
+    parts = _split(url)
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or _BLANK & set(url):
+        message = f"{name}: {url or 'an empty text'} is not an http or https URL"
+        yield codes.BAD_URL.at(position, message, "write scheme, host and port, such as http://scorer.scoring.svc:8000")
+        return
+    if parts.username is not None:
+        yield _credentials(name, position, "put a token into a Secret on the spoke and name it with auth.tokenSecretRef")
+    if not query_allowed and (parts.query or parts.fragment):
+        yield codes.BAD_URL.at(position, f"{name}: a host URL has no query or fragment", "write scheme, host, port and at most a path")
+
+
+def _credentials(name: str, position: Position, hint: str) -> Diagnostic:
+    return codes.URL_CREDENTIALS.at(position, f"{name} contains credentials; everybody who can read the repository can use them", hint)
+
+
+def _split(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def _has_credentials(url: str) -> bool:
+    parts = _split(url)
+    if parts is None:
+        return False
+    # `git` is the login name of every ssh server of git hosts, and says nothing.
+    return parts.password is not None or (parts.username is not None and parts.scheme in {"http", "https"})
+
+
+def _example(name: str) -> str:
+    return "/api/v1/query_range" if name.startswith("source") else "/scoring"
