@@ -16,6 +16,7 @@ from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Process
 from tests.hub.controlplane.waiting import wait_for
 
+ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
 DEPLOYMENT = "apps/v1/Deployment"
 
 
@@ -42,14 +43,15 @@ class SpokeAgent:
 
 
 def wait_for_deployment(plane: ControlPlane, cluster: str) -> None:
-    """Until OCM's add-on manager and work agent have brought the Deployment to the spoke."""
+    """Until OCM's add-on manager and work agent have brought the Deployment and its ServiceAccount to the spoke."""
     spoke = plane.spokes[cluster]
-    wait_for(
-        lambda: spoke.admin.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE),
-        what=f"the agent's Deployment is on {cluster}",
-        timeout=60,
-        seen=lambda: plane.hub.admin.find("addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn", ADDON_NAME, namespace=cluster),
-    )
+    for kind in (DEPLOYMENT, "v1/ServiceAccount"):
+        wait_for(
+            lambda kind=kind: spoke.admin.find(kind, ADDON_NAME, namespace=AGENT_NAMESPACE),  # type: ignore[misc]
+            what=f"the agent's {kind} is on {cluster}",
+            timeout=60,
+            seen=lambda: plane.hub.admin.find(ADDON, ADDON_NAME, namespace=cluster),
+        )
 
 
 @contextmanager
