@@ -24,7 +24,7 @@ class _Row(msgspec.Struct):
     values: list[tuple[float, str]] = []
     value: tuple[float, str] | None = None
     """What instant queries have in place of ``values``."""
-    histograms: msgspec.Raw | None = None
+    histograms: msgspec.Raw = msgspec.Raw(b"")
 
 
 _ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
@@ -75,7 +75,7 @@ def _series(raw: msgspec.Raw, index: int) -> Series:
         raise RefusedError(f"data[{index}] is not JSON: {error}", status=400) from None
     samples = row.values or ([row.value] if row.value is not None else [])
     if not samples:
-        if row.histograms is not None:
+        if row.histograms:
             raise RefusedError(f"data[{index}] holds native histograms; reduce them in the query, for instance with histogram_quantile()")
         return Series(labels=row.metric, timestamps=array("d"), values=array("d"))
     timestamps, texts = zip(*samples, strict=True)

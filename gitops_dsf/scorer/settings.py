@@ -1,5 +1,6 @@
 """How a scoring API is operated: tokens and limits. Authors write none of it; operators set the environment."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -38,8 +39,11 @@ class Settings:
             raise DefinitionError(msg)
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, int | float) and not value > 0 and field.name != "max_waiting":
-                msg = f"{_variable(field.name)} is {value}; it must be above 0"
+            if not isinstance(value, int | float):
+                continue
+            may_be_zero = field.name == "max_waiting"
+            if not math.isfinite(value) or value < 0 or (value == 0 and not may_be_zero):
+                msg = f"{_variable(field.name)} is {value}; it must be a number {'not below' if may_be_zero else 'above'} 0"
                 raise DefinitionError(msg)
 
     @classmethod

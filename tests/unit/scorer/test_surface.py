@@ -1,0 +1,24 @@
+"""The public names, and what importing them costs."""
+
+import subprocess
+import sys
+
+import gitops_dsf.scorer
+
+FOREIGN = ("pydantic", "promql_parser", "cel_expr_python", "ruamel", "yaml", "httpx", "kubernetes", "uvicorn", "numpy", "starlette")
+
+
+def test_all_lists_what_is_there_sorted() -> None:
+    names = gitops_dsf.scorer.__all__
+    assert sorted(names) == list(names)
+    assert all(hasattr(gitops_dsf.scorer, name) for name in names)
+
+
+def test_importing_the_sdk_imports_nothing_of_the_generator() -> None:
+    code = (
+        "import sys, gitops_dsf.scorer, gitops_dsf.scorer.testing; "
+        f"print([n for n in {FOREIGN!r} if n in sys.modules], "
+        "sorted(n for n in sys.modules if n.startswith('gitops_dsf.') and not n.startswith('gitops_dsf.scorer')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] []"
