@@ -5,7 +5,7 @@ Rights used: addonplacementscores get, list, create, patch, delete and addonplac
 
 import logging
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
@@ -38,13 +38,8 @@ class HubStore:
         return self._server.server_clock.wall()
 
     async def read(self, name: str) -> Stored | None:
-        try:
-            reply = await self._server.call("GET", self._path(name))
-        except PublishError as error:
-            if error.reason is Reason.NOT_FOUND:
-                return None
-            raise
-        return store.stored(reply.object)
+        found = await self._get(name)
+        return None if found is None else store.stored(found)
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
@@ -81,6 +76,14 @@ class HubStore:
             if error.reason is not Reason.NOT_FOUND:
                 raise
 
+    async def _get(self, name: str) -> dict[str, Any] | None:
+        try:
+            return (await self._server.call("GET", self._path(name))).object
+        except PublishError as error:
+            if error.reason is Reason.NOT_FOUND:
+                return None
+            raise
+
     async def _create(self, name: str, *, scorer: str) -> None:
         body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
         try:
@@ -95,13 +98,14 @@ class HubStore:
 
         No field has two writers: one that still writes keeps the object, and the conflict is reported until a person decides.
         """
-        metadata = (await self._server.call("GET", self._path(name))).object.get("metadata") or {}
+        found = await self._get(name)
+        metadata = (found or {}).get("metadata") or {}
         others = [
             store.seconds(entry.get("time"))
             for entry in metadata.get("managedFields") or []
             if entry.get("manager") != AGENT_MANAGER and entry.get("subresource") == "status"
         ]
-        return all(when is not None and self.wall() - when > SILENT_SECONDS for when in others)
+        return found is not None and all(when is not None and self.wall() - when > SILENT_SECONDS for when in others)
 
     async def _apply_status(self, name: str, body: dict[str, object], *, force: bool = False) -> Stored:
         params = {"fieldManager": AGENT_MANAGER, "force": "true" if force else "false"}

@@ -49,7 +49,7 @@ class HubFake:
         )
 
     def _authorised(self, seen: Seen) -> Reply:
-        if seen.headers.get("authorization") != f"Bearer {self.token}":
+        if self.token and seen.headers.get("authorization") != f"Bearer {self.token}":
             return failure(401, "Unauthorized")
         parts = seen.path.strip("/").split("/")
         if parts[:2] == ["api", "v1"]:
