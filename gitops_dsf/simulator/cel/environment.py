@@ -83,16 +83,18 @@ class Environment:
             if problem:
                 raise CelSyntaxError(f"instantiation failed: {problem}")
 
-    def evaluate(self, program: Program, view: Mapping[str, Any], *, largest: int) -> bool | str:
+    def evaluate(self, program: Program, view: Mapping[str, Any], *, most_scores: int) -> bool | str:
         """True, False, or why the expression fails on this cluster (a text, which drops the cluster).
 
-        `largest` is the size of the largest collection among the cluster's data and scores.
+        `most_scores` is the number of items in the largest AddOnPlacementScore of the cluster.
 
         Raises:
             CelUnsupported: the answer depends on what this environment does not reproduce.
         """
         limits.refuse_cluster(program.names, view)
-        limits.refuse_cost(program.expression, program.depth, largest)
+        if program.depth:
+            largest = limits.largest_collection(view, texts=limits.makes_lists(program.names))
+            limits.refuse_cost(program.expression, program.depth, max(largest, most_scores))
         self._quantities.forget()
         self._unsupported = None
         try:

@@ -78,7 +78,8 @@ def refuse_cluster(names: Iterable[str], view: Mapping[str, object]) -> None:
 def nesting(expression: str) -> int:
     """How deep comprehensions are nested: 1 for a single one, 0 for none."""
     text = STRING.sub('""', expression)
-    deepest, open_calls = 0, []
+    deepest = 0
+    open_calls: list[bool] = []
     for found in re.finditer(r"\.\s*(all|exists|exists_one|map|filter)\s*\(|\(|\)", text):
         if found.group() == ")":
             if open_calls:
@@ -87,6 +88,11 @@ def nesting(expression: str) -> int:
             open_calls.append(found.group(1) is not None)
             deepest = max(deepest, sum(open_calls))
     return deepest
+
+
+def makes_lists(names: frozenset[str]) -> bool:
+    """The expression makes lists from texts."""
+    return not names.isdisjoint({"parseJSON", "split", "findAll"})
 
 
 def refuse_cost(expression: str, depth: int, largest: int) -> None:
@@ -98,12 +104,12 @@ def refuse_cost(expression: str, depth: int, largest: int) -> None:
         raise CelUnsupported(f"{depth} nested comprehensions over up to {largest} elements may exceed OCM's cost limit")
 
 
-def largest_collection(view: object) -> int:
-    """The most elements that a list, a map, or a list made from a text can have."""
+def largest_collection(view: object, *, texts: bool) -> int:
+    """The most elements of a list or map; with `texts`, also of a list that could be made from a text."""
     if isinstance(view, str):
-        return len(view) // 2 + 1
+        return len(view) // 2 + 1 if texts else 0
     items = list(view.values()) if isinstance(view, Mapping) else view if isinstance(view, list) else []
-    return max([len(items), *(largest_collection(item) for item in items)])
+    return max([len(items), *(largest_collection(item, texts=texts) for item in items)])
 
 
 def _refuse(names: Iterable[str], why: str) -> None:

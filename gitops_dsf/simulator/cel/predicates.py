@@ -9,7 +9,6 @@ from typing import Any
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
 from gitops_dsf.simulator.cel.environment import CelSyntaxError, Environment, Program
 from gitops_dsf.simulator.cel.function import CelUnsupported
-from gitops_dsf.simulator.cel.limits import largest_collection
 from gitops_dsf.simulator.objects import AddOnPlacementScore
 
 
@@ -70,21 +69,21 @@ class CelPredicates:
             return program
         if isinstance(program, CelSyntaxError):
             return str(program)
-        view, largest = self._seen(cluster)
+        view, most_scores = self._seen(cluster)
         try:
-            return self._environment.evaluate(program, view, largest=largest)
+            return self._environment.evaluate(program, view, most_scores=most_scores)
         except CelUnsupported as error:
             return Unsupported(expression, str(error), self._names[cluster])
 
     def _seen(self, cluster: int) -> tuple[View, int]:
-        """A cluster as CEL sees it, and the size of the largest collection there or in its scores."""
+        """A cluster as CEL sees it, and the number of items in its largest AddOnPlacementScore."""
         found = self._views.get(cluster)
         if found is None:
             view = cluster_view(self._documents[cluster])
             name = self._names[cluster]
             statuses = (table[name].status for table in self._scores.values() if name in table)
             sizes = (len((status.scores if status else None) or ()) for status in statuses)
-            found = self._views[cluster] = (view, max([largest_collection(view), *sizes]))
+            found = self._views[cluster] = (view, max(sizes, default=0))
         return found
 
     def _program(self, expression: str) -> Program | CelSyntaxError | Unsupported:

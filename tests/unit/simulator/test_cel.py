@@ -1,0 +1,167 @@
+"""CEL against the answers of OCM's own environment (cel-go with Kubernetes' and OCM's libraries), and the limits.
+
+cel.json.gz holds clusters, scores, the view CEL has of each cluster, and for hundreds of expressions what Go said of
+each cluster: true, false, error or "not a bool", or that the compiler refused. An answer of the simulator is the same
+or Unsupported; nothing else.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from gitops_dsf.simulator import Code, HubState, Outcome, Unsupported
+from gitops_dsf.simulator.cel.cluster_view import cluster_view
+from gitops_dsf.simulator.cel.predicates import CelPredicates
+from tests.unit.simulator.hub import ORACLE, cel, cluster, decision, exact, placement, run, score
+
+DATA: dict[str, Any] = json.loads(gzip.decompress((ORACLE / "cel.json.gz").read_bytes()))
+REFUSED = "refused"
+
+
+@pytest.fixture(scope="module")
+def predicates() -> CelPredicates:
+    documents = [{"kind": "ManagedCluster", **document} for document in DATA["clusters"]]
+    documents += [{"kind": "AddOnPlacementScore", **document} for document in DATA["scores"]]
+    return HubState.build(documents).cel
+
+
+@pytest.mark.parametrize(("expression", "answers"), DATA["expressions"], ids=range(len(DATA["expressions"])))
+def test_answers_as_go_does(predicates: CelPredicates, expression: str, answers: str | list[bool | str]) -> None:
+    """Never another answer than OCM's; a refusal for a refusal."""
+    checked = predicates.check(expression)
+    if isinstance(checked, Unsupported):
+        return
+    assert (checked is not None) == (answers == REFUSED), f"{expression}: OCM {answers}, simulator {checked}"
+    if answers == REFUSED:
+        return
+    found = [predicates.answer(expression, number) for number in range(len(answers))]
+    want = [answer if isinstance(answer, Unsupported) else expected is True for answer, expected in zip(found, answers, strict=True)]
+    got = [answer if isinstance(answer, Unsupported) else answer is True for answer in found]
+    assert got == want, f"{expression}: OCM {answers}, simulator {found}"
+
+
+def test_most_expressions_are_supported(predicates: CelPredicates) -> None:
+    """Unsupported stays the exception."""
+    refused = [text for text, _ in DATA["expressions"] if isinstance(predicates.check(text), Unsupported)]
+    assert len(refused) < len(DATA["expressions"]) / 8
+
+
+def test_cluster_views_are_what_go_makes_of_the_type() -> None:
+    """Zero values, canonical quantities and dropped fields, as DefaultUnstructuredConverter gives them."""
+    assert [cluster_view(document) for document in DATA["clusters"]] == DATA["views"]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "managedCluster.metadata.name == 'c1'",
+        "managedCluster.metadata.labels['cluster.open-cluster-management.io/clusterset'] == 's1'",
+        "managedCluster.scores('r').exists(s, s.name == 'a' && s.value > 15)",
+        "managedCluster.scores('r').map(s, s.value).sum() == 20",
+        "quantity(managedCluster.status.allocatable.cpu) == quantity('1500m')",
+        "semver('1.28.3').isGreaterThan(semver('1.28.3-rc.1'))",
+        "cidr('10.0.0.0/8').containsIP(ip('10.1.2.3'))",
+        "url('https://example.com:6443/x').getPort() == '6443'",
+        "'cluster-12'.find('[0-9]+') == '12'",
+        "[1, 2, 3].isSorted()",
+        "'{\"a\": 1}'.parseJSON().a == 1",
+        "managedCluster.metadata.?labels.?zone.orValue('none') == 'none'",
+    ],
+)
+def test_each_library_in_a_predicate(expression: str) -> None:
+    """One expression of each library that OCM loads selects the cluster."""
+    status = {"allocatable": {"cpu": "1.5"}, "capacity": {"cpu": "2"}}
+    verdict = run(cluster("c1", status=status), score("c1", a=20), placement(predicates=cel(expression)))
+    assert verdict.ranked == ("c1",), verdict.notes
+
+
+def test_unsupported_is_no_verdict() -> None:
+    """What cannot be answered is said, and nothing is concluded."""
+    verdict = run(cluster("c1"), decision("c1"), placement(predicates=cel("'%d'.format([1]) == '1'")))
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert (verdict.ranked, verdict.evicted, verdict.scores) == ((), (), None)
+    assert verdict.to_dict()["unsupported"] == [
+        "CEL expression \"'%d'.format([1]) == '1'\" uses what the simulator does not support: format (not offered)"
+    ]
+
+
+def test_unsupported_on_one_cluster_names_it() -> None:
+    """A value the evaluator cannot judge makes the verdict unknown, and the cluster is named."""
+    verdict = run(
+        cluster("c1", status={"clusterClaims": [{"name": "u", "value": "a b"}]}),
+        cluster("c2", status={"clusterClaims": [{"name": "u", "value": "https://example.com"}]}),
+        placement(predicates=cel("isURL(managedCluster.status.clusterClaims[0].value)")),
+    )
+    assert [found.cluster for found in verdict.unsupported] == ["c1"]
+
+
+def test_unsupported_does_not_matter_where_another_predicate_matches() -> None:
+    """Predicates are ORed: a cluster that matches one needs no answer from the other."""
+    predicates = [
+        *cel("isURL('a b')"),
+        {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"a": "b"}}}},
+    ]
+    verdict = run(cluster("c1", labels={"a": "b"}), placement(predicates=predicates))
+    assert (verdict.outcome, verdict.ranked) == (Outcome.SCHEDULED, ("c1",))
+
+
+def test_type_error_is_found_before_any_cluster() -> None:
+    """An undeclared name is a compile error: Misconfigured, everything evicted."""
+    verdict = run(cluster("c1"), decision("c1"), placement(predicates=cel("cluster.name == 'x'")))
+    assert verdict.status.code is Code.MISCONFIGURED
+    assert verdict.status.message.startswith("compilation failed: ERROR: <input>:1:")
+    assert "undeclared reference to 'cluster" in verdict.status.message
+    assert verdict.evicts_everything
+
+
+def test_compile_error_comes_before_a_bad_selector_of_a_later_predicate() -> None:
+    """Predicates are prepared one after the other."""
+    bad = {"labelSelector": {"matchExpressions": [{"key": "k", "operator": "in"}]}}
+    verdict = run(cluster("c1"), placement(predicates=[*cel("x"), {"requiredClusterSelector": bad}]))
+    assert "undeclared reference" in verdict.status.message
+
+
+def test_runtime_error_drops_silently() -> None:
+    """A missing key drops the cluster; the status stays Success, and the reason is in the verdict."""
+    expression = 'managedCluster.metadata.labels["env"] == "prod"'
+    verdict = run(cluster("c1", labels={"env": "prod"}), cluster("c2"), placement(predicates=cel(expression)))
+    assert (verdict.ranked, verdict.status.code) == (("c1",), Code.SUCCESS)
+    assert "Key not found in map" in verdict.dropped["c2"].reason
+
+
+def test_expired_score_still_passes_a_predicate() -> None:
+    """scores() does not look at validUntil, and the verdict says that OCM notices late."""
+    verdict = run(
+        cluster("c1"),
+        score("c1", until="2020-01-01T00:00:00Z", a=20),
+        placement(predicates=cel('managedCluster.scores("r").size() == 1'), prioritizerPolicy=exact(("r/a", 1))),
+    )
+    assert verdict.scores == {"c1": 0}
+    assert "scores that only a CEL expression reads" in verdict.looks_again.unnoticed
+
+
+def test_all_expressions_of_a_predicate_must_hold() -> None:
+    """celExpressions are ANDed."""
+    verdict = run(cluster("c1"), placement(predicates=cel("true", "false")))
+    assert verdict.dropped["c1"].reason == "CEL expression 'false' is false"
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("(" * 5000 + "true" + ")" * 5000, "200 brackets"),
+        ("true || " * 20000 + "true", "100000 characters"),
+        ("[1].all(a, [1].all(b, [1].all(c, [1].all(d, managedCluster.scores('r').size() > 0))))", "cost limit"),
+        ("has(managedCluster.kind)", "after a list but not after a watch"),
+    ],
+)
+def test_what_is_refused_outright(expression: str, reason: str) -> None:
+    """Deep nesting never reaches the parser, and expensive expressions are not answered."""
+    scores = {f"s{number}": 1 for number in range(50)}
+    verdict = run(cluster("c1"), score("c1", **scores), placement(predicates=cel(expression)))
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert reason in str(verdict.unsupported[0])

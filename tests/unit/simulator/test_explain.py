@@ -1,0 +1,179 @@
+"""Why in, why out, and the nearest score that flips it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from gitops_dsf.simulator import explain, margins, simulate
+from tests.unit.simulator.hub import GROUP, NOW, cluster, decision, exact, hub, placement, run, score
+
+SCORES = {"c1": 10, "c2": 20, "c3": 30}
+
+
+def three(*, weight: int = 1, number: int = 1) -> list[dict[str, Any]]:
+    return [
+        *(cluster(name) for name in SCORES),
+        *(score(name, a=value) for name, value in SCORES.items()),
+        placement(numberOfClusters=number, prioritizerPolicy=exact(("r/a", weight))),
+    ]
+
+
+def test_why_in() -> None:
+    """Rank, points, the rival and what would have to be lost: at equal points c2 comes first."""
+    found = explain(run(*three()), "c3")
+    assert (found.selected, found.rank, found.points, found.rival, found.margin) == (True, 1, 30, "c2", 10)
+    assert found.reason == "rank 1 of 3 with 30 points; the first that is not selected is c2 with 20"
+    assert found.nearest is not None
+    assert str(found.nearest) == "AddOn/r/a falls from 30 to 20"
+
+
+def test_why_out() -> None:
+    """A tie would be decided by name, and c1 comes before c3."""
+    found = explain(run(*three()), "c1")
+    assert (found.selected, found.rank, found.margin, found.filter) == (False, 3, 20, None)
+    assert found.nearest is not None
+    assert (found.nearest.score, found.nearest.needed, found.nearest.change) == (10, 30, 20)
+
+
+@pytest.mark.parametrize("weight", [1, 2, 3, -1, -4])
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("name", SCORES)
+def test_the_nearest_score_really_flips(weight: int, number: int, name: str) -> None:
+    """Publishing the needed score reverses the decision, and one step less does not."""
+    objects = three(weight=weight, number=number)
+    before = explain(run(*objects), name)
+    flip = before.flips[0]
+    step = 1 if flip.change > 0 else -1
+
+    def after(value: int) -> bool:
+        changed = copy.deepcopy(objects)
+        for found in changed:
+            if found["kind"] == "AddOnPlacementScore" and found["metadata"]["namespace"] == name:
+                found["status"]["scores"][0]["value"] = value
+        return explain(run(*changed), name).selected
+
+    assert after(flip.needed) is not before.selected
+    assert after(flip.needed - step) is before.selected
+
+
+def test_unreachable_scores_are_said() -> None:
+    """No score beats 100 points of Steady with weight 3."""
+    objects = [
+        cluster("c1"),
+        cluster("c2"),
+        score("c1", a=0),
+        score("c2", a=50),
+        decision("c1"),
+        placement(numberOfClusters=1, prioritizerPolicy=exact(("r/a", 1), ("Steady", 3))),
+    ]
+    found = explain(run(*objects), "c2")
+    assert found.nearest is None
+    assert str(found.flips[0]) == "AddOn/r/a rises from 50 to 301, which no score can be"
+
+
+@pytest.mark.parametrize(
+    ("extra", "note"),
+    [
+        ([], "no AddOnPlacementScore c1/r, counts as 0"),
+        ([score("c1", b=1)], "AddOnPlacementScore c1/r has no score 'a', counts as 0"),
+        ([score("c1", until="2026-05-31T00:00:00Z", a=9)], "expired at 2026-05-31T00:00:00+00:00, counts as 0"),
+        ([score("c1", a=9)], ""),
+    ],
+)
+def test_contributions_say_what_is_odd(extra: list[dict[str, Any]], note: str) -> None:
+    """A score that is missing or expired is told from a real 0."""
+    found = explain(run(cluster("c1"), *extra, placement(prioritizerPolicy=exact(("r/a", 2)))), "c1")
+    assert [part.note for part in found.contributions] == [note]
+    assert [part.points for part in found.contributions] == [18 if not note else 0]
+
+
+def test_resource_without_data_is_noted() -> None:
+    """A cluster that reports no CPU adds nothing."""
+    found = explain(run(cluster("c1"), placement(prioritizerPolicy=exact(("ResourceAllocatableCPU", 1)))), "c1")
+    assert (found.contributions[0].score, found.contributions[0].note) == (
+        None,
+        "no allocatable and capacity reported, adds 0",
+    )
+
+
+def test_every_cluster_selected() -> None:
+    """Without numberOfClusters no score can change anything."""
+    objects = three()
+    del objects[-1]["spec"]["numberOfClusters"]
+    found = explain(run(*objects), "c1")
+    assert (found.selected, found.margin, found.flips) == (True, None, ())
+    assert found.reason.endswith("every cluster that passes the filters is selected")
+    assert margins(run(*objects)) == {}
+
+
+def test_zero_clusters_wanted() -> None:
+    """numberOfClusters 0 selects nothing whatever the scores."""
+    assert explain(run(*three(number=0)), "c3").reason.endswith("but numberOfClusters is 0")
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        (cluster("x", labels={f"{GROUP}/clusterset": "other"}), "its label says 'other'"),
+        ({"kind": "ManagedCluster", "metadata": {"name": "x"}}, "it has no clusterset label"),
+        (cluster("x", metadata={"deletionTimestamp": NOW}), "the ManagedCluster is being deleted"),
+    ],
+)
+def test_not_even_a_candidate(document: dict[str, Any], reason: str) -> None:
+    """A cluster outside the eligible sets is told why."""
+    found = explain(run(document, cluster("c1"), placement()), "x")
+    assert not found.selected
+    assert reason in found.reason
+
+
+def test_no_eligible_set() -> None:
+    """The condition's message explains it."""
+    found = explain(run(cluster("c1"), placement(clusterSets=["nope"])), "c1")
+    assert "None of ManagedClusterSets [nope] is bound" in found.reason
+
+
+def test_dropped_by_a_filter() -> None:
+    """The filter and its reason."""
+    taint = {"key": "k", "value": "v", "effect": "NoSelect"}
+    found = explain(run(cluster("c1", taints=[taint]), placement()), "c1")
+    assert (found.filter, found.reason) == ("TaintToleration", "taint k=v:NoSelect is not tolerated")
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ({"numberOfClusters": -1}, "the placement controller crashes"),
+        ({"prioritizerPolicy": {"mode": "exact"}}, "scheduling ends with an error: incorrect prioritizer policy mode"),
+        ({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "5"}}}, "no PlacementDecision is written"),
+    ],
+)
+def test_errors_are_explained(spec: dict[str, Any], reason: str) -> None:
+    """A mistake in the Placement is the reason for each cluster."""
+    verdict = run(cluster("c1"), decision("c1"), placement(**spec))
+    found = explain(verdict, "c1")
+    assert found.selected is (verdict.panic is not None)  # a crashed controller leaves the decision
+    assert reason in found.reason
+
+
+def test_from_objects_and_as_data() -> None:
+    """Objects with the name of a Placement do as well as a verdict."""
+    data = explain(hub(*three()), "c2", placement="ns/p", now=NOW).to_dict()
+    assert data["flips"] == [{"name": "AddOn/r/a", "score": 20, "needed": 30, "reachable": True}]
+    assert (data["rivalPoints"], data["total"]) == (30, 3)
+
+
+def test_margins_are_those_of_explanations() -> None:
+    """The quick list says what each explanation says."""
+    for number in (1, 2):
+        verdict = run(*three(number=number))
+        assert margins(verdict) == {name: explain(verdict, name).margin for name in SCORES}
+
+
+def test_a_tie_is_decided_by_name() -> None:
+    """At equal points the margin of the first name is one more."""
+    objects = [cluster("c1"), cluster("c2"), placement(numberOfClusters=1, prioritizerPolicy=exact(("r/a", 1)))]
+    assert margins(simulate(hub(*objects), "ns/p", NOW)) == {"c1": 1, "c2": 1}
+    assert explain(hub(*objects), "c2", placement="ns/p", now=NOW).reason.endswith("equal sums are ordered by name")

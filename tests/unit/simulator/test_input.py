@@ -1,0 +1,153 @@
+"""Input that no hub could hold: one exception type, with what, where and what instead."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gitops_dsf.simulator import HubState, SimulatorInputError, explain, simulate, with_defaults
+from tests.unit.simulator.hub import NOW, cluster, decision, hub, placement, score
+
+
+def refused(objects: Any, match: str, *, reference: Any = "ns/p", now: Any = NOW) -> None:
+    with pytest.raises(SimulatorInputError, match=re.escape(match)):
+        simulate(objects, reference, now)
+
+
+@pytest.mark.parametrize("objects", [None, "text", {"kind": "Placement"}, 7])
+def test_objects_must_be_a_list(objects: Any) -> None:
+    """A single dict or a text is not a list of objects."""
+    refused(objects, f"objects must be a list of Kubernetes objects as dicts, not {type(objects).__name__}")
+
+
+def test_object_must_be_a_dict() -> None:
+    """Its position is named."""
+    refused([placement(), "x"], "objects[1] is str, not a dict")
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({}, "objects[0] has no kind"),
+        ({"kind": 7}, "objects[0] has kind 7"),
+        ({"kind": "Pod", "metadata": {"name": "x"}}, "objects[0] (Pod x) has kind 'Pod'; the simulator reads"),
+        ({"kind": "Placement"}, "objects[0]: Object missing required field `metadata`"),
+        ({"kind": "Placement", "metadata": {}}, "missing required field `name` at `metadata`"),
+        ({"kind": "Placement", "metadata": {"name": "p"}}, "objects[0] (Placement p) needs metadata.namespace"),
+        (
+            {"kind": "Placement", "apiVersion": "apps/v1", "metadata": {"name": "p", "namespace": "n"}},
+            "has apiVersion 'apps/v1'; expected cluster.open-cluster-management.io/<version>",
+        ),
+        (placement(numberOfClusters="3"), "(Placement ns/p): Expected `int | null`, got `str` at `spec.numberOfClusters`"),
+        (placement(numberOfClusters=2**40), "at `spec.numberOfClusters`"),
+        (cluster("c1", labels={"a": 1}), "(ManagedCluster c1): Expected `str`, got `int`"),  # type: ignore[dict-item]
+        (cluster("c1", taints=[{"key": "k", "timeAdded": "yesterday"}]), "at `spec.taints[0].timeAdded`"),
+        (cluster("c1", taints=[{"key": "k", "timeAdded": "2026-01-01T00:00:00"}]), "at `spec.taints[0].timeAdded`"),
+        (
+            cluster("c1", status={"capacity": {"cpu": "four"}}),
+            "objects[0] (ManagedCluster c1): status.capacity.cpu is 'four': ",
+        ),
+        (score("c1", a="high"), "(AddOnPlacementScore c1/r): Expected `int`, got `str` at `status.scores[0].value`"),  # type: ignore[arg-type]
+        (score("c1", until="soon", a=1), "at `status.validUntil`"),
+        ({"kind": "List", "items": [7]}, "objects[0] is int, not a dict"),
+    ],
+)
+def test_bad_objects(document: Any, message: str) -> None:
+    """The message names the object, the field and what was expected."""
+    refused([document], message)
+
+
+def test_an_object_twice() -> None:
+    """A hub has one object of a kind and name."""
+    refused([placement(), placement()], "objects[1] (Placement ns/p) is there twice")
+    refused([cluster("c1"), cluster("c1")], "objects[1] (ManagedCluster c1) is there twice")
+    refused([score("c1", a=1), score("c1", b=1)], "objects[1] (AddOnPlacementScore c1/r) is there twice")
+    refused([decision("c1"), decision("c1")], "objects[1] (PlacementDecision ns/p-decision-1) is there twice")
+
+
+@pytest.mark.parametrize("reference", ["p", "/p", "ns/", "a/b/c", "", None, 7])
+def test_placement_reference(reference: Any) -> None:
+    """It is namespace/name."""
+    refused(hub(placement()), "placement must be written as 'namespace/name'", reference=reference)
+
+
+def test_missing_placement_lists_what_there_is() -> None:
+    """The message helps with a typo."""
+    refused(hub(placement()), "there is no Placement ns/q; Placements given: ns/p", reference="ns/q")
+
+
+@pytest.mark.parametrize("now", ["yesterday", "2026-06-01T00:00:00", 7, datetime(2026, 6, 1)])  # noqa: DTZ001
+def test_now_needs_a_zone(now: Any) -> None:
+    """A moment without a time zone is not a moment."""
+    refused(hub(placement()), "now is ", now=now)
+
+
+def test_now_may_be_left_out() -> None:
+    """The clock is read then."""
+    before = datetime.now(UTC)
+    assert before <= simulate(hub(placement()), "ns/p").now <= datetime.now(UTC)
+
+
+def test_lists_are_opened() -> None:
+    """What kubectl prints for several objects is one List."""
+    listed = {"apiVersion": "v1", "kind": "List", "items": hub(cluster("c1"), placement())}
+    assert simulate([listed], "ns/p", NOW).ranked == ("c1",)
+
+
+def test_nulls_are_absent() -> None:
+    """Null collections are what an API server stores for none."""
+    document = cluster("c1")
+    document["spec"]["taints"] = None
+    document["status"] = {"allocatable": None, "clusterClaims": None}
+    assert simulate(hub(document, placement(predicates=None, tolerations=None)), "ns/p", NOW).ranked == ("c1",)
+
+
+def test_input_is_not_changed() -> None:
+    """Objects belong to the caller."""
+    objects = hub(cluster("c1"), placement())
+    copy = [repr(found) for found in objects]
+    simulate(objects, "ns/p", NOW).to_dict()
+    with_defaults(objects)
+    assert [repr(found) for found in objects] == copy
+
+
+def test_explain_wants_a_placement_and_a_known_cluster() -> None:
+    """Objects alone do not say which Placement."""
+    objects = hub(cluster("c1"), placement())
+    with pytest.raises(SimulatorInputError, match="explain needs a verdict"):
+        explain(HubState.build(objects), "c1")
+    with pytest.raises(SimulatorInputError, match="there is no ManagedCluster 'c9'"):
+        explain(objects, "c9", placement="ns/p", now=NOW)
+
+
+def test_defaults_of_the_api_server() -> None:
+    """A manifest from git is completed as the CRD does; without that, Go's zero values would count."""
+    policy = {
+        "mode": "Exact",
+        "configurations": [
+            {"scoreCoordinate": {"builtIn": "Steady"}},
+            {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "r", "scoreName": "a"}}, "weight": None},
+        ],
+    }
+    document = placement(
+        prioritizerPolicy=policy,
+        tolerations=[{"key": "k", "value": "v"}],
+        decisionStrategy={"groupStrategy": {"decisionGroups": []}},
+    )
+    objects = with_defaults(hub(cluster("c1"), decision("c1"), score("c1", a=3), document))
+    verdict = simulate(objects, "ns/p", NOW)
+    assert [(result.name, result.weight) for result in verdict.prioritizers] == [("Steady", 1), ("AddOn/r/a", 1)]
+    assert verdict.scores == {"c1": 103}
+    spec = next(found for found in objects if found["kind"] == "Placement")["spec"]
+    assert spec["tolerations"] == [{"operator": "Equal", "key": "k", "value": "v"}]
+    assert spec["decisionStrategy"]["groupStrategy"]["clustersPerDecisionGroup"] == "100%"
+
+
+@pytest.mark.parametrize("spec", [{"prioritizerPolicy": 7}, {"tolerations": [7]}, {"decisionStrategy": 7}])
+def test_defaults_refuse_other_shapes(spec: dict[str, Any]) -> None:
+    """A spec that is no Placement's is named."""
+    with pytest.raises(SimulatorInputError, match="spec is not shaped as a Placement's"):
+        with_defaults([placement(**spec)])
