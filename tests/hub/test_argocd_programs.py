@@ -173,6 +173,9 @@ def test_a_scorer_is_healthy_with_the_facts_in_its_message(argocd: ArgoCD, hub: 
     files: dict[str, str | None] = {f"rendered/crd-{index}.yaml": json.dumps(crd) for index, crd in enumerate(crds())}
     head = repository.commit({**files, "rendered/scorer.yaml": json.dumps(scorer())})
     hub.apply(application("scorers", repository))
+    wait_for(lambda: state(hub, "scorers").sync == "Synced", what="the scorer is synced", seen=lambda: state(hub, "scorers"))
+    # Argo CD looks again by itself when a health status changes, but not when only its message does.
+    refresh(hub, "scorers")
     settled = wait_until_settled(hub, "scorers", revision=head)
     assert settled.resources["DynamicScorer/cpu-predictor"] == (
         "Synced",
@@ -181,6 +184,7 @@ def test_a_scorer_is_healthy_with_the_facts_in_its_message(argocd: ArgoCD, hub: 
     )
     status = {"healthStatus": "Inactive", "conditions": [condition("Healthy", "False", "ProbeFailed", "GET /healthz: 503")]}
     hub.patch_status(f"{scorer()['apiVersion']}/DynamicScorer", "cpu-predictor", status, namespace=NAMESPACE)
+    refresh(hub, "scorers")
     wanted = ("Synced", "Healthy", "scoring API Inactive; Healthy is False (ProbeFailed): GET /healthz: 503")
     wait_for(
         lambda: state(hub, "scorers").resources["DynamicScorer/cpu-predictor"] == wanted,
@@ -211,7 +215,7 @@ def test_ocms_own_verdicts_are_understood(argocd: ArgoCD, hub: Client, repositor
     settled = wait_until_settled(hub, "placements", health="Degraded")
     assert settled.resources["Placement/wrong"][1:] == (
         "Degraded",
-        "Misconfigured, no decisions are made. Prioritizer:incorrect prioritizer policy mode: Wrong",
+        "Misconfigured, no decisions are made. :incorrect prioritizer policy mode: Wrong",
     )
     assert settled.resources["Placement/empty"][1:] == (
         "Healthy",

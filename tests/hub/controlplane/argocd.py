@@ -49,7 +49,7 @@ class ArgoCD:
     folder: Path
     hub: ApiServer
     namespace: str = "argocd"
-    poll_seconds: int = 10
+    poll_seconds: int = 5
     wave_seconds: int = 1
     _ports: dict[str, int] = field(default_factory=dict, init=False)
     _sockets: "tempfile.TemporaryDirectory[str] | None" = field(default=None, init=False)
@@ -174,6 +174,8 @@ class ArgoCD:
             "ARGOCD_ASK_PASS_SOCK": f"{self._sockets.name if self._sockets else home}/ask-pass.sock",
             "ARGOCD_RECONCILIATION_TIMEOUT": f"{self.poll_seconds}s",
             "ARGOCD_RECONCILIATION_JITTER": "0s",
+            # By default an unreachable repository shows in an Application only after three minutes.
+            "ARGOCD_REPO_ERROR_GRACE_PERIOD_SECONDS": "1",
             "ARGOCD_SYNC_WAVE_DELAY": str(self.wave_seconds),
             "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
             "TMPDIR": str(home / "tmp"),
