@@ -18,7 +18,6 @@ from tests.hub.controlplane.binaries import Binaries, obtain
 from tests.hub.controlplane.family import family_names
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kube import Kubernetes
-from tests.hub.controlplane.listeners import session_members
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
 
@@ -88,15 +87,15 @@ def control_plane(
     lines = request.config.stash[_report]
     with ControlPlane(kubernetes=kubernetes, ocm_binaries=ocm_binaries) as plane:
         request.config.stash[_plane] = plane
-        leaders = [process.pid for process in processes.running.values()]
         for what, seconds in plane.startup.items():
             lines.append(f"{what} ready after {seconds:.1f} s")
-        lines.append(f"{len(leaders)} processes, {processes.check_listeners()} listeners, all on loopback; logs in {folder / 'logs'}")
+        listeners = processes.check_listeners()
+        lines.append(f"{len(processes.running)} processes, {listeners} listeners, all on loopback; logs in {folder / 'logs'}")
         yield plane
         lines.append(f"{processes.check_listeners()} listeners at the end, all on loopback")
-    left = session_members(leaders)
+    left = processes.left_behind()
     lines.append(f"{len(left)} processes left behind")
-    assert not left, f"processes left behind: {sorted(left)}"
+    assert not left, f"processes left behind: {left}"
 
 
 @pytest.fixture(scope="session")
