@@ -28,14 +28,10 @@ CONFIG_DIR = "/etc/dynamic-scoring"
 ORPHAN = "addon.open-cluster-management.io/deletion-orphan"
 ADDON_API = "addon.open-cluster-management.io/v1alpha1"
 RBAC_GROUP = "rbac.authorization.k8s.io"
-ADDON_MANAGER = {"kind": "ServiceAccount", "name": "addon-manager-controller-sa", "namespace": "open-cluster-management-hub"}
 
 
 def hub_rights(repository: FleetRepository) -> Iterator[Object]:
-    """What an agent may do on the hub, and the grant that lets OCM's add-on manager hand it out.
-
-    Without the second binding RBAC's escalation rule refuses the add-on manager: SetPermissionFailed (ocm.md section 5).
-    """
+    """What an agent may do in its own cluster's namespace (bound there, per cluster), and that all may read what is suspended."""
     yield {
         "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": "ClusterRole",
@@ -48,13 +44,6 @@ def hub_rights(repository: FleetRepository) -> Iterator[Object]:
             },
             {"apiGroups": [SCORE_GROUP], "resources": [f"{SCORE_PLURAL}/status"], "verbs": ["get", "update", "patch"]},
         ],
-    }
-    yield {
-        "apiVersion": f"{RBAC_GROUP}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": metadata(name="gitops-dsf:agent:addon-manager", wave=Wave.FOUNDATIONS),
-        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": HUB_ROLE},
-        "subjects": [dict(ADDON_MANAGER)],
     }
     namespace = repository.spec.hub_namespace
     yield {
@@ -132,13 +121,8 @@ def _template_spec(repository: FleetRepository) -> Object:
                 ]
             }
         },
-        "registration": [
-            {
-                "type": "KubeClient",
-                # Exactly one: two CurrentCluster permissions collide in one RoleBinding name (ocm.md section 5).
-                "kubeClient": {"hubPermissions": [{"type": "CurrentCluster", "currentCluster": {"clusterRoleName": HUB_ROLE}}]},
-            }
-        ],
+        # An identity and a kubeconfig for it, and no hubPermissions: see works._rights.
+        "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": []}}],
     }
 
 

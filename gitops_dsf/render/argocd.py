@@ -31,7 +31,6 @@ def bootstrap(repository: FleetRepository, directories: list[str]) -> Iterator[O
                 {"group": "addon.open-cluster-management.io", "kind": "ClusterManagementAddOn"},
                 {"group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition"},
                 {"group": "rbac.authorization.k8s.io", "kind": "ClusterRole"},
-                {"group": "rbac.authorization.k8s.io", "kind": "ClusterRoleBinding"},
             ],
         },
     }

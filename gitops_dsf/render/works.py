@@ -1,4 +1,4 @@
-"""Per cluster: the ManifestWork with the scoring configuration, and the ManagedClusterAddOn that installs the agent.
+"""Per cluster: the ManifestWork with the scoring configuration, the ManagedClusterAddOn that installs the agent, and its rights.
 
 A configuration is rendered once; the files of its clusters differ in one small head and share the rest.
 """
@@ -10,6 +10,7 @@ import msgspec
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_KEY, CONFIGMAP_NAME
 from dsf_wire.summary import Summary, encode_one
 from gitops_dsf.plan.types import ClusterWork, Configuration
+from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.emit import emit, printable_json, scalar
 from gitops_dsf.render.objects import Object, metadata
 
@@ -67,13 +68,50 @@ def payload_bytes(configuration: Configuration) -> int:
     return sum(len(msgspec.json.encode(item)) + 4 for item in manifests)
 
 
-def addon(cluster: str) -> Object:
-    """The ManagedClusterAddOn: one per cluster and never by installStrategy Placements, which delete while pages are rewritten."""
+class ClusterObjects:
+    """The small objects that differ in nothing but the cluster's name: rendered once, with the name filled in for each cluster."""
+
+    def __init__(self) -> None:
+        self._texts = {
+            kind: emit(item) for kind, item in (("managedclusteraddon", _addon(_NAMESPACE)), ("rolebinding", _rights(_NAMESPACE)))
+        }
+
+    def files(self, cluster: str) -> Iterator[tuple[str, bytes]]:
+        """(kind, text) of one cluster."""
+        for kind, text in self._texts.items():
+            yield kind, text.replace(f'"{_NAMESPACE}"', scalar(cluster)).replace(_NAMESPACE, cluster).encode()
+
+
+def _addon(cluster: str) -> Object:
+    """One per cluster and never by installStrategy Placements, which delete while pages of decisions are rewritten."""
     return {
         "apiVersion": "addon.open-cluster-management.io/v1alpha1",
         "kind": "ManagedClusterAddOn",
         "metadata": metadata(name=ADDON_NAME, namespace=cluster),
         "spec": {"installNamespace": AGENT_NAMESPACE},
+    }
+
+
+def _rights(cluster: str) -> Object:
+    """What the cluster's agent may do in its own namespace on the hub.
+
+    Not by the template's hubPermissions: there OCM binds the role to the group that the agents of all clusters share, so that each could
+    write the scores of every other (ocm pkg/addon/templateagent/registration.go, buildSubjectsFromRegistration). The subjects are the
+    agent as it registers by certificate, and as it registers by token.
+    """
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata(name=ADDON_NAME, namespace=cluster),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": HUB_ROLE},
+        "subjects": [
+            {
+                "apiGroup": "rbac.authorization.k8s.io",
+                "kind": "Group",
+                "name": f"system:open-cluster-management:cluster:{cluster}:addon:{ADDON_NAME}",
+            },
+            {"kind": "ServiceAccount", "name": f"{ADDON_NAME}-agent", "namespace": cluster},
+        ],
     }
 
 

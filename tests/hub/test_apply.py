@@ -33,7 +33,6 @@ def test_every_object_is_accepted_with_strict_validation(installation: Installat
         "ApplicationSet",
         "ClusterManagementAddOn",
         "ClusterRole",
-        "ClusterRoleBinding",
         "ConfigMap",
         "CustomResourceDefinition",
         "DynamicScorer",

@@ -1,0 +1,168 @@
+"""The agent works with the rights that we render, and holds no others: on the hub, and on its spoke."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, SUSPENDED_CONFIGMAP
+from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.kubeconfig import Identity
+from tests.hub.controlplane.plane import ControlPlane, addon_identity
+from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.clusterdns import ClusterDns
+from tests.hub.scenario.fleet import RESOURCE, SCORING, Fleet, scorer, write_fleet
+from tests.hub.scenario.headroom import HeadroomApi
+from tests.hub.scenario.installation import SCORE, Installation, installed
+from tests.hub.scenario.spokeagent import spoke_agent, wait_for_deployment
+
+pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
+
+CLUSTERS = ("cluster1", "cluster2")
+SECRET = "api-token"
+HUB_NAMESPACE = "open-cluster-management"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rights:
+    """An installed fleet, and the two identities of cluster1's agent."""
+
+    installation: Installation
+    identity: Identity
+    agent: Client
+    """On the hub."""
+    account: Client
+    """On the spoke."""
+
+
+@pytest.fixture(scope="module")
+def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -> Iterator[Rights]:
+    fleet = Fleet(repository=git_server.create("rights"), name="rights")
+    write_fleet(fleet, clusters=list(CLUSTERS), secret=SECRET)
+    # No metrics needed: this scorer asks the API with nothing but its token.
+    fleet.write("scorers/cpu-headroom.yaml", scorer(secret=SECRET, source={"type": "None"}))
+    fleet.render()
+    with ExitStack() as stack:
+        installation = stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
+        for cluster in CLUSTERS:
+            wait_for_deployment(control_plane, cluster)
+        identity = addon_identity(cluster="cluster1", addon=ADDON_NAME)
+        agent = stack.enter_context(control_plane.hub.client(identity))
+        spoke = control_plane.spokes["cluster1"]
+        wait_for(lambda: agent.list(SCORE, namespace="cluster1") is not None or True, what="the add-on manager gave the agent its rights")
+        account = stack.enter_context(Client(spoke.service_account_kubeconfig(AGENT_NAMESPACE, ADDON_NAME)))
+        yield Rights(installation=installation, identity=identity, agent=agent, account=account)
+
+
+def test_on_the_hub_it_holds_exactly_what_we_render(rights: Rights) -> None:
+    stranger = Identity(user="somebody", groups=())
+    scores = {("addonplacementscores", verb) for verb in ("get", "list", "watch", "create", "update", "patch", "delete")}
+    scores |= {("addonplacementscores/status", verb) for verb in ("get", "update", "patch")}
+    hub = rights.installation.plane.hub
+    with hub.client(stranger) as anybody:
+        for namespace, wanted in {
+            "cluster1": scores,
+            "cluster2": set(),
+            "argocd": set(),
+            "default": set(),
+            HUB_NAMESPACE: {(f"configmaps/{SUSPENDED_CONFIGMAP}", "get")},
+        }.items():
+            held = granted(rights.agent, namespace) - granted(anybody, namespace)
+            assert held == wanted, namespace
+
+
+def test_it_publishes_in_its_own_namespace_only(rights: Rights) -> None:
+    score = {
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": "probe", "namespace": "cluster1"},
+    }
+    rights.agent.create(score)
+    rights.agent.apply_status({**score, "status": {"scores": [{"name": "probe", "value": 7}]}})
+    assert rights.agent.get(SCORE, "probe", namespace="cluster1")["status"]["scores"] == [{"name": "probe", "value": 7}]
+    rights.agent.delete(SCORE, "probe", namespace="cluster1")
+    elsewhere = {**score, "metadata": {"name": "probe", "namespace": "cluster2"}}
+    with pytest.raises(ApiError, match="403 Forbidden"):
+        rights.agent.create(elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespace"),
+    [
+        ("v1/Secret", "cluster1"),
+        ("v1/ConfigMap", "cluster1"),
+        ("v1/ConfigMap", HUB_NAMESPACE),
+        ("work.open-cluster-management.io/v1/ManifestWork", "cluster1"),
+        ("cluster.open-cluster-management.io/v1/ManagedCluster", None),
+        ("cluster.open-cluster-management.io/v1beta1/Placement", "argocd"),
+        ("dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer", HUB_NAMESPACE),
+        (SCORE, "cluster2"),
+        (SCORE, None),
+    ],
+)
+def test_on_the_hub_everything_else_is_denied(rights: Rights, kind: str, namespace: str | None) -> None:
+    with pytest.raises(ApiError, match="403 Forbidden"):
+        rights.agent.list(kind, namespace=namespace)
+
+
+def test_on_the_spoke_it_reads_the_named_secrets_only(rights: Rights) -> None:
+    admin = rights.installation.plane.spokes["cluster1"].admin
+    for name in (SECRET, "somebody-elses"):
+        admin.apply(secret(name, "s3cret"))
+    assert rights.account.get("v1/Secret", SECRET, namespace=AGENT_NAMESPACE)["data"]
+    for refused in (
+        lambda: rights.account.get("v1/Secret", "somebody-elses", namespace=AGENT_NAMESPACE),
+        lambda: rights.account.list("v1/Secret", namespace=AGENT_NAMESPACE),
+        lambda: rights.account.list("v1/ConfigMap", namespace=AGENT_NAMESPACE),
+        lambda: rights.account.list("v1/Pod", namespace=AGENT_NAMESPACE),
+        lambda: rights.account.list("v1/Secret", namespace="kube-system"),
+        lambda: rights.account.delete("v1/Secret", SECRET, namespace=AGENT_NAMESPACE),
+        lambda: rights.account.apply(secret(SECRET, "changed")),
+    ):
+        with pytest.raises(ApiError, match="403 Forbidden"):
+            refused()
+    admin.delete("v1/Secret", "somebody-elses", namespace=AGENT_NAMESPACE)
+
+
+def test_with_these_rights_it_works_and_a_rotated_token_is_taken_up(rights: Rights, tmp_path: Path) -> None:
+    plane = rights.installation.plane
+    admin = plane.spokes["cluster1"].admin
+    admin.apply(secret(SECRET, "first"))
+    with HeadroomApi(token="first") as api, ClusterDns({SCORING: api.url}) as names:
+        environment = names.environment
+        with spoke_agent(plane, "cluster1", folder=tmp_path, environment=environment) as agent:
+            wait_for(lambda: api.requests, what="the agent calls the API with its token", seen=agent.process.tail)
+            assert wait_for(lambda: rights.agent.find(SCORE, RESOURCE, namespace="cluster1") or not api.refused, what="no refusal")
+            api.token = "second"
+            wait_for(lambda: api.refused, what="the old token is refused")
+            admin.apply(secret(SECRET, "second"))
+            seen = len(api.requests)
+            wait_for(lambda: len(api.requests) > seen, what="the new token is used", timeout=60, seen=agent.process.tail)
+            log = agent.process.log.read_text(encoding="utf-8")
+            assert "first" not in log
+            assert "second" not in log
+            assert "forbidden" not in log.lower()
+
+
+def granted(client: Client, namespace: str) -> set[tuple[str, str]]:
+    """(resource, verb) that an identity holds in a namespace, as the hub's authorizer says; named objects as resource/name."""
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}}
+    answer = client.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body=review)
+    held = set()
+    for rule in answer["status"]["resourceRules"]:
+        for resource in rule["resources"]:
+            for name in rule.get("resourceNames") or [None]:
+                held |= {(f"{resource}/{name}" if name else resource, verb) for verb in rule["verbs"]}
+    return held
+
+
+def secret(name: str, token: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": name, "namespace": AGENT_NAMESPACE},
+        "stringData": {"token": token},
+    }
