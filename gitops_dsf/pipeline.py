@@ -32,8 +32,9 @@ def check(root: Path, *, limits: Limits | None = None) -> Checked:
 
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
-    """A repository after rendering; plan and tree are None when any finding is an error."""
+    """A repository after rendering; resolved, plan and tree are None when any finding is an error."""
 
+    resolved: Resolved | None
     plan: Plan | None
     tree: RenderedTree | None
     diagnostics: tuple[Diagnostic, ...]
@@ -44,10 +45,10 @@ def produce(root: Path, *, limits: Limits | None = None) -> Rendered:
     """Renders a repository in memory. Raises RepositoryError when it cannot be read at all."""
     checked = check(root, limits=limits)
     if checked.resolved is None:
-        return Rendered(plan=None, tree=None, diagnostics=checked.diagnostics)
+        return Rendered(resolved=None, plan=None, tree=None, diagnostics=checked.diagnostics)
     plan = build(checked.resolved)
     tree = render(plan)
     diagnostics = tuple(in_order((*checked.diagnostics, *check_limits(plan, tree))))
     if has_errors(diagnostics):
-        return Rendered(plan=None, tree=None, diagnostics=diagnostics)
-    return Rendered(plan=plan, tree=tree, diagnostics=diagnostics)
+        return Rendered(resolved=None, plan=None, tree=None, diagnostics=diagnostics)
+    return Rendered(resolved=checked.resolved, plan=plan, tree=tree, diagnostics=diagnostics)

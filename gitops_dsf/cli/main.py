@@ -48,6 +48,7 @@ VERBS: Final[dict[str, Verb]] = {
     "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
     "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
     "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),
+    "simulate": Verb("gitops_dsf.cli.simulate", "where OCM would place the applications, and why"),
     "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
 }
 """Sorted by name; a verb that is not listed here does not exist."""

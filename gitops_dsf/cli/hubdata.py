@@ -1,0 +1,146 @@
+"""The flags that say where scores and decisions come from, for every verb that needs them."""
+
+import argparse
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gitops_dsf.errors import UsageError
+
+if TYPE_CHECKING:
+    from gitops_dsf.preview.fleet import Fleet
+    from gitops_dsf.snapshot import Snapshot
+
+NO_DATA = "no scores given (--scores, --state-branch or --context)"
+
+
+def add_source_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds --scores, --state-branch, --context, --kubeconfig and --now."""
+    sources = parser.add_argument_group("where scores and decisions come from").add_mutually_exclusive_group()
+    sources.add_argument(
+        "--scores", metavar="PATH", type=Path, help="file or folder: kubectl get -o yaml, an agent's output folder, or a snapshot"
+    )
+    sources.add_argument("--state-branch", metavar="BRANCH", help="branch of this git repository that holds a snapshot: gitops-dsf-state")
+    sources.add_argument("--context", metavar="HUB", help="context of the kubeconfig: ask the hub itself")
+    parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help="with --context: in place of $KUBECONFIG or ~/.kube/config")
+    parser.add_argument(
+        "--now", metavar="TIME", type=_moment, help="moment at which scores count as expired or not; by default when the data was seen"
+    )
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        msg = f"{text!r} is no moment; write RFC 3339, such as 2026-06-01T00:00:00Z"
+        raise argparse.ArgumentTypeError(msg)
+    return moment
+
+
+@dataclass(frozen=True, kw_only=True)
+class HubData:
+    """What is known of the hub, and the moment that everything is reckoned at."""
+
+    snapshot: "Snapshot | None"
+    now: datetime
+    """The moment of the simulated pass."""
+    today: datetime
+    """The system's clock, for the age of the data."""
+    missing: str = ""
+    """Why there is no snapshot."""
+
+    @property
+    def age(self) -> float | None:
+        """Seconds since the data was seen; None where it does not say."""
+        if self.snapshot is None or self.snapshot.observed_at is None:
+            return None
+        return max(0.0, (self.today - self.snapshot.observed_at).total_seconds())
+
+    def describe(self) -> str:
+        """One line for people."""
+        from gitops_dsf.snapshot import age_text
+
+        if self.snapshot is None:
+            return self.missing
+        age = f"seen {age_text(self.age)} ago" if self.age is not None else "of unknown age (no observedAt)"
+        count = self.snapshot.score_count
+        return f"{self.snapshot.origin}: {count} AddOnPlacementScore{'' if count == 1 else 's'}, {age}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON data."""
+        snapshot = self.snapshot
+        return {
+            "origin": snapshot.origin if snapshot else None,
+            "observedAt": snapshot.observed_at.isoformat() if snapshot and snapshot.observed_at else None,
+            "ageSeconds": None if self.age is None else round(self.age),
+            "now": self.now.isoformat(),
+            "missing": self.missing or None,
+        }
+
+
+def read_hub_data(args: argparse.Namespace) -> HubData:
+    """Reads the source that was asked for. A state branch that is not there is no error: pipelines name it before it exists."""
+    if args.kubeconfig is not None and args.context is None:
+        msg = "--kubeconfig goes with --context"
+        raise UsageError(msg)
+    today = datetime.now(UTC)
+    snapshot, missing = _snapshot(args)
+    now = args.now or (snapshot.observed_at if snapshot else None) or today
+    return HubData(snapshot=snapshot, now=now, today=today, missing=missing)
+
+
+def _snapshot(args: argparse.Namespace) -> "tuple[Snapshot | None, str]":
+    if args.scores is not None:
+        from gitops_dsf.snapshot import from_path
+
+        return from_path(args.scores), ""
+    if args.context is not None:
+        from gitops_dsf.live import observe
+
+        return observe(context=args.context, kubeconfig=args.kubeconfig), ""
+    if args.state_branch is not None:
+        from gitops_dsf.revision import find_branch
+        from gitops_dsf.snapshot import from_texts
+
+        branch = find_branch(args.directory, args.state_branch)
+        if branch is None:
+            fetch = f"git fetch origin +refs/heads/{args.state_branch}:refs/remotes/origin/{args.state_branch}"
+            return None, f"there is no branch {args.state_branch} in this clone ({fetch})"
+        return from_texts(branch.texts(), origin=f"branch {branch.name} at {branch.short}"), ""
+    return None, NO_DATA
+
+
+def read_fleet(directory: Path) -> "Fleet | None":
+    """Renders a repository in memory; findings go to standard error. None when it has errors."""
+    from gitops_dsf.cli.report import report, summary, under
+    from gitops_dsf.pipeline import produce
+    from gitops_dsf.preview.fleet import fleet_of
+
+    if not directory.is_dir():
+        msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml"
+        raise UsageError(msg)
+    rendered = produce(directory)
+    fleet = fleet_of(rendered)
+    if fleet is None:
+        findings = under(directory, rendered.diagnostics)
+        sys.stderr.write(report(findings, "text"))
+        print(f"{summary(findings)}; nothing can be simulated", file=sys.stderr)
+    return fleet
+
+
+def placement_key(fleet: "Fleet", written: str) -> str:
+    """`namespace/name` of a Placement; a name alone is enough where it is unique. Raises UsageError."""
+    if written in fleet.placements:
+        return written
+    found = [key for key in fleet.placements if key.partition("/")[2] == written]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(list(fleet.placements)[:10]) or "none"
+    msg = f"there is no Placement {written}; this repository renders {known}"
+    if found:
+        msg = f"several Placements are called {written}: write one of {', '.join(found)}"
+    raise UsageError(msg)

@@ -1,0 +1,75 @@
+"""gitops-dsf simulate: where OCM would place the applications of a repository."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
+
+if TYPE_CHECKING:
+    from gitops_dsf.cli.hubdata import HubData
+    from gitops_dsf.simulator import Verdict
+
+DESCRIPTION = """\
+Renders a fleet repository in memory and computes what OCM's placement controller would decide for each Placement: eligible
+clusters, scores, rank and selection. Nothing is written anywhere. Without scores it shows what the filters alone decide."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf simulate                                        what the filters alone decide
+  gitops-dsf simulate --scores scores.yaml                   kubectl get addonplacementscores,placementdecisions -A -o yaml
+  gitops-dsf simulate --scores out/ --placement guestbook    the folder that an agent publishes to; one Placement
+  gitops-dsf simulate fleet --context hub --format json      ask the hub; every verdict as JSON
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of simulate."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement")
+    parser.add_argument("--all", action="store_true", help="every cluster in the tables, not the first 20 of each")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
+    add_source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when every Placement was simulated; 1 when the repository has errors."""
+    from gitops_dsf.preview.hub import hub_state
+    from gitops_dsf.simulator import simulate
+
+    fleet = read_fleet(args.directory)
+    if fleet is None:
+        return 1
+    data = read_hub_data(args)
+    keys = [placement_key(fleet, args.placement)] if args.placement else list(fleet.placements)
+    state = hub_state(fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else ())
+    verdicts = [simulate(state, key, data.now) for key in keys]
+    if args.format == "json":
+        sys.stdout.write(_json(verdicts, data))
+        return 0
+    sys.stdout.write(f"{data.describe()}\n")
+    if not keys:
+        sys.stdout.write("this repository renders no Placement\n")
+    from gitops_dsf.cli.verdict_text import eligible_text, verdict_text
+
+    for verdict in verdicts:
+        sys.stdout.write("\n")
+        if data.snapshot is None:
+            sys.stdout.write(eligible_text(verdict, fleet.placements[verdict.placement], rows=None if args.all else 20))
+        else:
+            sys.stdout.write(verdict_text(verdict, rows=None if args.all else 20))
+    return 0
+
+
+def _json(verdicts: "list[Verdict]", data: "HubData") -> str:
+    import msgspec
+
+    content = {
+        "hub": data.to_dict(),
+        "filtersOnly": data.snapshot is None,
+        "placements": [verdict.to_dict() for verdict in verdicts],
+    }
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"

@@ -1,0 +1,110 @@
+"""A simulated verdict as text for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_dsf.cli.table import table
+from gitops_dsf.preview.hub import asks_for_scores
+from gitops_dsf.simulator import Outcome, Verdict
+from gitops_dsf.simulator.weights import Prioritizer
+
+MISSING, EXPIRED = "none", "expired"
+
+
+def verdict_text(verdict: Verdict, *, rows: int | None) -> str:
+    """Who is selected, the ranking with each prioritizer's share, who was dropped and why; at most `rows` lines of each table."""
+    text = f"{verdict.placement}: {_headline(verdict)}\n"
+    text += "".join(f"  note: {note}\n" for note in verdict.notes)
+    if verdict.ranking is not None:
+        text += _ranking(verdict, rows)
+    return text + _dropped(verdict, rows)
+
+
+def eligible_text(verdict: Verdict, placement: Mapping[str, Any], *, rows: int | None) -> str:
+    """What the filters alone decide."""
+    if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
+        return verdict_text(verdict, rows=rows)
+    names = sorted(verdict.scores or ())
+    wanted = verdict.source.spec.number_of_clusters
+    choice = "every eligible cluster is selected" if wanted is None else f"scores choose {wanted} of them"
+    text = f"{verdict.placement}: {_count(len(names))} eligible of {_count(len(verdict.candidates))} in {_sets(verdict)}; {choice}\n"
+    if asks_for_scores(placement):
+        text += "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible\n"
+    text += _named("  eligible: ", names, rows)
+    return text + _dropped(verdict, rows)
+
+
+def prioritizer_title(name: str, weight: int) -> str:
+    """`AddOn/cpu/cpu` with weight 5 as `cpu x5`."""
+    resource, _, score = name.removeprefix("AddOn/").partition("/")
+    short = resource if score in {"", resource} else f"{resource}/{score}"
+    return f"{short} x{weight}"
+
+
+def _headline(verdict: Verdict) -> str:
+    if verdict.outcome is not Outcome.SCHEDULED:
+        return str(verdict.outcome)
+    if verdict.ranking is None:
+        return f"nothing is selected: {verdict.status.message}"
+    wanted = verdict.source.spec.number_of_clusters
+    asked = "" if wanted is None or not verdict.unscheduled else f" ({wanted} asked for)"
+    total = len(verdict.ranking.clusters)
+    return f"{len(verdict.ranked)} of {_count(total)} selected{asked}, from {_count(len(verdict.candidates))} in {_sets(verdict)}"
+
+
+def _sets(verdict: Verdict) -> str:
+    names = ", ".join(verdict.cluster_sets)
+    return f"cluster set{'s' if len(verdict.cluster_sets) > 1 else ''} {names}" if names else "no bound cluster set"
+
+
+def _ranking(verdict: Verdict, rows: int | None) -> str:
+    ranking = verdict.ranking
+    if ranking is None or not ranking.order:
+        return ""
+    chosen, names = verdict.chosen, verdict.state.names
+    headers = ["rank", "", "cluster", "points", *(prioritizer_title(item.name, item.weight) for item in verdict.prioritizers)]
+    shown = ranking.order if rows is None else ranking.order[:rows]
+    lines = []
+    for number, index in enumerate(shown, start=1):
+        name = names[ranking.clusters[index]]
+        scores = (_score(verdict, item.prioritizer, item.values[index], name) for item in verdict.prioritizers)
+        lines.append([str(number), "*" if name in chosen else "", name, str(ranking.sums[index]), *scores])
+    text = table(headers, lines, right={0, *range(3, len(headers))})
+    if any(cell in {MISSING, EXPIRED} for line in lines for cell in line[4:]):
+        text += f"  ({MISSING} and {EXPIRED} scores count as 0)\n"
+    return text + _more(len(ranking.order) - len(shown), "clusters")
+
+
+def _score(verdict: Verdict, prioritizer: Prioritizer, value: int | None, cluster: str) -> str:
+    """The score, or why there is none."""
+    if prioritizer.built_in is None:
+        found = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
+        status = found.status if found else None
+        if status is None or all(item.name != prioritizer.score for item in status.scores or ()):
+            return MISSING
+        if status.valid_until is not None and verdict.now > status.valid_until:
+            return EXPIRED
+    return "-" if value is None else str(value)
+
+
+def _dropped(verdict: Verdict, rows: int | None) -> str:
+    if not verdict.dropped:
+        return ""
+    found = list(verdict.dropped.items())
+    shown = found if rows is None else found[:rows]
+    text = table(["out", "by", "because"], [[name, drop.filter, drop.reason] for name, drop in shown])
+    return text + _more(len(found) - len(shown), "clusters")
+
+
+def _named(head: str, names: list[str], rows: int | None) -> str:
+    shown = names if rows is None else names[:rows]
+    more = f" and {len(names) - len(shown)} more (--all)" if len(shown) < len(names) else ""
+    return f"{head}{', '.join(shown) or 'none'}{more}\n"
+
+
+def _more(count: int, what: str) -> str:
+    return f"  ... and {count} more {what} (--all shows them)\n" if count > 0 else ""
+
+
+def _count(number: int) -> str:
+    return f"{number} cluster{'' if number == 1 else 's'}"

@@ -1,0 +1,111 @@
+"""Clusters, sets, bindings, scores and decisions of a hub, read through the kubeconfig; nothing is written to the hub."""
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from gitops_dsf.errors import HubError
+from gitops_dsf.snapshot import Snapshot, collect
+from gitops_dsf.snapshot.documents import HubDocument
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+
+GROUP = "cluster.open-cluster-management.io"
+RESOURCES = (
+    ("ManagedCluster", "v1", "managedclusters"),
+    ("ManagedClusterSet", "v1beta2", "managedclustersets"),
+    ("ManagedClusterSetBinding", "v1beta2", "managedclustersetbindings"),
+    ("PlacementDecision", "v1beta1", "placementdecisions"),
+    ("AddOnPlacementScore", "v1alpha1", "addonplacementscores"),
+)
+PAGE = 500
+"""Objects per request: the API server answers pages of this size from its cache in milliseconds."""
+TIMEOUT_SECONDS = 30
+_HINTS = {
+    401: "; log in again",
+    403: "; reading needs the verb list on it, in every namespace",
+    404: "; this cluster is no OCM hub",
+    410: "; the list changed while it was read: try again",
+}
+
+
+def observe(*, context: str, kubeconfig: Path | None = None) -> Snapshot:
+    """What a hub holds now. Raises HubError when the kubeconfig, the hub or the rights do not allow it."""
+    client = _client(context, kubeconfig)
+    close: Callable[[], None] = client.close
+    observed_at = datetime.now(UTC)
+    try:
+        documents = [
+            HubDocument(place=f"{context}: {kind}", data={"kind": kind, **item})
+            for kind, version, plural in RESOURCES
+            for item in _items(client, context, f"/apis/{GROUP}/{version}/{plural}")
+        ]
+    finally:
+        close()
+    if not documents:
+        return Snapshot(origin=f"context {context}", observed_at=observed_at)
+    return collect(_placed(documents), origin=f"context {context}", observed_at=observed_at)
+
+
+def _placed(documents: list[HubDocument]) -> Iterator[HubDocument]:
+    """Each object with a place of its own, for messages."""
+    for document in documents:
+        metadata = document.data.get("metadata") or {}
+        name = "/".join(part for part in (metadata.get("namespace"), metadata.get("name")) if part)
+        yield HubDocument(place=f"{document.place} {name}", data=document.data)
+
+
+def _client(context: str, kubeconfig: Path | None) -> "ApiClient":
+    try:
+        from kubernetes import config  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError as error:
+        msg = "asking a hub needs the Kubernetes client: pip install 'gitops-dsf[live]'"
+        raise HubError(msg) from error
+    connect: Callable[..., ApiClient] = config.new_client_from_config
+    try:
+        return connect(config_file=str(kubeconfig) if kubeconfig else None, context=context)
+    except (config.ConfigException, OSError, ValueError) as error:
+        msg = f"context {context}: {error}"
+        raise HubError(msg) from error
+
+
+def _items(client: "ApiClient", context: str, path: str) -> Iterator[dict[str, Any]]:
+    """Every object of a resource, page by page."""
+    token = ""
+    while True:
+        page = _get(client, context, path, [("limit", PAGE), *([("continue", token)] if token else [])])
+        yield from page.get("items") or ()
+        token = (page.get("metadata") or {}).get("continue") or ""
+        if not token:
+            return
+
+
+def _get(client: "ApiClient", context: str, path: str, query: list[tuple[str, Any]]) -> dict[str, Any]:
+    from kubernetes.client import ApiException  # noqa: PLC0415 - see _client
+    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - comes with it
+
+    headers = {"Accept": "application/json"}
+    try:
+        request = client.param_serialize("GET", path, query_params=query, header_params=headers, auth_settings=["BearerToken"])
+        response = client.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
+        status, reason, body = response.status, response.reason, response.response.data
+    except (ApiException, HTTPError, OSError) as error:
+        msg = f"context {context}: the hub does not answer: {error}"
+        raise HubError(msg) from error
+    if status != HTTPStatus.OK:
+        msg = f"context {context}: GET {path}: {status} {reason}{_HINTS.get(status, '')}"
+        raise HubError(msg)
+    try:
+        content = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        msg = f"context {context}: GET {path}: the answer is not JSON: {error}"
+        raise HubError(msg) from error
+    if not isinstance(content, dict):
+        msg = f"context {context}: GET {path}: the answer is not an object"
+        raise HubError(msg)
+    return content

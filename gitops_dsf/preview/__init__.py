@@ -1,0 +1,1 @@
+"""What a change of a fleet repository does: which scorers run where, which Placements change, which applications would move."""

@@ -1,0 +1,77 @@
+"""One side of a comparison: a fleet repository that rendered without errors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.pipeline import Rendered
+from gitops_dsf.plan import Plan
+from gitops_dsf.render import RenderedTree
+from gitops_dsf.render.delivery import delivery
+from gitops_dsf.resolve.types import EffectiveScorer, Resolved
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """What a repository says, decided and rendered. Never changed."""
+
+    resolved: Resolved
+    plan: Plan
+    tree: RenderedTree
+    diagnostics: tuple[Diagnostic, ...]
+    """Warnings."""
+
+    @cached_property
+    def delivered(self) -> tuple[Object, ...]:
+        """ManagedClusterSetBindings, Placements and ApplicationSets as Argo CD would apply them."""
+        return tuple(delivery(self.plan))
+
+    @cached_property
+    def placements(self) -> Mapping[str, Object]:
+        """Placements by `namespace/name`, sorted."""
+        return dict(sorted((_key(item), item) for item in self.delivered if item["kind"] == "Placement"))
+
+    @cached_property
+    def bindings(self) -> tuple[Object, ...]:
+        """ManagedClusterSetBindings."""
+        return tuple(item for item in self.delivered if item["kind"] == "ManagedClusterSetBinding")
+
+    @cached_property
+    def scorers(self) -> Mapping[str, EffectiveScorer]:
+        """Complete scorers by name."""
+        return {item.name: item for item in self.resolved.scorers}
+
+    @cached_property
+    def by_resource(self) -> Mapping[str, EffectiveScorer]:
+        """Scorers by the name of the AddOnPlacementScore that they publish."""
+        return {item.resource_name: item for item in self.resolved.scorers if item.destination == "AddOnPlacementScore"}
+
+    @cached_property
+    def runs_on(self) -> Mapping[str, frozenset[str]]:
+        """Scorer names to the clusters that they run on; suspended ones run nowhere."""
+        found: dict[str, set[str]] = {name: set() for name in self.scorers}
+        for cluster, names in self.resolved.targets.items():
+            for name in names:
+                found[name].add(cluster)
+        return {name: frozenset(clusters) for name, clusters in found.items()}
+
+    @cached_property
+    def cluster_names(self) -> frozenset[str]:
+        """The inventory."""
+        return frozenset(item.metadata.name for item in self.resolved.clusters)
+
+
+def fleet_of(rendered: Rendered) -> Fleet | None:
+    """None where the repository has errors."""
+    if rendered.resolved is None or rendered.plan is None or rendered.tree is None:
+        return None
+    return Fleet(resolved=rendered.resolved, plan=rendered.plan, tree=rendered.tree, diagnostics=rendered.diagnostics)
+
+
+def _key(item: Object) -> str:
+    metadata = item["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}"

@@ -1,0 +1,65 @@
+"""The git program, for reading only."""
+
+import os
+import subprocess
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gitops_dsf.errors import GitopsDsfError
+
+
+class RevisionError(GitopsDsfError):
+    """A revision cannot be read; the message says what to do about it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repository:
+    """The git repository that a folder belongs to."""
+
+    directory: Path
+
+    def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+        """Standard output of a git command. Raises RevisionError with what git said."""
+        done = self.attempt(*arguments, stdin=stdin)
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
+            msg = f"{self.directory}: {said.removeprefix('fatal: ')}"
+            raise RevisionError(msg)
+        return done.stdout
+
+    def text(self, *arguments: str) -> str:
+        """Standard output without the last line break."""
+        return os.fsdecode(self.run(*arguments)).rstrip("\n")
+
+    def attempt(self, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+        """A git command that may fail."""
+        # Optional locks would refresh the index, which another git process may hold.
+        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        command = ["git", "-C", str(self.directory), *arguments]
+        try:
+            return subprocess.run(command, capture_output=True, check=False, env=environment, input=stdin or b"")
+        except FileNotFoundError as error:
+            msg = "git is not installed or not on PATH; revisions are read with it"
+            raise RevisionError(msg) from error
+
+    @cached_property
+    def top(self) -> Path:
+        """The root of the working tree."""
+        return Path(self.text("rev-parse", "--show-toplevel"))
+
+    @cached_property
+    def prefix(self) -> str:
+        """The folder below `top`, empty or with a slash at its end."""
+        return self.text("rev-parse", "--show-prefix")
+
+    @cached_property
+    def is_shallow(self) -> bool:
+        """Whether history is cut off."""
+        return self.text("rev-parse", "--is-shallow-repository") == "true"
+
+    def commit(self, revision: str) -> str | None:
+        """The commit that a revision means; None where there is none. Raises RevisionError outside of a git repository."""
+        self.text("rev-parse", "--git-dir")
+        done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+        return done.stdout.decode().strip() if done.returncode == 0 else None

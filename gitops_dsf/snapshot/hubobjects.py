@@ -1,0 +1,117 @@
+"""OCM's own objects, as the API server or an agent writes them, to the values of a snapshot."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from gitops_dsf.snapshot.errors import SnapshotError
+from gitops_dsf.snapshot.values import Decision, Facts, PublishedScore
+
+PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
+T = TypeVar("T")
+Timestamp = Annotated[datetime, Meta(tz=True)]
+Score = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
+"""AddOnPlacementScore CRD: status.scores[].value."""
+
+
+class _Metadata(Struct, frozen=True):
+    name: Annotated[str, Meta(min_length=1)]
+    namespace: Annotated[str, Meta(min_length=1)]
+    labels: dict[str, str] | None = None
+
+
+class _Item(Struct, frozen=True):
+    name: str
+    value: Score
+
+
+class _ScoreStatus(Struct, frozen=True, rename="camel"):
+    scores: list[_Item] | None = None
+    valid_until: Timestamp | None = None
+
+
+class _ScoreObject(Struct, frozen=True):
+    metadata: _Metadata
+    status: _ScoreStatus | None = None
+
+
+class _ClusterDecision(Struct, frozen=True, rename="camel"):
+    cluster_name: str
+
+
+class _DecisionStatus(Struct, frozen=True):
+    decisions: list[_ClusterDecision] | None = None
+
+
+class _DecisionObject(Struct, frozen=True):
+    metadata: _Metadata
+    status: _DecisionStatus | None = None
+
+
+class _ClusterMetadata(Struct, frozen=True):
+    name: Annotated[str, Meta(min_length=1)]
+
+
+class _Named(Struct, frozen=True):
+    metadata: _ClusterMetadata
+
+
+def score(data: Mapping[str, Any], *, place: str) -> tuple[str, str, PublishedScore]:
+    """Name, cluster and content of an AddOnPlacementScore. Raises SnapshotError."""
+    found = _read(data, _ScoreObject, place)
+    status = found.status or _ScoreStatus()
+    values = {item.name: item.value for item in status.scores or ()}
+    return found.metadata.name, found.metadata.namespace, PublishedScore(values=values, valid_until=status.valid_until)
+
+
+def decision(data: Mapping[str, Any], *, place: str) -> Decision:
+    """A PlacementDecision. Raises SnapshotError."""
+    found = _read(data, _DecisionObject, place)
+    metadata = found.metadata
+    clusters = tuple(item.cluster_name for item in (found.status.decisions if found.status else None) or ())
+    placement = (metadata.labels or {}).get(PLACEMENT_LABEL, "")
+    return Decision(namespace=metadata.namespace, name=metadata.name, placement=placement, clusters=clusters)
+
+
+def cluster(data: Mapping[str, Any], *, place: str) -> tuple[str, Facts]:
+    """Name and facts of a ManagedCluster: of a whole object, an absent label or taint is known to be absent. Raises SnapshotError."""
+    name = _read(data, _Named, place).metadata.name
+    metadata = data["metadata"]
+    known: dict[str, Any] = {"name": name, "labels": metadata.get("labels") or {}}
+    if metadata.get("deletionTimestamp"):
+        known["deletionTimestamp"] = metadata["deletionTimestamp"]
+    status = data.get("status") or {}
+    if not isinstance(status, Mapping):
+        msg = f"{place}: ManagedCluster {name}: status must be an object"
+        raise SnapshotError(msg)
+    return name, {
+        "metadata": known,
+        "spec": {"taints": [], **(data.get("spec") or {})},
+        "status": {"clusterClaims": [], **status},
+    }
+
+
+def name_of(data: Mapping[str, Any], *, place: str) -> str:
+    """metadata.name. Raises SnapshotError."""
+    return _read(data, _Named, place).metadata.name
+
+
+def namespaced(data: Mapping[str, Any], *, place: str) -> tuple[str, str]:
+    """metadata.namespace and metadata.name. Raises SnapshotError."""
+    metadata = _read(data, _DecisionObject, place).metadata
+    return metadata.namespace, metadata.name
+
+
+def _read(data: Mapping[str, Any], model: type[T], place: str) -> T:
+    try:
+        return msgspec.convert(data, model)
+    except msgspec.ValidationError as error:
+        metadata = data.get("metadata")
+        name = f" {metadata.get('name')}" if isinstance(metadata, Mapping) and metadata.get("name") else ""
+        detail = str(error).replace(" - at `$.", " - at `")
+        msg = f"{place}: {data.get('kind')}{name}: {detail}"
+        raise SnapshotError(msg) from error
