@@ -1,8 +1,9 @@
-"""What an API server fills into a Placement when it is created (defaults of the Placement CRD).
+"""What a hub fills into objects when they are created: defaults of the Placement CRD, OCM's cluster set label.
 
 The scheduler's own Go code has other zero values: without these, a weight that was left out would be 0 and a
-coordinate without a type an add-on. Manifests from git need them before they are simulated; objects from a hub have
-them already.
+coordinate without a type an add-on. A ManagedCluster without a set joins `default` (registration webhook, gate
+DefaultClusterSet, on by default). Manifests from git need all this before they are simulated; objects from a hub have
+it already.
 """
 
 from __future__ import annotations
@@ -11,21 +12,34 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gitops_dsf.simulator.errors import SimulatorInputError
+from gitops_dsf.simulator.objects import CLUSTER_SET_LABEL
 
 Object = Mapping[str, Any]
+DEFAULT_SET = "default"
 
 
 def with_defaults(objects: Iterable[Object]) -> list[Object]:
-    """The objects with every Placement as the API server would store it; the input is not changed.
+    """The objects as the hub would store them; the input is not changed.
 
     Raises:
         SimulatorInputError: a Placement whose parts are not mappings and lists.
     """
-    return [_placement(document) if _is_placement(document) else document for document in objects]
+    return [_filled(document) for document in objects]
 
 
-def _is_placement(document: object) -> bool:
-    return isinstance(document, Mapping) and document.get("kind") == "Placement"
+def _filled(document: Object) -> Object:
+    kind = document.get("kind") if isinstance(document, dict) else None
+    if kind == "Placement":
+        return _placement(document)
+    return _cluster(document) if kind == "ManagedCluster" else document
+
+
+def _cluster(document: Object) -> Object:
+    metadata = document.get("metadata")
+    labels = (metadata.get("labels") or {}) if isinstance(metadata, Mapping) else None
+    if not isinstance(metadata, Mapping) or not isinstance(labels, Mapping) or labels.get(CLUSTER_SET_LABEL):
+        return document  # what is wrong with it is said when it is read
+    return {**document, "metadata": {**metadata, "labels": {**labels, CLUSTER_SET_LABEL: DEFAULT_SET}}}
 
 
 def _placement(document: Object) -> Object:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.simulator import HubState, SimulatorInputError, explain, simulate, with_defaults
-from tests.unit.simulator.hub import NOW, cluster, decision, hub, placement, score
+from tests.unit.simulator.hub import GROUP, NOW, cluster, decision, hub, placement, score
 
 
 def refused(objects: Any, match: str, *, reference: Any = "ns/p", now: Any = NOW) -> None:
@@ -151,3 +151,24 @@ def test_defaults_refuse_other_shapes(spec: dict[str, Any]) -> None:
     """A spec that is no Placement's is named."""
     with pytest.raises(SimulatorInputError, match="spec is not shaped as a Placement's"):
         with_defaults([placement(**spec)])
+
+
+def test_clusters_without_a_set_join_the_default_one() -> None:
+    """OCM's webhook sets the label where there is none, or an empty one."""
+    documents = [
+        {"kind": "ManagedCluster", "metadata": {"name": "bare"}},
+        cluster("empty", labels={f"{GROUP}/clusterset": ""}),
+        cluster("member"),
+    ]
+    state = HubState.build(with_defaults(documents))
+    assert {found.metadata.name: (found.metadata.labels or {})[f"{GROUP}/clusterset"] for found in state.clusters} == {
+        "bare": "default",
+        "empty": "default",
+        "member": "s1",
+    }
+
+
+@pytest.mark.parametrize("document", [7, {"kind": "ManagedCluster", "metadata": 7}])
+def test_defaults_leave_the_rest_to_the_reader(document: Any) -> None:
+    """What is no object is refused where it is read."""
+    refused(with_defaults([document]), "objects[0]")
