@@ -113,7 +113,7 @@ def test_a_private_ca_from_a_config_map_and_its_replacement(tmp_path: Path) -> N
             config = kubeconfig(tmp_path / "spoke", server=api_server.url)
             flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}", "--spoke-kubeconfig", config]
             async with running(*flags) as agent:
-                await until(lambda: (out / "cpu-score.yaml").exists(), what="published")
+                await until((out / "cpu-score.yaml").exists, what="published")
                 await until(lambda: agent.agent.detail()[1]["scorers"][1]["reason"] == "tls", what="others do not trust it")
                 await scoring.stop()
                 spoke.config_maps["dynamic-scoring", "ca"] = {"ca.crt": second.pem}

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,14 @@ async def agent(*arguments: str | Path, environ: Mapping[str, str] | None = None
                 process.kill()
             await process.wait()
         await running._reader
+
+
+async def eventually(condition: Callable[[], Awaitable[object]], *, what: str, seconds: float = 10.0) -> None:
+    """``until`` for a condition that must be asked for over the network."""
+    end = asyncio.get_running_loop().time() + seconds
+    while not await condition():
+        assert asyncio.get_running_loop().time() < end, f"not within {seconds} s: {what}"
+        await asyncio.sleep(0.1)
 
 
 async def until(condition: Callable[[], object], *, what: str, seconds: float = 10.0) -> None:

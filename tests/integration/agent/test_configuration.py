@@ -1,0 +1,129 @@
+"""The mounted file: swaps are followed, one edit touches one worker, upstream's own format runs unchanged."""
+
+import asyncio
+import itertools
+from pathlib import Path
+
+from tests.support.agent.apis import last_values, prometheus, scores, series
+from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.http import HttpFake, Seen
+from tests.support.agent.process import until
+from tests.support.agent.running import play, running
+
+
+def _to(fake: HttpFake, prefix: str) -> list[Seen]:
+    return [seen for seen in fake.seen if seen.path.startswith(f"/{prefix}/")]
+
+
+def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> None:
+    """A changed query is used at once (upstream keeps the first one for ever); the neighbour keeps its beat."""
+
+    async def story() -> None:
+        volume = ConfigMapVolume(tmp_path / "config")
+        async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
+            one = entry("one", scoring=f"{scoring.url}/one", source=f"{source.url}/one", scoringInterval=60)
+            two = entry("two", scoring=f"{scoring.url}/two", source=f"{source.url}/two", scoringInterval=1)
+            volume.put(one, two)
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
+                await until(lambda: _to(source, "one") and _to(source, "two"), what="both ran at once")
+                for query in ("a", "b", "c"):
+                    calls = len(_to(source, "one"))
+                    at = asyncio.get_running_loop().time()
+                    volume.put({**one, "sourceQuery": query}, two)
+                    await until(lambda calls=calls: len(_to(source, "one")) > calls, what="the edited one runs again")
+                    assert _to(source, "one")[-1].query["query"] == query
+                    assert _to(source, "one")[-1].at - at < 1.0
+                await asyncio.sleep(3.2)
+                gaps = [after.at - before.at for before, after in itertools.pairwise(_to(source, "two")[1:])]
+                assert gaps
+                assert all(0.6 < gap < 1.4 for gap in gaps)
+                assert len(_to(source, "one")) == 4
+
+    play(story())
+
+
+def test_a_storm_of_swaps(tmp_path: Path) -> None:
+    """Thirty swaps a second: the agent follows, ends with the last state, and loses neither its pace nor descriptors."""
+
+    async def story() -> None:
+        volume = ConfigMapVolume(tmp_path / "config")
+        async with HttpFake(scores(1.0)) as scoring:
+            calm = entry("calm", scoring=f"{scoring.url}/calm", scoringInterval=1)
+            volume.put(calm)
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
+                await until(lambda: _to(scoring, "calm"), what="it runs")
+                for number in range(180):
+                    volume.put(calm, entry("edited", scoring=f"{scoring.url}/v{number}", scoringInterval=60))
+                    await asyncio.sleep(1 / 30)
+                await until(lambda: _to(scoring, "v179"), what="the last state is in force")
+                assert _to(scoring, "v179")[0].path == "/v179/scoring"
+                gaps = [after.at - before.at for before, after in itertools.pairwise(_to(scoring, "calm")[1:])]
+                assert len(gaps) >= 4
+                assert all(0.6 < gap < 1.4 for gap in gaps)
+
+    play(story())
+
+
+def test_a_directory_that_comes_late_goes_and_comes_back(tmp_path: Path) -> None:
+    """No directory at the start, then one, then another in its place: always the present one counts."""
+
+    async def story() -> None:
+        async with HttpFake(scores(1.0)) as scoring:
+            directory = tmp_path / "config"
+            async with running("--config-dir", directory, "--publish", f"dir:{tmp_path / 'out'}", "--config-poll", "0.2") as agent:
+                assert (await agent.get("/readyz")).status_code == 503
+                assert (await agent.get("/healthz")).status_code == 200
+                ConfigMapVolume(directory).put(entry("one", scoring=f"{scoring.url}/one"))
+                await until(lambda: _to(scoring, "one"), what="the first directory")
+                assert (await agent.get("/readyz")).status_code == 200
+                directory.rename(tmp_path / "away")
+                await until(lambda: agent.agent.detail()[1]["configuration"]["trouble"], what="it is missed")
+                assert (await agent.get("/readyz")).json()["configuration"]["trouble"]["reason"] == "missing"
+                volume = ConfigMapVolume(directory)
+                volume.put(entry("two", scoring=f"{scoring.url}/two"))
+                await until(lambda: _to(scoring, "two"), what="the second directory")
+                volume.put(entry("three", scoring=f"{scoring.url}/three"))
+                await until(lambda: _to(scoring, "three"), what="swaps in the second directory")
+
+    play(story())
+
+
+UPSTREAM = """[
+  {"name": "simple-prediction-scorer", "scoreName": "simple_prediction_score", "sourceType": "Prometheus",
+   "sourceEndpoint": "%(source)s/api/v1/query_range", "sourceEndpointAuthName": "", "sourceEndpointAuthKey": "",
+   "sourceQuery": "sum by (node, namespace, pod) (rate(container_cpu_usage_seconds_total{container!=\\"\\"}[1m]));up",
+   "sourceRange": 3600, "sourceStep": 30, "scoringEndpoint": "%(scoring)s/scoring", "scoringInterval": 30,
+   "scoringEndpointAuthName": "", "scoringEndpointAuthKey": "", "location": "Internal",
+   "scoreDestination": "AddOnPlacementScore", "scoreDimensionFormat": "${node};${namespace}"},
+  {"name": "x", "scoreName": "x", "scoringInterval": "thirty"},
+  {"name": "no-hub", "scoreName": "no_hub", "sourceType": "None", "scoringEndpoint": "%(scoring)s/scoring", "scoringInterval": 30,
+   "scoreDestination": "None", "location": "External"}
+]"""
+
+
+def test_upstreams_format_runs_unchanged(tmp_path: Path) -> None:
+    """Its sixteen keys, its names, one undecodable entry beside good ones, and a scorer that publishes nothing."""
+
+    async def story() -> None:
+        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+        async with HttpFake(prometheus(series(2, points=2, namespace="ns"))) as source, HttpFake(last_values) as scoring:
+            volume.put_raw((UPSTREAM % {"source": source.url, "scoring": scoring.url}).encode())
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+                await until(lambda: len(scoring.seen) == 2 and out.exists() and list(out.glob("*.yaml")), what="both ran")
+                assert [path.name for path in out.iterdir()] == ["simple-prediction-score.yaml"]
+                assert '{name: "n1;ns", value: 2}' in (out / "simple-prediction-score.yaml").read_text()
+                sample = (
+                    'dynamic_score{ds_cluster="c1",ds_node="n1",ds_device="",ds_namespace="ns",ds_app="",ds_pod="",'
+                    'ds_container="",ds_meta="",ds_score_name="simple_prediction_score"}'
+                )
+                samples = await agent.samples()
+                assert samples[sample] == 2.0
+                assert samples['dynamic_scoring_requests_total{score_name="no_hub",status="success"}'] == 1
+                assert samples['gitops_dsf_agent_scorers{state="invalid"}'] == 1
+                problems = agent.agent.detail()[1]["configuration"]["problems"]
+                assert [(problem["index"], problem["name"]) for problem in problems] == [(1, "x")]
+                first = source.seen[0].query
+                assert int(first["end"]) % 30 == 0
+                assert int(first["end"]) - int(first["start"]) == 3600
+
+    play(story())

@@ -1,0 +1,127 @@
+"""SIGTERM in every stage, SIGKILL and restart, wrong usage, a port that is taken."""
+
+import asyncio
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent.apis import prometheus, scores, series
+from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.http import Fault, HttpFake
+from tests.support.agent.hub import HubFake, kubeconfig
+from tests.support.agent.process import COMMAND, agent, until
+
+
+@pytest.mark.parametrize("stage", ["fetch", "score", "publish", "idle"])
+def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: str) -> None:
+    """Exit code 0 within five seconds although a peer never answers; no traceback."""
+
+    async def story() -> None:
+        hub = HubFake()
+        source, scoring = HttpFake(prometheus(series(1))), HttpFake(scores(1.0))
+        server = HttpFake(hub)
+        hanging = {"fetch": source, "score": scoring, "publish": server}.get(stage)
+        if hanging is not None:
+            hanging.handler = lambda _seen: Fault(hang=True)
+        async with source, scoring, server:
+            volume = ConfigMapVolume(tmp_path / "config")
+            volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=60))
+            config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
+            async with agent("--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config) as process:
+                if hanging is None:
+                    await until(lambda: hub.values("cpu-score"), what="published")
+                else:
+                    await until(lambda: hanging.seen, what="the stage is reached")
+                start = time.monotonic()
+                assert await process.terminate() == 0
+                assert time.monotonic() - start < 5
+                assert "Traceback" not in process.log
+                assert "never awaited" not in process.log
+
+    asyncio.run(story())
+
+
+def test_a_write_in_flight_is_finished(tmp_path: Path) -> None:
+    """SIGTERM while the hub takes a second for the status: it is written before the process ends."""
+
+    async def story() -> None:
+        hub = HubFake()
+
+        async def slow(seen: object) -> object:
+            await asyncio.sleep(0.7)
+            return hub(seen)  # type: ignore[arg-type]
+
+        async with HttpFake(slow) as server, HttpFake(scores(3.0)) as scoring:  # type: ignore[arg-type]
+            volume = ConfigMapVolume(tmp_path / "config")
+            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=60))
+            config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
+            async with agent("--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config) as process:
+                await until(lambda: any(seen.method == "POST" for seen in server.seen), what="the create is under way")
+                assert await process.terminate() == 0
+                assert hub.values("cpu-score") == {"n0": 3}
+
+    asyncio.run(story())
+
+
+def test_sigkill_and_restart(tmp_path: Path) -> None:
+    """A killed agent leaves whole files, and the next one goes on from them."""
+
+    async def story() -> None:
+        async with HttpFake(scores(3.0)) as scoring:
+            volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{out}"]
+            async with agent(*flags) as process:
+                await until(lambda: out.exists() and list(out.glob("*.yaml")), what="published")
+                assert await process.terminate(signal.SIGKILL) == -signal.SIGKILL
+            text = (out / "cpu-score.yaml").read_text()
+            calls = len(scoring.seen)
+            async with agent(*flags):
+                await until(lambda: len(scoring.seen) >= calls + 2, what="it goes on")
+            assert (out / "cpu-score.yaml").read_text() == text
+
+    asyncio.run(story())
+
+
+USAGE = {
+    "no cluster": (["run", "--publish", "dir:x"], "--cluster-name (CLUSTER_NAME) is missing"),
+    "no hub": (["run", "--cluster-name", "c"], "--hub-kubeconfig (HUB_KUBECONFIG) is missing"),
+    "odd publish": (["run", "--cluster-name", "c", "--publish", "s3"], "write 'hub' or 'dir:PATH'"),
+    "odd address": (["run", "--cluster-name", "c", "--publish", "dir:x", "--metrics-address", "8080"], "write HOST:PORT"),
+    "odd seconds": (["run", "--cluster-name", "c", "--publish", "dir:x", "--splay", "1m"], "--splay (SPLAY) is '1m'"),
+    "odd count": (["run", "--cluster-name", "c", "--publish", "dir:x", "--max-answer-bytes", "64M"], "whole number"),
+    "odd format": (["run", "--cluster-name", "c", "--publish", "dir:x", "--log-format", "xml"], "write one of text, json"),
+    "no verb": ([], "usage:"),
+}
+
+
+@pytest.mark.parametrize("name", USAGE)
+def test_wrong_usage_is_explained(name: str) -> None:
+    """Exit code 2, one line that names the flag and the variable and says what to write."""
+
+    async def story() -> None:
+        arguments, text = USAGE[name]
+        process = await asyncio.create_subprocess_exec(COMMAND, *arguments, stderr=asyncio.subprocess.PIPE, env={})
+        _, errors = await process.communicate()
+        assert process.returncode == 2
+        assert text in errors.decode()
+        assert "Traceback" not in errors.decode()
+
+    asyncio.run(story())
+
+
+def test_a_taken_port_is_explained(tmp_path: Path) -> None:
+    """Exit code 1 and the address in one line."""
+
+    async def story() -> None:
+        async with HttpFake(scores(1.0)) as taken:
+            flags = ["run", "--cluster-name", "c", "--publish", f"dir:{tmp_path}", "--metrics-address", f"127.0.0.1:{taken.port}"]
+            process = await asyncio.create_subprocess_exec(COMMAND, *flags, stderr=asyncio.subprocess.PIPE, env={})
+            _, errors = await process.communicate()
+            assert process.returncode == 1
+            assert str(taken.port) in errors.decode()
+            assert "Traceback" not in errors.decode()
+
+    asyncio.run(story())

@@ -1,0 +1,58 @@
+"""Dimension formats: filled by labels, fixed or not, possible or not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsf_wire import dimension
+
+LABELS = {"node": "n1", "pod": "p1"}
+
+
+@pytest.mark.parametrize(
+    ("template", "name"),
+    [
+        ("", "s"),
+        ("${scoreName}", "s"),
+        ("${cluster}/${node}", "c1/n1"),
+        ("${node};${app};${pod}", "n1;;p1"),
+        ("${unknown}-${node}", "${unknown}-n1"),
+        ("plain $node", "plain $node"),
+        ("${node", "${node"),
+    ],
+)
+def test_fill(template: str, name: str) -> None:
+    """Known placeholders are replaced, absent labels are empty, unknown placeholders stay."""
+    assert dimension.fill(template, cluster="c1", score_name="s", labels=LABELS) == name
+
+
+def test_a_value_that_looks_like_a_placeholder_stays() -> None:
+    """One pass: what a label holds is never filled again."""
+    assert dimension.fill("${node}", cluster="c", score_name="s", labels={"node": "${pod}", "pod": "p"}) == "${pod}"
+
+
+@pytest.mark.parametrize(
+    ("template", "fixed"),
+    [("", "s"), ("${scoreName}-x", "s-x"), ("total", "total"), ("${odd}", "${odd}"), ("${node}", None), ("${cluster}", None)],
+)
+def test_fixed_name(template: str, fixed: str | None) -> None:
+    """Only a format that no label or cluster decides has one name everywhere."""
+    assert dimension.fixed_name(template, score_name="s") == fixed
+
+
+TEMPLATES = st.lists(
+    st.sampled_from([*(f"${{{name}}}" for name in dimension.PLACEHOLDERS), "${odd}", ";", "x", "(", ".", "\n"]), max_size=6
+).map("".join)
+
+
+@given(TEMPLATES, st.dictionaries(st.sampled_from(dimension.LABELS), st.text(max_size=5)))
+def test_what_is_filled_can_be_yielded(template: str, labels: dict[str, str]) -> None:
+    """can_yield says yes to every name that fill makes."""
+    name = dimension.fill(template, cluster="c1", score_name="s", labels=labels)
+    assert dimension.can_yield(template, name, score_name="s")
+
+
+def test_what_cannot_be_yielded() -> None:
+    """A literal that differs, or a fixed name that is another one."""
+    assert not dimension.can_yield("${node}-x", "n1-y", score_name="s")
+    assert not dimension.can_yield("", "other", score_name="s")

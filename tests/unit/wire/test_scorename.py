@@ -1,0 +1,47 @@
+"""Score name to object name: upstream's rule, always a name that Kubernetes accepts."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsf_wire import scorename
+
+DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
+
+
+@pytest.mark.parametrize(
+    ("score_name", "name"),
+    [
+        ("cpu", "cpu"),
+        ("simple_prediction_score", "simple-prediction-score"),
+        ("Sample_My_Score", "sample-my-score"),
+        ("a__b", "a-b"),
+        ("a_-_b", "a-b"),
+        ("--a.b--", "a.b"),
+        (".hidden.", "hidden"),
+        ("", "score"),
+        ("___", "score"),
+        ("ÜBER", "ber"),
+        ("x" * 300, "x" * 253),
+        ("x" * 252 + "-y", "x" * 252),
+        ("x" * 250 + "...y", "x" * 250),
+    ],
+)
+def test_rule(score_name: str, name: str) -> None:
+    """Lower-case, foreign characters to one dash, ends trimmed, cut at 253."""
+    assert scorename.sanitise(score_name) == name
+
+
+@given(st.text(max_size=400))
+def test_the_outcome_begins_and_ends_well(score_name: str) -> None:
+    """Whatever the score name, the characters, the ends and the length are those of an object name."""
+    assert DNS_SUBDOMAIN.fullmatch(scorename.sanitise(score_name))
+
+
+@given(st.text(max_size=400))
+def test_it_is_idempotent(score_name: str) -> None:
+    """A sanitised name is its own sanitised name."""
+    once = scorename.sanitise(score_name)
+    assert scorename.sanitise(once) == once

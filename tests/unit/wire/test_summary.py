@@ -1,0 +1,90 @@
+"""The scoring ConfigMap: strict writer, tolerant reader."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsf_wire import summary
+from dsf_wire.constants import default_ttl_seconds
+from dsf_wire.summary import ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, SummariesError, Summary
+
+FULL = Summary(
+    name="n",
+    score_name="s",
+    scoring_arguments={"b": 1, "a": None},
+    score_range=ScoreRange(min=0, max=1, output_min=1, output_max=100),
+    score_aggregation="Mean",
+    score_ttl_seconds=900,
+    publish=PublishRule(deadband=2, min_interval_seconds=60),
+    source_auth=EndpointAuth(service_account_token=True),
+    scoring_auth=EndpointAuth(ca_config_map_ref=ConfigMapRef(name="ca", key="ca.crt")),
+)
+
+
+def test_upstreams_keys_come_first_and_in_its_order() -> None:
+    """Its sixteen keys are always written, ours only when set."""
+    assert list(json.loads(summary.encode([Summary(name="n", score_name="s")]))[0]) == list(summary.UPSTREAM_KEYS)
+    assert list(json.loads(summary.encode([FULL]))[0])[len(summary.UPSTREAM_KEYS) :] == [
+        "scoringArguments",
+        "scoreRange",
+        "scoreAggregation",
+        "scoreTTLSeconds",
+        "publish",
+        "sourceAuth",
+        "scoringAuth",
+    ]
+
+
+def test_what_is_written_is_read_back() -> None:
+    """Encode, then decode."""
+    decoded = summary.decode(summary.encode([FULL, Summary(name="m", score_name="t")]))
+    assert decoded.problems == ()
+    assert decoded.summaries == (FULL, Summary(name="m", score_name="t"))
+
+
+@given(
+    st.lists(
+        st.builds(Summary, name=st.text(min_size=1), score_name=st.text(min_size=1), source_query=st.text()), unique_by=lambda one: one.name
+    )
+)
+def test_any_text_survives(summaries: list[Summary]) -> None:
+    """Names and queries of any characters."""
+    assert list(summary.decode(summary.encode(summaries)).summaries) == summaries
+
+
+BAD: dict[str, Any] = {
+    "a number": 1,
+    "null": None,
+    "a list": [],
+    "no name": {"scoreName": "s"},
+    "empty name": {"name": "", "scoreName": "s"},
+    "a text for a number": {"name": "x", "scoreName": "s", "scoringInterval": "30"},
+    "a turned range": {"name": "x", "scoreName": "s", "scoreRange": {"min": 1, "max": 0, "outputMin": 1, "outputMax": 2}},
+    "no time to live": {"name": "x", "scoreName": "s", "scoreTTLSeconds": 0},
+    "the same name again": {"name": "good", "scoreName": "other"},
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_entry_spoils_no_other(name: str) -> None:
+    """It is a problem with its index and a reason; its neighbours are read."""
+    good = {"name": "good", "scoreName": "s", "unknown": {"x": 1}, "location": None}
+    decoded = summary.decode(json.dumps([good, BAD[name], {"name": "last", "scoreName": "t"}]))
+    assert [one.name for one in decoded.summaries] == ["good", "last"]
+    assert [problem.index for problem in decoded.problems] == [1]
+    assert decoded.problems[0].reason
+
+
+@pytest.mark.parametrize("text", ["", "{}", "null", "[", "[1] x", '"[]"', b"\xff", "[" * 100_000, "NaN"])
+def test_what_is_no_list_as_a_whole(text: str | bytes) -> None:
+    """Nothing in it can be trusted."""
+    with pytest.raises(SummariesError):
+        summary.decode(text)
+
+
+def test_the_default_time_to_live() -> None:
+    """Fifteen minutes, or ten intervals where that is longer."""
+    assert [default_ttl_seconds(seconds) for seconds in (1, 90, 91, 3600)] == [900, 900, 910, 36_000]
