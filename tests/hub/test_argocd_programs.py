@@ -36,20 +36,25 @@ def repository(git_server: GitServer, request: pytest.FixtureRequest) -> GitRepo
 
 @pytest.fixture
 def health_checks(argocd: ArgoCD) -> Iterator[None]:
-    """Our checks in argocd-cm for one test, as people put them there."""
-    argocd.configure(yaml.safe_load(HEALTH.read_text(encoding="utf-8"))["data"])
+    """Our checks in argocd-cm for one test, as people put them there; a manager of its own leaves other owners alone."""
+    argocd.configure(yaml.safe_load(HEALTH.read_text(encoding="utf-8"))["data"], manager="health-checks-of-a-test")
     yield
-    argocd.configure({})
+    argocd.configure({}, manager="health-checks-of-a-test")
 
 
 @pytest.fixture
-def applications(argocd: ArgoCD, hub: Client) -> Iterator[None]:
-    """Remove what a test created, with the objects that it brought."""
+def applications(argocd: ArgoCD, hub: Client, repository: GitRepository) -> Iterator[None]:
+    """Remove what a test made of its repository, with the objects that came from there."""
+
+    def ours(kind: str) -> list[str]:
+        found = hub.list(kind, namespace=argocd.namespace)
+        return [item["metadata"]["name"] for item in found if repository.url in json.dumps(item["spec"])]
+
     yield
     for kind in (APPLICATION_SET, APPLICATION):
-        for item in hub.list(kind, namespace=argocd.namespace):
-            hub.delete(kind, item["metadata"]["name"], namespace=argocd.namespace)
-    wait_for(lambda: not hub.list(APPLICATION, namespace=argocd.namespace), what="all Applications are gone")
+        for name in ours(kind):
+            hub.delete(kind, name, namespace=argocd.namespace)
+    wait_for(lambda: not ours(APPLICATION), what="the test's Applications are gone")
 
 
 def application(name: str, repository: GitRepository, *, cluster: str = "in-cluster") -> Object:
@@ -140,6 +145,8 @@ def test_an_applicationset_brings_an_application_to_a_spoke(
     assert value(spoke.admin, "on-the-spoke") == "one"
     assert hub.find("v1/ConfigMap", "on-the-spoke", namespace=NAMESPACE) is None
 
+    argocd.restart(APPLICATIONSET_CONTROLLER, kill=True)
+    assert value(spoke.admin, "on-the-spoke") == "one"
     generated["spec"]["generators"] = [{"list": {"elements": []}}]
     hub.apply(generated)
     refresh_set(hub, "shop")
@@ -170,7 +177,7 @@ def test_a_git_server_that_is_away_changes_nothing(argocd: ArgoCD, hub: Client, 
 
 @pytest.mark.usefixtures("applications", "health_checks")
 def test_a_scorer_is_healthy_with_the_facts_in_its_message(argocd: ArgoCD, hub: Client, repository: GitRepository) -> None:
-    files: dict[str, str | None] = {f"rendered/crd-{index}.yaml": json.dumps(crd) for index, crd in enumerate(crds())}
+    files: dict[str, str | None] = {f"rendered/{crd['metadata']['name']}.yaml": json.dumps(kept(crd)) for crd in crds()}
     head = repository.commit({**files, "rendered/scorer.yaml": json.dumps(scorer())})
     hub.apply(application("scorers", repository))
     wait_for(lambda: state(hub, "scorers").sync == "Synced", what="the scorer is synced", seen=lambda: state(hub, "scorers"))
@@ -247,6 +254,12 @@ def test_the_applicationset_controller_has_no_more_rights_than_its_role(argocd: 
         for path in ("/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions", "/apis/rbac.authorization.k8s.io/v1/roles"):
             with pytest.raises(ApiError, match="403 Forbidden"):
                 controller.request("GET", path)
+
+
+def kept(crd: Object) -> Object:
+    """As we render CRDs: deleting the Application leaves them, and with them everybody's objects."""
+    annotations = {**crd["metadata"].get("annotations", {}), "argocd.argoproj.io/sync-options": "Prune=false,Delete=false"}
+    return {**crd, "metadata": {**crd["metadata"], "annotations": annotations}}
 
 
 def scorer() -> Object:
