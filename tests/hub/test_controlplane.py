@@ -13,13 +13,13 @@ from tests.hub.controlplane.kube import Kubernetes
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.kubelet import Volume
 from tests.hub.controlplane.listeners import session_members
+from tests.hub.controlplane.manifests import namespace
 from tests.hub.controlplane.plane import CLUSTER_SET_LABEL, ControlPlane, addon_identity
 from tests.hub.controlplane.pod import Pod
 from tests.hub.controlplane.processes import Processes
+from tests.hub.controlplane.tinyaddon import ADDON, CLUSTER, grant_to_addon_manager, managed_cluster_addon, tiny_addon
 from tests.hub.controlplane.waiting import hold_for, wait_for
 
-CLUSTER = "cluster.open-cluster-management.io"
-ADDON = "addon.open-cluster-management.io/v1alpha1"
 WORK = "work.open-cluster-management.io/v1/ManifestWork"
 SCORE = f"{CLUSTER}/v1alpha1/AddOnPlacementScore"
 NAMESPACE = "control-plane-test"
@@ -259,10 +259,6 @@ def registration(hub: Client, addon: str) -> Object:
     return found
 
 
-def namespace(name: str) -> Object:
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-
-
 def config_map(name: str, data: dict[str, str]) -> Object:
     metadata = {"name": name, "namespace": NAMESPACE}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
@@ -277,105 +273,11 @@ def work(cluster: str, name: str, manifests: list[Object]) -> Object:
     }
 
 
-def tiny_addon(addon: str) -> list[Object]:
-    """An add-on whose agent may read and create scores in its cluster's namespace on the hub, installed by hand per cluster."""
-    role = f"{addon}-agent"
-    labels = {"app": f"{addon}-agent"}
-    container = {
-        "name": "agent",
-        "image": "example.invalid/agent:1",
-        "args": ["--config=/etc/tiny/key"],
-        "env": [{"name": "GREETING", "value": "hello"}],
-        "volumeMounts": [{"name": "config", "mountPath": "/etc/tiny"}],
-    }
-    pod = {
-        "serviceAccountName": f"{addon}-agent",
-        "containers": [container],
-        "volumes": [{"name": "config", "configMap": {"name": "tiny", "optional": True}}],
-    }
-    deployment = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": f"{addon}-agent", "namespace": addon},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-        },
-    }
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": f"{addon}-agent", "namespace": addon}}
-    permission = {"type": "CurrentCluster", "currentCluster": {"clusterRoleName": role}}
-    return [
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": role},
-            "rules": [{"apiGroups": [CLUSTER], "resources": ["addonplacementscores"], "verbs": ["get", "list", "create"]}],
-        },
-        {
-            "apiVersion": ADDON,
-            "kind": "AddOnTemplate",
-            "metadata": {"name": f"{addon}-1"},
-            "spec": {
-                "addonName": addon,
-                "agentSpec": {"workload": {"manifests": [namespace(addon), account, deployment]}},
-                "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": [permission]}}],
-            },
-        },
-        {
-            "apiVersion": ADDON,
-            "kind": "ClusterManagementAddOn",
-            "metadata": {"name": addon},
-            "spec": {
-                "installStrategy": {"type": "Manual"},
-                "supportedConfigs": [
-                    {
-                        "group": "addon.open-cluster-management.io",
-                        "resource": "addontemplates",
-                        "defaultConfig": {"name": f"{addon}-1"},
-                    }
-                ],
-            },
-        },
-    ]
-
-
-def managed_cluster_addon(addon: str, cluster: str) -> Object:
-    return {
-        "apiVersion": ADDON,
-        "kind": "ManagedClusterAddOn",
-        "metadata": {"name": addon, "namespace": cluster},
-        "spec": {},
-    }
-
-
-def grant_to_addon_manager(addon: str) -> Object:
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": f"{addon}-addon-manager"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": f"{addon}-agent"},
-        "subjects": [
-            {
-                "kind": "ServiceAccount",
-                "name": "addon-manager-controller-sa",
-                "namespace": "open-cluster-management-hub",
-            }
-        ],
-    }
-
-
 def run_as_pod(control_plane: ControlPlane, *, addon: str, identity: Identity, folder: Path) -> None:
     """Run a program as the add-on's Deployment would, and check what it is given."""
     spoke = control_plane.spokes["cluster1"]
-    spoke.admin.apply(
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "tiny", "namespace": addon},
-            "data": {"key": "from the spoke"},
-        }
-    )
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "tiny", "namespace": addon}}
+    spoke.admin.apply({**config, "data": {"key": "from the spoke"}})
     pod = Pod(
         name="tiny-agent",
         spoke=spoke,
@@ -389,8 +291,7 @@ def run_as_pod(control_plane: ControlPlane, *, addon: str, identity: Identity, f
     script = 'echo "$GREETING $CLUSTER_NAME $(cat "${1#--config=}")"; cat "$HUB_KUBECONFIG"; sleep 600'
     with pod:
         process = pod.start(["/bin/sh", "-c", script, "agent"])
-        text = wait_for(lambda: process.log.read_text(encoding="utf-8"), what="the program wrote its log")
-        wait_for(lambda: "current-context" in process.log.read_text(encoding="utf-8"), what="the hub kubeconfig is there")
+        wait_for(lambda: "current-context" in process.log.read_text(encoding="utf-8"), what="the program saw its hub kubeconfig")
         text = process.log.read_text(encoding="utf-8")
         assert text.startswith("hello cluster1 from the spoke\n")
         assert control_plane.hub.url in text
