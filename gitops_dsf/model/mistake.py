@@ -11,7 +11,7 @@ from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.load import Document, Path
 from gitops_dsf.model.base import DNS_LABEL, DNS_SUBDOMAIN, SECRET_KEY, Authored
-from gitops_dsf.model.dialect import Dialect
+from gitops_dsf.model.dialect import Dialect, explains
 from gitops_dsf.model.field_model import model_at
 from gitops_dsf.model.suggestion import did_you_mean, listed
 
@@ -45,12 +45,8 @@ def explain(error: ValidationError, *, model: type[Authored], document: Document
     return [
         _diagnostic(path, items, model=model, document=document)
         for path, items in by_place.items()
-        if not any(_explained(path, dialect) for dialect in dialects)
+        if not any(explains(dialect, path) for dialect in dialects)
     ]
-
-
-def _explained(path: tuple[str | int, ...], dialect: Dialect) -> bool:
-    return any(path[: len(place)] == tuple(place) for place in (dialect.path, *dialect.replaces))
 
 
 def _path(item: ErrorDetails, data: Any) -> tuple[str | int, ...]:  # noqa: ANN401 - whatever YAML holds

@@ -10,7 +10,7 @@ from gitops_dsf.diagnostics import Diagnostic, Position, Severity
 from gitops_dsf.load import Document, Loaded
 from gitops_dsf.model.base import Authored
 from gitops_dsf.model.declared import Declared, Item
-from gitops_dsf.model.dialect import Dialect, find_dialects
+from gitops_dsf.model.dialect import Dialect, Rewrite, find_dialects
 from gitops_dsf.model.kinds import FOLDERS, KINDS
 from gitops_dsf.model.mistake import explain
 from gitops_dsf.model.unknown_kind import unknown_kind
@@ -76,7 +76,11 @@ def _validate(model: type[Authored], document: Document, *, known: set[Position]
 
 def _dialect(document: Document, dialect: Dialect) -> Diagnostic:
     position = document.at(dialect.path) if dialect.is_value else document.key_at(dialect.path)
-    return codes.DIALECT.at(position, dialect.message, f"{dialect.hint}; `gitops-dsf migrate {document.file}` rewrites it")
+    return codes.DIALECT.at(position, dialect.message, _by(dialect, document.file))
+
+
+def _by(dialect: Dialect, file: str) -> str:
+    return dialect.hint if dialect.rewrite is Rewrite.BY_HAND else f"{dialect.hint}; `gitops-dsf migrate {file}` does it"
 
 
 def _without_nulls(data: dict[str, Any], paths: list[tuple[str | int, ...]]) -> dict[str, Any]:

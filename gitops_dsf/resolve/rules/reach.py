@@ -106,5 +106,5 @@ def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
 def eligible(context: Context, item: Item[ScoredApplication]) -> frozenset[str]:
     """Clusters of the inventory that sets and selector leave; taints change by the hour and are not counted."""
     rules = item.value.spec.placement
-    members: frozenset[str] = frozenset().union(*(context.fleet.members(name) for name in rules.cluster_sets))
-    return members & context.fleet.selected(rules.cluster_selector)
+    members = context.fleet.members(rules.cluster_sets)
+    return members if rules.cluster_selector is None else members & context.fleet.selected(rules.cluster_selector)

@@ -124,7 +124,7 @@ _VALUE = "a value is at most 63 letters, digits, '-', '_' and '.', starting and 
 def _closest(context: Context, selector: LabelSelector) -> str:
     """Which term alone finds nothing: with several, the misspelt one is usually the one."""
     for key, value in selector.match_labels.items():
-        values = sorted({labels[key] for cluster in context.fleet.clusters.values() if key in (labels := cluster.metadata.labels)})
+        values = context.fleet.values(key)
         if not values:
             return f"no cluster has the label {key}"
         if value not in values:

@@ -1,0 +1,95 @@
+"""gitops-dsf migrate: older spellings to ours, in place."""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitops_dsf.migrate import Rewritten
+
+DESCRIPTION = """\
+Rewrites the spellings of blog posts and of the first enhancement text (source.endpoint.host, source.query.query, mask,
+configSyncMode: full, type: prometheus ...) in place. Comments, order and every byte outside of what is rewritten stay.
+`gitops-dsf validate` names each of them with its line."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf migrate scorers/*.yaml config/*.yaml
+  gitops-dsf migrate --check scorers/*.yaml     only say what would change; exit 1 if something would
+  git diff                                      what it did"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of migrate."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="YAML file to rewrite")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file would change")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Rewrites the files; 1 when something is left for people, cannot be read, or with --check would change."""
+    from gitops_dsf.migrate import rewrite
+
+    failed = False
+    for path in args.files:
+        text = _read(path)
+        result = rewrite(text, file=path.as_posix())
+        _report(result, check=args.check)
+        if result.changes and not args.check:
+            _write(path, result.text)
+        failed = failed or bool(result.left or result.unreadable or (args.check and result.changes))
+    return int(failed)
+
+
+def _report(result: "Rewritten", *, check: bool) -> None:
+    verb = "would rewrite" if check else "rewritten"
+    for change in result.changes:
+        sys.stdout.write(f"{change.position}: {verb}: {change.message}; {change.hint}\n")
+    for change in result.left:
+        sys.stderr.write(f"{change.position}: left for you: {change.message}\n    {change.hint}\n")
+    for item in result.unreadable:
+        sys.stderr.write(f"{item.position}: {item.severity} {item.code}: {item.message}\n")
+
+
+def _read(path: Path) -> str:
+    from gitops_dsf.errors import RepositoryError
+    from gitops_dsf.load import Limits
+
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        msg = f"{path} cannot be read: {error.strerror}"
+        raise RepositoryError(msg) from error
+    if len(content) > Limits().file_bytes:
+        msg = f"{path} has {len(content)} bytes; a file may have at most {Limits().file_bytes}"
+        raise RepositoryError(msg)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        msg = f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8"
+        raise RepositoryError(msg) from error
+
+
+def _write(path: Path, text: str) -> None:
+    """A temporary file beside the real one, then a rename: an interrupted run leaves the old file or the new one."""
+    from gitops_dsf.errors import RepositoryError
+
+    target = path.resolve()
+    try:
+        mode = target.stat().st_mode
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text.encode())
+            Path(name).chmod(mode & 0o7777)
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        msg = f"{path} cannot be written: {error.strerror}"
+        raise RepositoryError(msg) from error
