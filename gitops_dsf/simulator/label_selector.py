@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -86,7 +87,7 @@ def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requi
     if operator in ("In", "NotIn") and not values:
         problems.append("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")
     if operator in ("Exists", "DoesNotExist") and values:
-        problems.append("values: Invalid value: values set must be empty for exists and does not exist")
+        problems.append(f"values: Invalid value: {json.dumps(values)}: values set must be empty for exists and does not exist")
     for index, value in enumerate(values):
         bad_value = label_value_error(value)
         if bad_value:

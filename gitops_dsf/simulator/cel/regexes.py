@@ -17,7 +17,8 @@ def _compiled(pattern: str) -> Any:  # noqa: ANN401 - re2 has no type stubs
     try:
         return re2.compile(pattern, options=options)
     except re2.error as error:
-        raise CelFailure(f"Illegal regex: {error}") from error
+        detail = error.args[0].decode() if error.args and isinstance(error.args[0], bytes) else str(error)
+        raise CelFailure(f"error parsing regexp: {detail}") from error
 
 
 def _find(text: str, pattern: str) -> str:
