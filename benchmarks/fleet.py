@@ -1,0 +1,207 @@
+"""A fleet repository of a given size, the same on every run: what the benchmarks of the generator render.
+
+Everything that costs time in a real one is in it: one file per cluster as `import` writes them, selectors and masks that make a dozen
+different configurations, locks, secrets, several expressions in a query, applications with and without extra conditions.
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
+OCM = "cluster.open-cluster-management.io"
+REGIONS = ("ap-northeast-1", "eu-central-1", "eu-west-1", "us-east-1")
+TIERS = ("dev", "test", "prod")
+
+
+def write(root: Path, *, clusters: int, scorers: int, applications: int, seed: int = 1) -> None:
+    """Writes the repository into a new folder."""
+    rng = random.Random(seed)
+    for folder in ("apps", "clusters", "config", "locks", "scorers"):
+        (root / folder).mkdir(parents=True)
+    (root / "gitops-dsf.yaml").write_text(_settings(clusters, scorers), encoding="utf-8")
+    (root / "clusters" / "sets.yaml").write_text("---\n".join(_set(region) for region in REGIONS), encoding="utf-8")
+    for number in range(clusters):
+        (root / "clusters" / f"{cluster_name(number)}.yaml").write_text(_cluster(number, rng), encoding="utf-8")
+    for number in range(scorers):
+        (root / "scorers" / f"{scorer_name(number)}.yaml").write_text(_scorer(number), encoding="utf-8")
+        if number % 5 == 1:
+            (root / "locks" / f"{scorer_name(number)}.yaml").write_text(_lock(number), encoding="utf-8")
+    (root / "config" / "masks.yaml").write_text(_masks(clusters, scorers), encoding="utf-8")
+    for number in range(applications):
+        (root / "apps" / f"app-{number:04}.yaml").write_text(_application(number, scorers), encoding="utf-8")
+
+
+def edit_scorer(root: Path, number: int = 0) -> None:
+    """The edit of a pull request: one scorer's interval, to and fro."""
+    path = root / "scorers" / f"{scorer_name(number)}.yaml"
+    text = path.read_text("utf-8")
+    before, after = ("interval: 60", "interval: 90") if "interval: 60" in text else ("interval: 90", "interval: 60")
+    path.write_text(text.replace(before, after), encoding="utf-8")
+
+
+def cluster_name(number: int) -> str:
+    return f"{REGIONS[number % len(REGIONS)]}-{number:05}"
+
+
+def scorer_name(number: int) -> str:
+    return f"scorer-{number:03}"
+
+
+def _settings(clusters: int, scorers: int) -> str:
+    # Room for uneven shards: about 900 bytes per scorer and cluster, at most 8 MB and 500 clusters per shard.
+    shards = min(100, max(1, clusters // 250, clusters * scorers * 2000 // 8_000_000))
+    return f"""\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: FleetRepository
+metadata:
+  name: benchmark
+spec:
+  git:
+    url: https://git.example.com/platform/fleet.git
+  output:
+    mode: Branch
+    shards: {shards}
+  allowedHosts: ["*.example.com"]
+"""
+
+
+def _set(region: str) -> str:
+    return f"""\
+apiVersion: {OCM}/v1beta2
+kind: ManagedClusterSet
+metadata:
+  name: {region}
+spec:
+  clusterSelector:
+    selectorType: ExclusiveClusterSetLabel
+"""
+
+
+def _cluster(number: int, rng: random.Random) -> str:
+    region = REGIONS[number % len(REGIONS)]
+    return f"""\
+apiVersion: {OCM}/v1
+kind: ManagedCluster
+metadata:
+  name: {cluster_name(number)}
+  labels:
+    {OCM}/clusterset: {region}
+    region: {region}
+    tier: {TIERS[number % 3]}
+    accelerator: "{str(number % 4 == 0).lower()}"
+spec:
+  hubAcceptsClient: true
+status:
+  allocatable:
+    cpu: "{rng.randint(8, 512)}"
+    memory: {rng.randint(16, 2048)}Gi
+  clusterClaims:
+    - name: platform.open-cluster-management.io
+      value: {rng.choice(("AWS", "GCP", "Azure"))}
+    - name: kubeversion.open-cluster-management.io
+      value: v1.{rng.randint(30, 34)}.{rng.randint(0, 9)}
+"""
+
+
+def _scorer(number: int) -> str:
+    selector = ""
+    if number % 10 == 3:
+        selector = '  clusterSelector:\n    matchLabels:\n      accelerator: "true"\n'
+    elif number % 10 == 7:
+        selector = "  clusterSelector:\n    matchExpressions:\n      - key: tier\n        operator: In\n        values: [test, prod]\n"
+    mode = "Full" if number % 5 == 1 else "None"
+    second = (
+        "" if number % 4 else f";\n        sum(container_memory_working_set_bytes{{job='node-{number:03}'}}) / sum(machine_memory_bytes)"
+    )
+    auth = "    auth:\n      tokenSecretRef:\n        name: prometheus-token\n        key: token\n" if number % 2 else ""
+    arguments = "" if number % 3 else f"    arguments:\n      horizonSeconds: {600 + number}\n      model: holt\n"
+    return f"""\
+apiVersion: {DSF}
+kind: DynamicScorer
+metadata:
+  name: {scorer_name(number)}
+spec:
+  description: Headroom number {number}, forecast from the last hour
+  configURL: https://scorer-{number:03}.example.com/config
+  configSyncMode: {mode}
+  source:
+    type: Prometheus
+    host: http://prometheus-operated.monitoring.svc:9090
+    path: /api/v1/query_range
+    params:
+      query: >-
+        avg(rate(node_cpu_seconds_total{{mode="idle", job="node-{number:03}"}}[5m])){second}
+      range: 3600
+      step: 60
+{auth}  scoring:
+    host: https://scorer-{number:03}.example.com
+    path: /scoring
+    params:
+      name: headroom_{number:03}
+      interval: 60
+{arguments}  scoreRange:
+    min: 0
+    max: 1
+{selector}"""
+
+
+def _lock(number: int) -> str:
+    return f"""\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScorerLock
+metadata:
+  name: {scorer_name(number)}
+spec:
+  configURL: https://scorer-{number:03}.example.com/config
+  config:
+    name: {scorer_name(number)}
+    description: Headroom
+    scoring:
+      path: /scoring
+      params:
+        name: headroom_{number:03}
+        interval: 60
+"""
+
+
+def _masks(clusters: int, scorers: int) -> str:
+    masks = "".join(
+        f"    - clusterName: {cluster_name(number * 97 % clusters)}\n      scoreName: headroom_{number * 7 % scorers:03}\n"
+        for number in range(min(8, scorers, clusters))
+    )
+    return f"""\
+apiVersion: {DSF}
+kind: DynamicScoringConfig
+metadata:
+  name: dynamic-scoring-config
+spec:
+  masks:
+{masks}"""
+
+
+def _application(number: int, scorers: int) -> str:
+    region = REGIONS[number % len(REGIONS)]
+    condition = "" if number % 3 else "    clusterSelector:\n      matchLabels:\n        tier: prod\n"
+    chosen = [scorer for scorer in range(scorers) if scorer % 10 not in {3, 7}]
+    return f"""\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScoredApplication
+metadata:
+  name: app-{number:04}
+spec:
+  application:
+    source:
+      repoURL: https://git.example.com/apps/app-{number:04}.git
+      path: deploy
+      targetRevision: main
+    destinationNamespace: app-{number:04}
+  placement:
+    numberOfClusters: {number % 5 + 1}
+    clusterSets: [{region}]
+{condition}  scores:
+    - scorer: {scorer_name(chosen[number % len(chosen)])}
+      weight: 1
+  stickiness: 20
+"""
