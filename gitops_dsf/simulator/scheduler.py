@@ -93,7 +93,9 @@ def _schedule(verdict: Verdict) -> Verdict:
     placement, state, now = verdict.source, verdict.state, verdict.now
     matched = predicate.filter_clusters(verdict.membership.clusters, placement=placement, state=state)
     if matched.unsupported:
-        return replace(verdict, outcome=Outcome.UNSUPPORTED, unsupported=matched.unsupported)
+        # A Placement that is not scheduled keeps its decisions whatever the answer is.
+        outcome = Outcome.UNSUPPORTED if verdict.outcome is Outcome.SCHEDULED else verdict.outcome
+        return replace(verdict, outcome=outcome, unsupported=matched.unsupported)
     if matched.status.failed:
         return replace(verdict, status=matched.status)
     verdict = replace(verdict, stages=(Stage(predicate.FILTER, matched.clusters),))

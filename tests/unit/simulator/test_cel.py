@@ -16,7 +16,7 @@ import pytest
 from gitops_dsf.simulator import Code, HubState, Outcome, Unsupported
 from gitops_dsf.simulator.cel.cluster_view import cluster_view
 from gitops_dsf.simulator.cel.predicates import CelPredicates
-from tests.unit.simulator.hub import ORACLE, cel, cluster, decision, exact, placement, run, score
+from tests.unit.simulator.hub import GROUP, ORACLE, cel, cluster, decision, exact, placement, run, score
 
 DATA: dict[str, Any] = json.loads(gzip.decompress((ORACLE / "cel.json.gz").read_bytes()))
 REFUSED = "refused"
@@ -165,3 +165,12 @@ def test_what_is_refused_outright(expression: str, reason: str) -> None:
     verdict = run(cluster("c1"), score("c1", **scores), placement(predicates=cel(expression)))
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert reason in str(verdict.unsupported[0])
+
+
+def test_disabled_needs_no_answer() -> None:
+    """A Placement that OCM does not schedule keeps its decisions, whatever its expressions say."""
+    document = placement(predicates=cel("'%d'.format([1]) == '1'"))
+    document["metadata"]["annotations"] = {f"{GROUP}/experimental-scheduling-disable": "true"}
+    verdict = run(cluster("c1"), decision("c1"), document)
+    assert (verdict.outcome, verdict.chosen) == (Outcome.DISABLED, {"c1"})
+    assert verdict.to_dict()["afterSync"] == {"p-decision-1": 1}
