@@ -76,7 +76,7 @@ async def read(body: bytearray, *, where: str) -> Series:
     """
     await _check_utf8(body, where=where)
     if len(body) > PIECE:
-        series = await _pieces(body, where=where)
+        series = await in_pieces(body, where=where)
         if series is not None:
             return series
     try:
@@ -122,7 +122,7 @@ _SEAM: Final = b'},{"metric":'
 _HEAD_LIMIT: Final = 512
 
 
-async def _pieces(body: bytearray, *, where: str) -> Series | None:
+async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Series | None:
     """A large matrix in the usual spelling, checked in pieces that end between two series; None: read it as a whole.
 
     A seam cannot occur inside a JSON string, where its quotes would be escaped, so in a well-formed document it is a seam of
@@ -135,7 +135,7 @@ async def _pieces(body: bytearray, *, where: str) -> Series | None:
     head = bytes(body[:first])
     start, count = first, 0
     while True:
-        seam = body.find(_SEAM, start + PIECE)
+        seam = body.find(_SEAM, start + piece)
         if seam < 0:
             break
         rows = _piece(body, start - 1, seam + 2)

@@ -1,0 +1,137 @@
+"""What keeps one peer from harming others: turns per origin, bytes in flight, bounded inflation, foreign text in messages."""
+
+import asyncio
+import gzip
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsf_agent import callfault
+from dsf_agent.admission import FREE_BYTES, Admission
+from dsf_agent.errors import TEXT_LIMIT, excerpt
+from dsf_agent.inflate import STEP, InflateError, Inflater
+from tests.support.agent.running import play
+
+
+def test_one_origin_never_waits_for_another() -> None:
+    """Eight hanging calls of one origin fill its turns and nobody else's."""
+
+    async def story() -> None:
+        admission, release = Admission(per_origin=2, bytes_in_flight=1), asyncio.Event()
+
+        async def hang() -> None:
+            async with admission.origin("slow"):
+                await release.wait()
+
+        hanging = [asyncio.create_task(hang()) for _ in range(8)]
+        await asyncio.sleep(0)
+        async with asyncio.timeout(1), admission.origin("fast"):
+            pass
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05), admission.origin("slow"):
+                pass
+        release.set()
+        await asyncio.gather(*hanging)
+        async with asyncio.timeout(1), admission.origin("slow"):
+            pass
+
+    play(story())
+
+
+def test_large_answers_share_a_budget_and_small_ones_pass() -> None:
+    """Two that fit go together, the third waits; one larger than the budget goes alone; a cancelled one gives its room back."""
+
+    async def story() -> None:
+        admission, most, now = Admission(per_origin=9, bytes_in_flight=10 * FREE_BYTES), 0, 0
+
+        async def hold(size: int) -> None:
+            nonlocal most, now
+            async with admission.bytes(size):
+                now += size
+                most = max(most, now)
+                await asyncio.sleep(0.01)
+                now -= size
+
+        await asyncio.gather(*(hold(4 * FREE_BYTES) for _ in range(6)))
+        assert most == 8 * FREE_BYTES
+        async with asyncio.timeout(1):
+            await asyncio.gather(hold(100 * FREE_BYTES), hold(4 * FREE_BYTES))
+        stuck = asyncio.create_task(hold(100 * FREE_BYTES))
+        await asyncio.sleep(0)
+        waiting = asyncio.create_task(hold(2 * FREE_BYTES))
+        await asyncio.sleep(0)
+        async with asyncio.timeout(0.005), admission.bytes(FREE_BYTES):
+            pass
+        waiting.cancel()
+        stuck.cancel()
+        await asyncio.gather(stuck, waiting, return_exceptions=True)
+        async with asyncio.timeout(1), admission.bytes(10 * FREE_BYTES):
+            pass
+
+    play(story())
+
+
+def _inflate(data: bytes, *, size: int) -> bytes:
+    inflater, found = Inflater(), b""
+    for start in range(0, len(data), size):
+        inflater.feed(data[start : start + size])
+        while piece := inflater.take():
+            assert len(piece) <= STEP
+            found += piece
+    assert inflater.complete
+    return found
+
+
+@given(st.binary(max_size=2000), st.integers(1, 700))
+def test_inflation_of_any_pieces(data: bytes, size: int) -> None:
+    """gzip, several members, and zlib's own format."""
+    assert _inflate(gzip.compress(data), size=size) == data
+    assert _inflate(gzip.compress(data) + gzip.compress(b"more"), size=size) == data + b"more"
+    assert _inflate(zlib.compress(data), size=size) == data
+
+
+def test_a_bomb_comes_in_small_steps() -> None:
+    """A hundred megabytes in a hundred kilobytes: never more than a step at a time."""
+    inflater = Inflater()
+    inflater.feed(gzip.compress(bytes(100 << 20)))
+    assert len(inflater.take()) == STEP
+
+
+def test_damage_is_found() -> None:
+    """As an error of its own kind."""
+    inflater = Inflater()
+    inflater.feed(b"no gzip at all")
+    with pytest.raises(InflateError):
+        inflater.take()
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:secret@host:9090/api/v1/query?token=secret#x", "https://host:9090/api/v1/query"),
+        ("http://[::1]:80/x", "http://[::1]:80/x"),
+        ("http://[::1/x", "(unreadable URL)"),
+    ],
+)
+def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
+    """No user, no query, no fragment."""
+    assert callfault.display(url) == shown
+
+
+@given(st.binary(max_size=5000) | st.text(max_size=5000))
+def test_foreign_text_is_one_short_printable_line(data: bytes | str) -> None:
+    """An error page never floods or forges a log."""
+    text = excerpt(data)
+    assert len(text) <= TEXT_LIMIT
+    assert text.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("120", 120.0), ("0", 0.0), ("99999999", 3600.0), ("", None), ("soon", None), ("-5", None), ("Thu, 01 Jan 1970 00:03:20 GMT", 100.0)],
+)
+def test_retry_after(header: str, seconds: float | None) -> None:
+    """Seconds or a date, bounded; what cannot be read does not count. It is 100 s past the epoch."""
+    assert callfault.retry_after({"retry-after": header}, now=100.0) == seconds

@@ -1,0 +1,125 @@
+"""Pace: back-off, the grid of runs, when scores are written, the hub's clock."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsf_agent.backoff import Backoff
+from dsf_agent.cadence import Cadence, fraction
+from dsf_agent.clock import OffsetClock
+from dsf_agent.publish_rule import Published, Rule, changed, due
+from dsf_wire.summary import PublishRule, Summary
+
+
+@given(st.integers(1, 10**6), st.integers())
+def test_backoff_stays_in_its_bounds(attempt: int, seed: int) -> None:
+    """Doubling to the ceiling, jitter of a fifth, no overflow after months."""
+    delay = Backoff(first=5, ceiling=300).delay(attempt, chance=random.Random(seed))
+    assert 4 <= delay <= 360
+
+
+def test_backoff_doubles() -> None:
+    """Without jitter: 5, 10, 20, then the ceiling."""
+    backoff = Backoff(first=5, ceiling=30, jitter=0)
+    assert [backoff.delay(attempt, chance=random.Random()) for attempt in (1, 2, 3, 4, 5)] == [5, 10, 20, 30, 30]
+
+
+@given(st.floats(1, 1e5), st.floats(0, 1), st.floats(0, 1e7), st.floats(0, 1e5))
+def test_the_next_run_is_on_the_grid_and_in_the_future(interval: float, part: float, now: float, least: float) -> None:
+    """No drift: always phase plus a whole number of intervals, never earlier than asked, never more than one interval later."""
+    cadence = Cadence(interval=interval, phase=part * interval)
+    due_at = cadence.next(after=now, least=least)
+    assert now + least - 1e-6 <= due_at <= now + least + interval * 1.000001
+    steps = (due_at - cadence.phase) / interval
+    assert abs(steps - round(steps)) < 1e-6
+
+
+def test_fractions_differ_between_clusters_and_not_between_starts() -> None:
+    """A thousand clusters spread evenly over a tenth of the line each."""
+    assert fraction("c1", "cpu") == fraction("c1", "cpu")
+    buckets = [0] * 10
+    for number in range(1000):
+        buckets[int(fraction(f"cluster{number}", "cpu") * 10)] += 1
+    assert min(buckets) > 60
+    assert fraction("ab", "c") != fraction("a", "bc")
+
+
+RULE = Rule(deadband=2, min_interval=60, ttl=900, jitter=0.0)
+
+
+def _published(values: dict[str, int], *, written: float = 1000.0) -> Published:
+    return Published(values=values, written=written, valid_until=written + RULE.ttl)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "at"),
+    [
+        ({"a": 50}, 1450.0),
+        ({"a": 51}, 1450.0),
+        ({"a": 52}, 1060.0),
+        ({"a": 48}, 1060.0),
+        ({"a": 50, "b": 1}, 1060.0),
+        ({}, 1060.0),
+    ],
+)
+def test_when_scores_are_written(wanted: dict[str, int], at: float) -> None:
+    """A move below the deadband waits for half of the TTL; a larger one, an item that came or went, for the least interval."""
+    assert due(wanted, _published({"a": 50}), rule=RULE) == at
+
+
+def test_the_first_write_is_due_at_once() -> None:
+    """Nothing published is due whatever the time."""
+    assert due({}, None, rule=RULE) <= 0
+
+
+def test_a_deadband_of_zero_means_any_move() -> None:
+    """And not a write after every cycle."""
+    assert changed({"a": 1}, {"a": 2}, deadband=0)
+    assert not changed({"a": 1}, {"a": 1}, deadband=0)
+
+
+def test_refreshes_of_a_fleet_are_spread_and_early() -> None:
+    """Up to a tenth earlier than half of the TTL, never later."""
+    refreshes = [Rule(deadband=2, min_interval=60, ttl=900, jitter=fraction(f"c{n}", "s")).refresh for n in range(200)]
+    assert min(refreshes) >= 405
+    assert max(refreshes) <= 450
+    assert max(refreshes) - min(refreshes) > 35
+
+
+def test_defaults_of_the_rule() -> None:
+    """What the wire leaves out: deadband 2, one write a minute, max(900, 10 intervals)."""
+    plain = Summary(name="n", score_name="s", scoring_interval=30)
+    assert Rule.of(plain, jitter=0) == Rule(deadband=2, min_interval=60, ttl=900, jitter=0)
+    told = Summary(name="n", score_name="s", scoring_interval=300, publish=PublishRule(deadband=0, min_interval_seconds=5))
+    assert Rule.of(told, jitter=0) == Rule(deadband=0, min_interval=5, ttl=3000, jitter=0)
+
+
+class Hands:
+    """A clock that a test turns."""
+
+    def __init__(self) -> None:
+        self.steady, self.shown = 100.0, 5000.0
+
+    def monotonic(self) -> float:
+        return self.steady
+
+    def wall(self) -> float:
+        return self.shown
+
+    async def sleep(self, seconds: float) -> None:
+        self.steady += seconds
+
+
+def test_the_hubs_clock_goes_on_when_the_local_one_jumps() -> None:
+    """Ten minutes off and then an hour back: the hub's time is what it said plus what passed."""
+    hands = Hands()
+    clock = OffsetClock(clock=hands)
+    assert clock.wall() == 5000.0
+    assert clock.offset is None
+    clock.observe(5600.0)
+    assert clock.offset == 600.0
+    hands.shown -= 3600
+    hands.steady += 7
+    assert clock.wall() == 5607.0

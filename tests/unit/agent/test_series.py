@@ -1,0 +1,126 @@
+"""Answers of Prometheus cut into slices: the same series, piece by piece or as a whole."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dsf_agent.errors import FetchError
+from dsf_agent.reasons import Reason
+from dsf_agent.sources import Series, promjson
+
+
+def _read(body: bytes) -> Series:
+    return asyncio.run(promjson.read(bytearray(body), where="query"))
+
+
+def _data(series: Series) -> Any:
+    return json.loads(b"[" + b",".join(bytes(part) for part in series.parts) + b"]")
+
+
+def _answer(result: object, *, kind: str = "matrix", **more: object) -> bytes:
+    return json.dumps({"status": "success", "data": {"resultType": kind, "result": result}, **more}, separators=(",", ":")).encode()
+
+
+def _large(count: int = 4000, **labels: str) -> list[dict[str, Any]]:
+    return [{"metric": {"pod": f"p{n}", **labels}, "values": [[1700000000 + at, "1.25"] for at in range(40)]} for n in range(count)]
+
+
+@pytest.mark.parametrize("more", [{}, {"warnings": ["PromQL warning: x"], "infos": ["y"]}, {"stats": {"result": [{"metric": {}}]}}])
+def test_a_large_matrix_is_cut_out_whole(more: dict[str, object]) -> None:
+    """Over a megabyte: nothing lost at the seams, warnings kept, nothing else forwarded, the buffer as it was."""
+    result = _large()
+    body = bytearray(_answer(result, **more))
+    before = bytes(body)
+    series = asyncio.run(promjson.read(body, where="query"))
+    assert len(body) > 3 * promjson.PIECE / 2
+    assert _data(series) == result
+    assert series.count == len(result)
+    assert len(series.parts) == 1
+    assert bytes(body) == before
+    assert asyncio.run(promjson.in_pieces(body, where="query")) == series, "the quick way was taken"
+    assert list(series.warnings) == [*more.get("warnings", []), *more.get("infos", [])]  # type: ignore[call-overload]
+
+
+def test_labels_that_look_like_seams() -> None:
+    """Quotes inside a label are escaped, so they cut nothing."""
+    result = _large(x='"},{"metric":{"a":"b"},"values":[', y='"result":[')
+    series = _read(_answer(result))
+    assert _data(series) == result
+
+
+@pytest.mark.parametrize("spelling", [{"indent": 1}, {"separators": (", ", ": ")}, {"separators": (",", ":"), "sort_keys": True}])
+def test_any_spelling_of_json_is_read(spelling: dict[str, Any]) -> None:
+    """Spaces, line breaks and another order of the keys take the slower way to the same series."""
+    result = _large(6000)
+    text = json.dumps({"status": "success", "data": {"result": result, "resultType": "matrix"}}, **spelling)
+    series = _read(text.encode())
+    assert series.count == len(result)
+    assert _data(series) == result
+
+
+DAMAGE = {
+    "cut": lambda body: body[:-1],
+    "cut in the middle": lambda body: body[: len(body) // 2],
+    "more after the end": lambda body: body + b"}",
+    "a hole": lambda body: body[: 2 << 20] + b"\0" + body[(2 << 20) + 1 :],
+    "not UTF-8": lambda body: body.replace(b'"p3000"', b'"\xff"'),
+    "no values are no series": lambda body: body.replace(b'{"metric":{"pod":"p3000"}', b'{"matrix":{"pod":"p3000"}'),
+    "a number among them": lambda body: body.replace(b'{"metric":{"pod":"p100"}', b'7,{"metric":{"pod":"p100"}'),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_anywhere_in_a_large_matrix_is_found(name: str) -> None:
+    """Nothing that is not well-formed is forwarded."""
+    with pytest.raises(FetchError) as caught:
+        _read(DAMAGE[name](_answer(_large())))
+    assert caught.value.reason is Reason.INVALID_BODY
+
+
+LABEL = st.dictionaries(st.text(max_size=6), st.text(max_size=12), max_size=3)
+SERIES = st.lists(
+    st.fixed_dictionaries(
+        {"metric": LABEL, "values": st.lists(st.tuples(st.integers(0, 2**40), st.text(max_size=5)).map(list), max_size=3)}
+    )
+)
+
+
+@given(SERIES, st.integers(1, 60))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int) -> None:
+    """For any labels and any size of the pieces (they are looked at between any two series)."""
+    body = _answer(result)
+    whole = _read(body)
+    pieces = asyncio.run(promjson.in_pieces(bytearray(body), where="query", piece=piece))
+    assert _data(whole) == result
+    assert pieces is None or (_data(pieces) == result and pieces.count == len(result))
+
+
+def test_instant_samples_become_series() -> None:
+    """A vector's value is a list of one value, as the wire contract asks for."""
+    series = _read(_answer([{"metric": {"a": "b"}, "value": [1, "2"]}, {"metric": {}, "value": [1.5, "NaN"]}], kind="vector"))
+    assert _data(series) == [{"metric": {"a": "b"}, "values": [[1, "2"]]}, {"metric": {}, "values": [[1.5, "NaN"]]}]
+    assert series.count == 2
+
+
+def test_a_scalar_is_one_series_without_labels() -> None:
+    """``[time, value]`` alone."""
+    assert _data(_read(_answer([1, "2"], kind="scalar"))) == [{"metric": {}, "values": [[1, "2"]]}]
+
+
+@pytest.mark.parametrize("result", [[], None])
+def test_no_series(result: object) -> None:
+    """Nothing found is no fault: the scoring API gets the empty list."""
+    series = _read(_answer(result))
+    assert (series.parts, series.count) == ((), 0)
+
+
+def test_warnings_are_bounded() -> None:
+    """A source that warns for every series does not flood the log."""
+    series = _read(_answer([], warnings=["w" * 10_000] * 1000))
+    assert len(series.warnings) == promjson.MAX_WARNINGS
+    assert max(map(len, series.warnings)) <= 400

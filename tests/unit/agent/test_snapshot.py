@@ -1,0 +1,93 @@
+"""The file's bytes as a Snapshot: faults of entries, names, completeness."""
+
+import json
+from typing import Any
+
+import pytest
+
+from dsf_agent import snapshot
+from dsf_agent.schedule import diff
+from dsf_agent.snapshot import SummariesError
+from dsf_wire.summary import Summary
+from tests.support.agent.configmap import entry
+
+GOOD = entry("good", scoring="http://s", source="http://p")
+
+
+def _parse(*entries: dict[str, Any]) -> snapshot.Snapshot:
+    return snapshot.parse(json.dumps(entries).encode())
+
+
+FAULTS: dict[str, tuple[dict[str, Any], str]] = {
+    "no interval": ({"scoringInterval": 0}, "scoringInterval is 0"),
+    "negative interval": ({"scoringInterval": -5}, "scoringInterval is -5"),
+    "no scoring URL": ({"scoringEndpoint": ""}, "scoringEndpoint '' is not an http or https URL"),
+    "odd scheme": ({"scoringEndpoint": "ftp://x/"}, "not an http or https URL"),
+    "odd port": ({"scoringEndpoint": "http://x:99999/"}, "not an http or https URL"),
+    "broken host": ({"scoringEndpoint": "http://[::1/"}, "not an http or https URL"),
+    "no source URL": ({"sourceEndpoint": ""}, "sourceEndpoint ''"),
+    "no query": ({"sourceQuery": " ; "}, "sourceQuery is empty"),
+    "no step": ({"sourceStep": 0}, "sourceStep is 0"),
+    "negative range": ({"sourceRange": -1}, "sourceRange is -1"),
+    "a range in milliseconds": ({"sourceRange": 10**12}, "sourceRange"),
+    "the blog's source type": ({"sourceType": "prometheus"}, "sourceType 'prometheus' is not one of None, Prometheus"),
+    "odd destination": ({"scoreDestination": "Hub"}, "scoreDestination 'Hub'"),
+    "odd aggregation": ({"scoreAggregation": "mean"}, "scoreAggregation 'mean' is not one of Last, Mean, Min, Max, Sum"),
+    "a Secret without a key": ({"sourceEndpointAuthName": "s"}, "sourceEndpointAuthKey must both be set"),
+    "a key without a Secret": ({"scoringEndpointAuthKey": "k"}, "scoringEndpointAuthName and"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_an_entry_that_cannot_run_is_told_and_skipped(name: str) -> None:
+    """The good ones run, the file is not complete, and the index is the one in the file."""
+    change, text = FAULTS[name]
+    found = _parse({"name": 7}, GOOD, {**entry("bad", scoring="http://s", source="http://p"), **change})
+    assert [scorer.name for scorer in found.scorers] == ["good"]
+    assert [(problem.index, problem.name) for problem in found.problems] == [(0, ""), (2, "bad")]
+    assert text in found.problems[1].reason
+    assert not found.complete
+
+
+def test_two_scorers_of_one_object_name() -> None:
+    """The first one wins and the second one is told whose name it has (upstream: they overwrite each other)."""
+    found = _parse(GOOD, {**GOOD, "name": "other", "scoreName": "Good_Score"})
+    assert [scorer.name for scorer in found.scorers] == ["good"]
+    assert "same AddOnPlacementScore 'good-score' as scorer 'good'" in found.problems[0].reason
+
+
+def test_an_instant_query_needs_no_step() -> None:
+    """The path decides."""
+    assert _parse({**GOOD, "sourceEndpoint": "http://p/api/v1/query", "sourceStep": 0}).complete
+
+
+def test_a_query_without_a_type_means_prometheus() -> None:
+    """And neither of them means no source."""
+    assert _parse({**GOOD, "sourceType": ""}, entry("none", scoring="http://s", sourceType="")).complete
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t"])
+def test_an_empty_file_is_told(content: bytes) -> None:
+    """With what to write instead."""
+    with pytest.raises(SummariesError, match="JSON array \\[\\]"):
+        snapshot.parse(content)
+
+
+def test_an_empty_list_is_valid_and_not_complete() -> None:
+    """It stops all scorers and may delete nothing."""
+    found = _parse()
+    assert found.problems == ()
+    assert not found.complete
+
+
+def _summary(name: str, **more: Any) -> Summary:
+    return Summary(name=name, score_name=name, **more)
+
+
+def test_the_delta_touches_only_what_changed() -> None:
+    """Gone and changed ones stop, new and changed ones start, the order of the file does not matter."""
+    running = {name: _summary(name) for name in ("a", "b", "c")}
+    delta = diff(running, [_summary("d"), _summary("c"), _summary("b", source_step=5)])
+    assert delta.stop == ("a", "b")
+    assert [scorer.name for scorer in delta.start] == ["d", "b"]
+    assert diff(running, reversed(running.values())) == diff({}, [])
