@@ -3,8 +3,8 @@
 from typing import Any
 
 from gitops_dsf.model.application import Application, ApplicationSource
+from gitops_dsf.render.decisions import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.render.objects import Object, Wave, metadata
-from gitops_dsf.render.platform import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.resolve.types import ResolvedApplication
 
 PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"

@@ -1,9 +1,10 @@
-"""rendered/delivery: bindings, Placements and ApplicationSets."""
+"""rendered/delivery: how decisions are read, bindings, Placements and ApplicationSets."""
 
 from collections.abc import Iterator
 
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render.applicationsets import application_set
+from gitops_dsf.render.decisions import decision_readers
 from gitops_dsf.render.objects import SYNC_WAVE, Object, Wave
 from gitops_dsf.render.placements import binding, placement
 from gitops_dsf.resolve.types import RawDocument
@@ -12,6 +13,7 @@ from gitops_dsf.resolve.types import RawDocument
 def delivery(plan: Plan) -> Iterator[Object]:
     """A Placement and its ApplicationSet are in one wave: a later ApplicationSet would only lose its first poll."""
     namespace = plan.repository.spec.argocd.namespace
+    yield from decision_readers(namespace)
     for name in plan.cluster_sets:
         yield binding(name, namespace=namespace)
     for app in plan.applications:

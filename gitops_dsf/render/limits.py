@@ -1,9 +1,11 @@
 """Limits of what OCM and Argo CD take, checked on the rendered tree before anything is written."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from gitops_dsf.diagnostics import Diagnostic, Position, Severity
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.load import SETTINGS_FILE
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render.tree import RenderedTree
@@ -16,7 +18,8 @@ SHARD_LIMIT_CLUSTERS = 500
 SHARD_LIMIT_BYTES = 8_000_000
 """Argo CD refuses more than 10 MB of manifests in one Application; 8 MB leaves room for growth (design section 4)."""
 
-REPOSITORY_FILE = "gitops-dsf.yaml"
+MAX_SHARDS = 100
+"""spec.output.shards takes no more (model/repository.py): works-NN has two digits."""
 
 
 def check_limits(plan: Plan, tree: RenderedTree) -> Iterator[Diagnostic]:
@@ -32,47 +35,53 @@ def _works(plan: Plan) -> Iterator[Diagnostic]:
     for works in clusters.values():
         size = payload_bytes(works[0].configuration)
         if size > WORK_LIMIT_BYTES:
+            first, more = works[0].cluster, len(works) - 1
+            which = first if not more else f"{first} and {more} more {'cluster' if more == 1 else 'clusters'}"
             count = len(works[0].configuration.summaries)
-            yield Diagnostic(
-                code="DSF501",
-                severity=Severity.ERROR,
-                message=f"the ManifestWork of {works[0].cluster} and {len(works) - 1} more clusters would be {size} bytes "
-                f"with {count} scorers; OCM refuses more than {WORK_LIMIT_BYTES}",
-                hint="run fewer scorers there (clusterSelector, masks) or shorten scoring.arguments and queries",
-                position=Position(file=REPOSITORY_FILE),
+            yield codes.LARGE_WORK.at(
+                Position(file=SETTINGS_FILE),
+                f"the ManifestWork of {which} would be {size} bytes with {count} scorers; OCM refuses more than {WORK_LIMIT_BYTES}",
+                "run fewer scorers there (clusterSelector, masks) or shorten scoring.arguments and queries",
             )
 
 
 def _shards(plan: Plan, tree: RenderedTree) -> Iterator[Diagnostic]:
-    count = Counter(work.shard for work in plan.works)
-    total: Counter[int] = Counter()
-    for work in plan.works:
-        total[work.shard] += tree.size(f"works-{work.shard:02d}/{work.cluster}.manifestwork.yaml")
-    for shard in sorted(count):
-        if count[shard] <= SHARD_LIMIT_CLUSTERS and total[shard] <= SHARD_LIMIT_BYTES:
-            continue
-        yield Diagnostic(
-            code="DSF502",
-            severity=Severity.ERROR,
-            message=f"works-{shard:02d} would hold {count[shard]} clusters in {total[shard] / 1e6:.1f} MB; "
-            f"one Argo CD Application takes {SHARD_LIMIT_CLUSTERS} clusters or {SHARD_LIMIT_BYTES / 1e6:g} MB",
-            hint=f"set spec.output.shards to {_enough(plan, tree)} in {REPOSITORY_FILE}",
-            position=Position(file=REPOSITORY_FILE),
-        )
-
-
-def _enough(plan: Plan, tree: RenderedTree) -> int:
-    """The smallest number of shards that holds every work, with the same hash that will place them."""
+    """One finding for all shards: one number cures them."""
     sizes = {work.cluster: tree.size(f"works-{work.shard:02d}/{work.cluster}.manifestwork.yaml") for work in plan.works}
-    shards = plan.repository.spec.output.shards + 1
-    while shards < 10_000:
-        count: Counter[int] = Counter()
-        total: Counter[int] = Counter()
-        for cluster, size in sizes.items():
-            shard = shard_of(cluster, shards)
-            count[shard] += 1
-            total[shard] += size
-        if max(count.values()) <= SHARD_LIMIT_CLUSTERS and max(total.values()) <= SHARD_LIMIT_BYTES:
-            break
-        shards += 1
-    return shards
+    shards = plan.repository.spec.output.shards
+    count, total = _filled(sizes, shards)
+    overfull = [shard for shard in sorted(count) if not _fits(count[shard], total[shard])]
+    if not overfull:
+        return
+    worst = max(overfull, key=lambda shard: (total[shard], count[shard]))
+    others = f"; {len(overfull) - 1} more are overfull, too" if len(overfull) > 1 else ""
+    yield codes.FULL_SHARD.at(
+        Position(file=SETTINGS_FILE),
+        f"works-{worst:02d} would hold {count[worst]} clusters in {total[worst] / 1e6:.1f} MB{others}; "
+        f"one Argo CD Application takes {SHARD_LIMIT_CLUSTERS} clusters or {SHARD_LIMIT_BYTES / 1e6:g} MB",
+        _cure(sizes, shards),
+    )
+
+
+def _cure(sizes: Mapping[str, int], shards: int) -> str:
+    """The smallest number of shards that holds every work, with the same hash that will place them."""
+    for number in range(shards + 1, MAX_SHARDS + 1):
+        count, total = _filled(sizes, number)
+        if all(_fits(count[shard], total[shard]) for shard in count):
+            return f"set spec.output.shards to {number} in {SETTINGS_FILE}"
+    return f"{MAX_SHARDS} shards, the most there can be, do not hold them: split the fleet, or run fewer scorers"
+
+
+def _filled(sizes: Mapping[str, int], shards: int) -> tuple[Counter[int], Counter[int]]:
+    """Clusters and bytes by shard."""
+    count: Counter[int] = Counter()
+    total: Counter[int] = Counter()
+    for cluster, size in sizes.items():
+        shard = shard_of(cluster, shards)
+        count[shard] += 1
+        total[shard] += size
+    return count, total
+
+
+def _fits(clusters: int, size: int) -> bool:
+    return clusters <= SHARD_LIMIT_CLUSTERS and size <= SHARD_LIMIT_BYTES

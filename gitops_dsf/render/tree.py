@@ -1,5 +1,6 @@
 """The rendered tree: every path with its bytes, in order. Works share the bytes of their configuration."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ README = (
     b"Do not edit: change the sources and render again.\n"
 )
 INVENTORY = "INVENTORY"
+
+_LONGEST_NAME = 120
+"""Characters of an object's name in its file's; kind, namespace and suffix fit beside it into the 255 bytes that file systems take."""
 
 Parts = tuple[bytes, ...]
 
@@ -85,10 +89,14 @@ def _add_works(files: dict[str, Parts], plan: Plan) -> None:
 def _file_name(item: Object, *, home: str | None) -> str:
     """``<kind>.<name>.yaml``, with the namespace where it is not the directory's own; colons become dashes.
 
-    An AddOnTemplate's name ends in a digest of its content; its file keeps one name, so that an edit shows as an edit.
+    The underscore before the namespace is in no name, so that two objects never share a file. A name that the file system would refuse
+    is cut and told apart by its digest. An AddOnTemplate's name ends in a digest of its content; its file keeps one name, so that an
+    edit shows as an edit.
     """
     meta = item["metadata"]
     name = str(item["spec"]["addonName"] if item["kind"] == "AddOnTemplate" else meta["name"]).replace(":", "-")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]}_{hashlib.sha256(name.encode()).hexdigest()[:10]}"
     namespace = meta.get("namespace")
-    inside = f".in.{namespace}" if home is not None and namespace != home else ""
+    inside = f"_in_{namespace}" if home is not None and namespace != home else ""
     return f"{str(item['kind']).lower()}.{name}{inside}.yaml"

@@ -1,0 +1,42 @@
+"""How Argo CD reads OCM's decisions: the duck-type ConfigMap of the clusterDecisionResource generator, and the right to list them.
+
+Rendered beside the ApplicationSets and in an earlier wave: an ApplicationSet that does not find the ConfigMap fails, and Argo CD looks
+again only after 3 minutes (argocd.md section 1).
+"""
+
+from collections.abc import Iterator
+
+from gitops_dsf.render.objects import Object, Wave, metadata
+
+DUCK_TYPE_CONFIGMAP = "gitops-dsf-placement-decisions"
+DECISION_READER = "gitops-dsf-placement-decision-reader"
+DECISION_READERS = ("argocd-applicationset-controller", "argocd-server")
+
+
+def decision_readers(namespace: str) -> Iterator[Object]:
+    """The ApplicationSet controller lists PlacementDecisions; the Argo CD server does for previews (argocd.md section 1, RBAC)."""
+    yield {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(name=DUCK_TYPE_CONFIGMAP, namespace=namespace, wave=Wave.FOUNDATIONS),
+        "data": {
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+            "kind": "placementdecisions",
+            "statusListKey": "decisions",
+            # Without it the generator yields nothing and no error, and every Application is deleted.
+            "matchKey": "clusterName",
+        },
+    }
+    yield {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": metadata(name=DECISION_READER, namespace=namespace, wave=Wave.FOUNDATIONS),
+        "rules": [{"apiGroups": ["cluster.open-cluster-management.io"], "resources": ["placementdecisions"], "verbs": ["list"]}],
+    }
+    yield {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": metadata(name=DECISION_READER, namespace=namespace, wave=Wave.FOUNDATIONS),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": DECISION_READER},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in DECISION_READERS],
+    }

@@ -1,0 +1,264 @@
+"""Argo CD applies the rendered tree from git: it settles, heals, prunes, shows no perpetual difference, and deletes no application."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, refresh, refresh_set, state, wait_until_settled
+from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
+from tests.hub.scenario.fleet import FLEET_LABEL, SCORER, Fleet, application, cluster, scorer, settings, write_fleet
+from tests.hub.scenario.installation import ADDON, SCORE, WORK, Installation
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
+
+CLUSTERS = ("cluster1", "cluster2")
+MANAGED_CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
+DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
+DECISION = "cluster.open-cluster-management.io/v1beta1/PlacementDecision"
+HEALTH = Path(__file__).parents[2] / "argocd/install/argocd-cm-health.yaml"
+HUB_NAMESPACE = "open-cluster-management"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synced:
+    """A fleet that Argo CD follows."""
+
+    installation: Installation
+    hub: Client
+    git_server: GitServer
+    names: tuple[str, ...]
+    """The Applications over rendered/."""
+
+    @property
+    def fleet(self) -> Fleet:
+        return self.installation.fleet
+
+    def commit(self, message: str) -> str:
+        """Renders, pushes, and asks Argo CD to look; the commit's id."""
+        self.fleet.render()
+        head = self.fleet.publish(message)
+        for name in self.names:
+            refresh(self.hub, name)
+        return head
+
+    def settled(self, head: str) -> None:
+        for name in self.names:
+            wait_until_settled(self.hub, name, revision=head, timeout=120)
+
+    def guestbooks(self) -> list[str]:
+        items = self.hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}")
+        return sorted(item["spec"]["destination"]["name"] for item in items)
+
+    def decision(self) -> list[str]:
+        pages = self.hub.list(DECISION, namespace="argocd", labels=f"cluster.open-cluster-management.io/placement={GUESTBOOK}")
+        return sorted(one["clusterName"] for page in pages for one in page.get("status", {}).get("decisions", []))
+
+    def publish_score(self, cluster_name: str, value: int) -> None:
+        body = {
+            "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+            "kind": "AddOnPlacementScore",
+            "metadata": {"name": SCORER, "namespace": cluster_name},
+        }
+        self.hub.apply(body)
+        self.hub.apply_status({**body, "status": {"scores": [{"name": "cpu_headroom", "value": value}]}})
+
+
+@pytest.fixture(scope="module")
+def synced(
+    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client, note: Callable[[str], None]
+) -> Iterator[Synced]:
+    fleet = Fleet(repository=git_server.create("synced"), name="synced")
+    write_fleet(fleet, clusters=list(CLUSTERS))
+    one_shard(fleet)
+    workload = git_server.create("guestbook")
+    workload.commit({"guestbook.yaml": json.dumps(config_map("guestbook"))})
+    guestbook = application("synced")
+    guestbook["spec"]["application"]["source"]["repoURL"] = workload.url
+    del guestbook["spec"]["application"]["syncPolicy"]
+    fleet.write(f"apps/{GUESTBOOK}.yaml", guestbook)
+    installation = Installation(fleet=fleet, plane=control_plane, clusters=CLUSTERS)
+    with ExitStack() as stack:
+        argocd.configure(yaml.safe_load(HEALTH.read_text(encoding="utf-8"))["data"])
+        stack.callback(argocd.configure, {})
+        for name in CLUSTERS:
+            spoke = control_plane.spokes[name]
+            argocd.add_cluster_secret(name, spoke.url, spoke.kubeconfig())
+            stack.callback(argocd.remove_cluster_secret, name)
+        installation.label_clusters()
+        fleet.render()
+        head = fleet.publish("Follow scores")
+        clock = time.monotonic()
+        bootstrap = [item for _, item in fleet.objects("argocd")]
+        names = tuple(item["metadata"]["name"] for item in bootstrap if item["kind"] == "Application")
+        stack.callback(installation.remove)
+        stack.callback(remove_applications, hub, names)
+        for item in sorted(bootstrap, key=lambda item: item["kind"] != "AppProject"):
+            hub.apply(item)
+        fixture = Synced(installation=installation, hub=hub, git_server=git_server, names=names)
+        wait_for(fixture.decision, what="OCM made a first decision", timeout=120)
+        # Created together with its Placement, the ApplicationSet found no decision and would look again in 3 minutes only. The
+        # reconciler gives it this annotation; until then it is Degraded, and that is all that is.
+        refresh_set(hub, GUESTBOOK)
+        fixture.settled(head)
+        note(f"Argo CD: {len(names)} Applications over the rendered tree Synced and Healthy after {time.monotonic() - clock:.1f} s")
+        yield fixture
+
+
+def test_the_whole_tree_is_synced_and_healthy(synced: Synced) -> None:
+    assert synced.names == ("gitops-dsf-delivery", "gitops-dsf-platform", "gitops-dsf-works-00")
+    rendered = {f"{item['kind']}/{item['metadata']['name']}" for _, item in synced.installation.rendered()}
+    shown = {key for name in synced.names for key in state(synced.hub, name).resources}
+    assert shown == rendered
+    for name in synced.names:
+        for key, (sync, health, message) in state(synced.hub, name).resources.items():
+            assert (sync, health) in {("Synced", "Healthy"), ("Synced", "")}, (key, message)
+
+
+def test_there_is_no_perpetual_difference(synced: Synced) -> None:
+    finished = {name: operation(synced, name)["finishedAt"] for name in synced.names}
+    for name in synced.names:
+        refresh(synced.hub, name, hard=True)
+    time.sleep(3)
+    hold_for(
+        lambda: all(state(synced.hub, name).sync == "Synced" for name in synced.names), what="every Application stays Synced", seconds=12
+    )
+    assert {name: operation(synced, name)["finishedAt"] for name in synced.names} == finished, "something was synced again"
+
+
+def test_an_edit_by_hand_is_healed(synced: Synced) -> None:
+    synced.hub.patch(DYNAMIC_SCORER, SCORER, {"spec": {"description": "by hand"}}, namespace=HUB_NAMESPACE)
+    synced.hub.patch(WORK, "gitops-dsf-config", {"spec": {"workload": {"manifests": [config_map("by-hand")]}}}, namespace="cluster1")
+    wait_for(
+        lambda: synced.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["spec"]["description"] != "by hand",
+        what="the scorer is as git says",
+        timeout=60,
+    )
+    wait_for(
+        lambda: len(synced.hub.get(WORK, "gitops-dsf-config", namespace="cluster1")["spec"]["workload"]["manifests"]) == 4,
+        what="the work is as git says",
+        timeout=60,
+    )
+
+
+def test_two_commits_in_a_row_end_at_the_second(synced: Synced) -> None:
+    for text in ("first of two", "second of two"):
+        synced.fleet.write(f"scorers/{SCORER}.yaml", scorer(description=text))
+        head = synced.commit(text)
+    synced.settled(head)
+    assert synced.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["spec"]["description"] == "second of two"
+
+
+def test_a_changed_query_reaches_the_spokes(synced: Synced, note: Callable[[str], None]) -> None:
+    changed = scorer()
+    changed["spec"]["source"]["params"]["query"] = "max(cpu_load)"
+    synced.fleet.write(f"scorers/{SCORER}.yaml", changed)
+    clock = time.monotonic()
+    synced.commit("Judge by the busiest node")
+    for name in CLUSTERS:
+        spoke = synced.installation.plane.spokes[name].admin
+        wait_for(
+            lambda spoke=spoke: (
+                "max(cpu_load)" in spoke.get("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE)["data"]["summaries"]
+            ),  # type: ignore[misc]
+            what=f"the new query is on {name}",
+            timeout=60,
+        )
+    note(f"Argo CD: a pushed edit is in the ConfigMap of both spokes after {time.monotonic() - clock:.1f} s")
+
+
+def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
+    (synced.fleet.root / "clusters/cluster2.yaml").unlink()
+    head = synced.commit("Take cluster2 out of the fleet")
+    for kind, name in ((WORK, "gitops-dsf-config"), (ADDON, ADDON_NAME)):
+        wait_for(
+            lambda kind=kind, name=name: synced.hub.find(kind, name, namespace="cluster2") is None,  # type: ignore[misc]
+            what=f"{name} of cluster2 is pruned",
+            timeout=90,
+        )
+    synced.settled(head)
+    assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster1")
+    synced.fleet.write("clusters/cluster2.yaml", cluster("cluster2", fleet="synced"))
+    synced.settled(synced.commit("Take it back"))
+    assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster2")
+
+
+def test_an_empty_decision_deletes_no_application(synced: Synced) -> None:
+    synced.publish_score("cluster1", 90)
+    synced.publish_score("cluster2", 10)
+    wait_for(lambda: synced.decision() == ["cluster1"], what="OCM decides", seen=synced.decision)
+    refresh_set(synced.hub, GUESTBOOK)
+    wait_for(lambda: "cluster1" in synced.guestbooks(), what="the Application is on cluster1", seen=synced.guestbooks)
+    spoke = synced.installation.plane.spokes["cluster1"].admin
+    wait_for(lambda: spoke.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK), what="its workload runs there", timeout=60)
+    try:
+        for name in CLUSTERS:
+            synced.hub.patch(MANAGED_CLUSTER, name, {"metadata": {"labels": {FLEET_LABEL: None}}})
+        wait_for(lambda: synced.decision() == [], what="the decision is empty", seen=synced.decision)
+        refresh_set(synced.hub, GUESTBOOK)
+        hold_for(
+            lambda: "cluster1" in synced.guestbooks() and spoke.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK),
+            what="Application and workload stay",
+            seconds=8,
+        )
+        assert state(synced.hub, "gitops-dsf-delivery").health == "Healthy"
+    finally:
+        synced.installation.label_clusters()
+
+
+def test_while_git_is_away_nothing_changes(synced: Synced) -> None:
+    before = sorted(key for name in synced.names for key in state(synced.hub, name).resources)
+    synced.git_server.stop()
+    try:
+        for name in synced.names:
+            refresh(synced.hub, name, hard=True)
+        wait_for(lambda: state(synced.hub, "gitops-dsf-works-00").sync == "Unknown", what="Argo CD says that git is away", timeout=60)
+        for name in CLUSTERS:
+            assert synced.hub.find(WORK, "gitops-dsf-config", namespace=name)
+    finally:
+        synced.git_server.start()
+    for name in synced.names:
+        refresh(synced.hub, name, hard=True)
+        wait_until_settled(synced.hub, name, timeout=120)
+    assert sorted(key for name in synced.names for key in state(synced.hub, name).resources) == before
+
+
+def operation(synced: Synced, name: str) -> dict[str, str]:
+    found: dict[str, str] = synced.hub.get(APPLICATION, name, namespace="argocd")["status"]["operationState"]
+    return found
+
+
+def one_shard(fleet: Fleet) -> None:
+    """A directory whose last cluster leaves would be empty, and Argo CD never prunes to nothing by itself."""
+    document = settings(fleet)
+    document["spec"]["output"]["shards"] = 1
+    fleet.write("gitops-dsf.yaml", document)
+
+
+def remove_applications(hub: Client, names: tuple[str, ...]) -> None:
+    """The bootstrap first, or it would heal what is taken away; generated Applications with what they brought."""
+    for name in names:
+        hub.delete(APPLICATION, name, namespace="argocd")
+    wait_for(lambda: not any(hub.find(APPLICATION, name, namespace="argocd") for name in names), what="Argo CD lets go")
+    hub.delete(APPLICATION_SET, GUESTBOOK, namespace="argocd")
+    wait_for(
+        lambda: not hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}"), what="all gone", timeout=60
+    )
+    hub.delete("argoproj.io/v1alpha1/AppProject", "gitops-dsf", namespace="argocd")
+    for name in CLUSTERS:
+        hub.delete(SCORE, SCORER, namespace=name)
+
+
+def config_map(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"greeting": "hello"}}
