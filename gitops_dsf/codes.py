@@ -131,3 +131,6 @@ GENERATOR_CONFIG = _warning("DSF405", "generator ConfigMap of unknown content")
 DELETION_POLICY = _warning("DSF406", "ApplicationSet that deletes when a decision is empty")
 UNKNOWN_PLACEMENT = _error("DSF407", "unknown Placement")
 SCORE_IN_TEMPLATE = _warning("DSF408", "score in an Application's template")
+
+LARGE_WORK = _error("DSF501", "ManifestWork larger than OCM takes")
+FULL_SHARD = _error("DSF502", "works directory larger than Argo CD takes")

@@ -19,15 +19,23 @@ class Checked:
 
     resolved: Resolved | None
     """None when any finding is an error."""
+    plan: Plan | None
+    """None when any finding is an error."""
     diagnostics: tuple[Diagnostic, ...]
     """All findings, in order of place."""
 
 
 def check(root: Path, *, limits: Limits | None = None) -> Checked:
-    """Loads, declares and resolves a repository. Raises RepositoryError when it cannot be read at all."""
+    """Everything but rendering: the size of what would be rendered is checked, too. Raises RepositoryError when it cannot be read at all."""
     loaded = load(root, limits=limits or Limits())
-    resolved, diagnostics = resolve(declare(loaded))
-    return Checked(resolved=resolved, diagnostics=tuple(diagnostics))
+    resolved, found = resolve(declare(loaded))
+    if resolved is None:
+        return Checked(resolved=None, plan=None, diagnostics=tuple(found))
+    plan = build(resolved)
+    diagnostics = tuple(in_order((*found, *check_limits(plan))))
+    if has_errors(diagnostics):
+        return Checked(resolved=None, plan=None, diagnostics=diagnostics)
+    return Checked(resolved=resolved, plan=plan, diagnostics=diagnostics)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +52,5 @@ class Rendered:
 def produce(root: Path, *, limits: Limits | None = None) -> Rendered:
     """Renders a repository in memory. Raises RepositoryError when it cannot be read at all."""
     checked = check(root, limits=limits)
-    if checked.resolved is None:
-        return Rendered(resolved=None, plan=None, tree=None, diagnostics=checked.diagnostics)
-    plan = build(checked.resolved)
-    tree = render(plan)
-    diagnostics = tuple(in_order((*checked.diagnostics, *check_limits(plan, tree))))
-    if has_errors(diagnostics):
-        return Rendered(resolved=None, plan=None, tree=None, diagnostics=diagnostics)
-    return Rendered(resolved=checked.resolved, plan=plan, tree=tree, diagnostics=diagnostics)
+    tree = render(checked.plan) if checked.plan is not None else None
+    return Rendered(resolved=checked.resolved, plan=checked.plan, tree=tree, diagnostics=checked.diagnostics)

@@ -1,4 +1,4 @@
-"""Limits of what OCM and Argo CD take, checked on the rendered tree before anything is written."""
+"""Limits of what OCM and Argo CD take, checked on a plan before anything is written."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -8,8 +8,7 @@ from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.load import SETTINGS_FILE
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import Plan
-from gitops_dsf.render.tree import RenderedTree
-from gitops_dsf.render.works import payload_bytes
+from gitops_dsf.render.works import WorkRenderer, payload_bytes
 
 WORK_LIMIT_BYTES = 512_000
 """OCM's ManifestWork webhook, --manifestLimit (ocm.md section 3)."""
@@ -22,10 +21,10 @@ MAX_SHARDS = 100
 """spec.output.shards takes no more (model/repository.py): works-NN has two digits."""
 
 
-def check_limits(plan: Plan, tree: RenderedTree) -> Iterator[Diagnostic]:
+def check_limits(plan: Plan) -> Iterator[Diagnostic]:
     """Works that OCM's webhook would refuse, and shards that Argo CD could not render."""
     yield from _works(plan)
-    yield from _shards(plan, tree)
+    yield from _shards(plan)
 
 
 def _works(plan: Plan) -> Iterator[Diagnostic]:
@@ -45,9 +44,10 @@ def _works(plan: Plan) -> Iterator[Diagnostic]:
             )
 
 
-def _shards(plan: Plan, tree: RenderedTree) -> Iterator[Diagnostic]:
+def _shards(plan: Plan) -> Iterator[Diagnostic]:
     """One finding for all shards: one number cures them."""
-    sizes = {work.cluster: tree.size(f"works-{work.shard:02d}/{work.cluster}.manifestwork.yaml") for work in plan.works}
+    renderer = WorkRenderer()
+    sizes = {work.cluster: renderer.size(work) for work in plan.works}
     shards = plan.repository.spec.output.shards
     count, total = _filled(sizes, shards)
     overfull = [shard for shard in sorted(count) if not _fits(count[shard], total[shard])]

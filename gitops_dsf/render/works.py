@@ -38,6 +38,10 @@ class WorkRenderer:
             body = self._bodies[id(work.configuration)] = tuple(self._body(work.configuration))
         return (self._head, scalar(work.cluster).encode(), self._head_end, *body)
 
+    def size(self, work: ClusterWork) -> int:
+        """Bytes of the pieces of one cluster's ManifestWork."""
+        return sum(map(len, self.parts(work)))
+
     def _body(self, configuration: Configuration) -> Iterator[bytes]:
         text = emit(_spec(configuration))
         before, after = _split(text, f'"{_PLACEHOLDER}"')

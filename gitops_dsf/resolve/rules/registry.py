@@ -13,6 +13,7 @@ from gitops_dsf.resolve.rules import (
     dimensions,
     durations,
     hub_load,
+    identities,
     locks,
     masks,
     placements,
@@ -30,6 +31,7 @@ from gitops_dsf.resolve.rules import (
 Rule = Callable[[Context], Iterable[Diagnostic]]
 
 RULES: Final[tuple[Rule, ...]] = (
+    identities.rendered_objects_differ,
     delivery_mode.upstream_understands_it,
     completeness.settings_are_there,
     score_names.score_names_are_unique,
