@@ -44,10 +44,13 @@ class VerbModule(Protocol):
 
 
 VERBS: Final[dict[str, Verb]] = {
+    "diff": Verb("gitops_dsf.cli.diff", "what a change does: scorers, clusters, applications that would move"),
+    "explain": Verb("gitops_dsf.cli.explain", "why a cluster is in or out, and what would have to change"),
     "init": Verb("gitops_dsf.cli.init", "start a fleet repository that is valid as it is"),
     "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
     "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
     "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),
+    "scorer": Verb("gitops_dsf.cli.scorer", "run, check or start a scoring API"),
     "simulate": Verb("gitops_dsf.cli.simulate", "where OCM would place the applications, and why"),
     "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
 }

@@ -1,0 +1,146 @@
+"""gitops-dsf diff: what a change does, before it is merged."""
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
+from gitops_dsf.errors import UsageError
+
+if TYPE_CHECKING:
+    from gitops_dsf.diagnostics import Diagnostic
+    from gitops_dsf.preview.build import Preview
+    from gitops_dsf.preview.fleet import Fleet
+    from gitops_dsf.revision import Base
+
+DESCRIPTION = """\
+Renders a fleet repository as it is in the working tree and as it was at a revision, and says what differs: scorers and the clusters
+that gain or lose them, Placements, and the applications that would move, where to and why. The revision is read from git objects;
+the working tree, uncommitted changes included, is only read. Compared is the merge base of the revision and HEAD, as in a pull request."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf diff --base main --scores scores.yaml
+  gitops-dsf diff --base origin/main --state-branch gitops-dsf-state --format markdown > comment.md
+  gitops-dsf diff fleet --base main --head feature --context hub --exit-code
+
+exit codes: 0 fine; 1 with --exit-code when anything differs, and whenever the head does not validate
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of diff."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument("--base", metavar="REV", required=True, help="branch, tag or commit to compare with")
+    parser.add_argument("--head", metavar="REV", help="compare this revision in place of the working tree")
+    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="text by default")
+    parser.add_argument("--exit-code", action="store_true", help="exit 1 when anything differs")
+    parser.add_argument(
+        "--warn-rescored", metavar="PERCENT", type=float, default=25.0, help="warn when more of the fleet is re-scored (25 by default)"
+    )
+    parser.add_argument(
+        "--warn-close", metavar="POINTS", type=int, default=2, help="warn of applications this close to moving (2 by default; 0 for none)"
+    )
+    add_source_arguments(parser)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Side:
+    """One of the two repositories."""
+
+    fleet: "Fleet | None"
+    errors: "tuple[Diagnostic, ...]"
+    absent: bool = False
+    """Whether the revision has no fleet repository in this folder."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when a preview was printed; 1 when the head has errors, or on differences with --exit-code."""
+    from gitops_dsf.revision import find_base
+
+    if not args.directory.is_dir():
+        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
+        raise UsageError(msg)
+    base = find_base(args.directory, args.base, head=args.head or "HEAD")
+    preview = _preview(args, base)
+    sys.stdout.write(_formatted(preview, args.format))
+    if preview.head_errors:
+        return 1
+    return int(args.exit_code and preview.differs)
+
+
+def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
+    from gitops_dsf.preview.build import Evidence, Preview, compare
+    from gitops_dsf.preview.concerns import Thresholds
+
+    data = read_hub_data(args)
+    evidence = Evidence(snapshot=data.snapshot, now=data.now, age=data.age, missing=data.missing)
+    before = _at(base, base.commit)
+    after = _working_tree(args.directory) if args.head is None else _at(base, _head(base, args.head))
+    notes = [base.note] if base.note else []
+    if before.absent:
+        notes.append("the base has no fleet repository in this folder: everything is new")
+    comparison = None
+    if after.fleet is not None and (before.fleet is not None or before.absent):
+        thresholds = Thresholds(rescored_percent=args.warn_rescored, close_points=args.warn_close)
+        comparison = compare(before.fleet, after.fleet, evidence, thresholds=thresholds)
+    return Preview(
+        base=base.title,
+        head=args.head or "the working tree",
+        notes=tuple(notes),
+        evidence=evidence,
+        comparison=comparison,
+        base_errors=() if before.absent else before.errors,
+        head_errors=after.errors,
+    )
+
+
+def _head(base: "Base", revision: str) -> str:
+    commit = base.repository.commit(revision)
+    if commit is None:
+        msg = f"there is no revision {revision} in this clone"
+        raise UsageError(msg)
+    return commit
+
+
+def _working_tree(directory: Path) -> _Side:
+    return _side(directory)
+
+
+def _at(base: "Base", commit: str) -> _Side:
+    from gitops_dsf.revision import checkout
+
+    with checkout(base.repository, commit) as root:
+        if not any(root.iterdir()):
+            return _Side(fleet=None, errors=(), absent=True)
+        return _side(root)
+
+
+def _side(root: Path) -> _Side:
+    from gitops_dsf.diagnostics import Severity
+    from gitops_dsf.pipeline import produce
+    from gitops_dsf.preview.fleet import fleet_of
+
+    rendered = produce(root)
+    errors = tuple(item for item in rendered.diagnostics if item.severity is Severity.ERROR)
+    return _Side(fleet=fleet_of(rendered), errors=errors)
+
+
+def _formatted(preview: "Preview", style: str) -> str:
+    if style == "json":
+        import msgspec
+
+        from gitops_dsf.preview.data import data
+
+        return msgspec.json.format(msgspec.json.encode(data(preview)), indent=2).decode() + "\n"
+    if style == "markdown":
+        from gitops_dsf.preview.markdown import markdown
+
+        return markdown(preview)
+    from gitops_dsf.preview.text import text
+
+    return text(preview)

@@ -1,0 +1,115 @@
+"""gitops-dsf explain: why a cluster is in or out, and what would have to change."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
+from gitops_dsf.errors import UsageError
+
+if TYPE_CHECKING:
+    from gitops_dsf.cli.hubdata import HubData
+    from gitops_dsf.simulator import Explanation
+
+DESCRIPTION = """\
+Says of one cluster and one Placement why OCM would or would not select it: the filter that dropped it, or what each score adds to its
+sum, whom it would change places with, and the nearest score that would flip the decision."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf explain guestbook eu-west-1 --scores scores.yaml
+  gitops-dsf explain argocd/guestbook eu-west-1 fleet --context hub
+  gitops-dsf explain guestbook us-east-1                      without scores: only whether the filters let it pass
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of explain."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    parser.add_argument("placement", metavar="PLACEMENT", help="namespace/name, or the name alone where it is unique")
+    parser.add_argument("cluster", metavar="CLUSTER", help="name of a ManagedCluster")
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
+    add_source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when there is an explanation, whatever it says; 1 when the repository has errors."""
+    from gitops_dsf.preview.hub import hub_state
+    from gitops_dsf.simulator import explain, simulate
+
+    fleet = read_fleet(args.directory)
+    if fleet is None:
+        return 1
+    data = read_hub_data(args)
+    key = placement_key(fleet, args.placement)
+    state = hub_state(fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else ())
+    if args.cluster not in state.positions:
+        msg = (
+            f"there is no cluster {args.cluster} in clusters/{' or on the hub' if data.snapshot else ''}{_like(args.cluster, state.names)}"
+        )
+        raise UsageError(msg)
+    explanation = explain(simulate(state, key, data.now), args.cluster)
+    sys.stdout.write(_json(explanation, data) if args.format == "json" else _text(explanation, data))
+    return 0
+
+
+def _like(name: str, names: tuple[str, ...]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, names, n=3)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _json(explanation: "Explanation", data: "HubData") -> str:
+    import msgspec
+
+    content = {"hub": data.to_dict(), "filtersOnly": data.snapshot is None, **explanation.to_dict()}
+    if data.snapshot is None and explanation.rank is not None:
+        content |= dict.fromkeys(("selected", "rank", "points", "rival", "rivalPoints", "margin"))
+        content |= {"reason": _UNRANKED, "contributions": [], "flips": []}
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+
+
+_UNRANKED = "it passes the filters; without scores nobody can say how it would rank"
+
+
+def _text(explanation: "Explanation", data: "HubData") -> str:
+    head = f"{data.describe()}\n\n{explanation.placement}, cluster {explanation.cluster}: "
+    if data.snapshot is None and explanation.rank is not None:
+        return f"{head}{_UNRANKED}\n"
+    text = f"{head}{'selected' if explanation.selected else 'not selected'}\n"
+    dropped = f"dropped by the filter {explanation.filter}: " if explanation.filter else ""
+    text += f"  {dropped}{explanation.reason}\n"
+    if explanation.contributions:
+        text += "\n" + _contributions(explanation)
+    return text + _what_would_flip(explanation)
+
+
+def _contributions(explanation: "Explanation") -> str:
+    from gitops_dsf.cli.table import table
+
+    rows = [
+        [part.name, "-" if part.score is None else str(part.score), f"x {part.weight}", str(part.points), part.note]
+        for part in explanation.contributions
+    ]
+    rows.append(["sum", "", "", str(explanation.points), ""])
+    return table(["prioritizer", "score", "weight", "points", ""], rows, right={1, 2, 3})
+
+
+def _what_would_flip(explanation: "Explanation") -> str:
+    if explanation.filter is not None:
+        return "\n  what would have to change: the cluster, or what the filter asks for; a better score does not help\n"
+    if explanation.margin is None:
+        return "\n  what would have to change: no score can flip this decision\n" if explanation.rank is not None else ""
+    points = f"{explanation.margin} point{'' if explanation.margin == 1 else 's'}"
+    verb = "lose" if explanation.selected else "gain"
+    text = f"\n  what would have to change: it must {verb} {points} against {explanation.rival} ({explanation.rival_points})\n"
+    if not explanation.flips:
+        return text + "    no score of this Placement has a weight, so none can do that\n"
+    nearest = explanation.nearest
+    for flip in explanation.flips:
+        text += f"    {flip}{'  <- the nearest' if flip is nearest else ''}\n"
+    return text
