@@ -1,0 +1,83 @@
+"""The series that a check posts: a file of the author's, or generic ones; and the odd ones that Prometheus really delivers."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+MAX_DATA_BYTES: Final = 64 * 1024 * 1024
+POINTS: Final = 60
+STEP_SECONDS: Final = 60
+END: Final = 1_700_000_000
+"""Newest sample of generic series: a fixed time, so that two runs send the same bytes."""
+
+
+class DataError(ValueError):
+    """A --data file cannot be used."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """Series as Prometheus writes them, and the scorer's arguments. ``generic``: made up here, so a scorer may find nothing in them."""
+
+    data: list[dict[str, Any]] = field(default_factory=list)
+    arguments: dict[str, Any] | None = None
+    generic: bool = True
+
+    def body(self, data: list[dict[str, Any]] | None = None) -> bytes:
+        """A scoring request with these series, or with other ones and the same arguments."""
+        request: dict[str, Any] = {"data": self.data if data is None else data}
+        if self.arguments is not None:
+            request["arguments"] = self.arguments
+        return msgspec.json.encode(request)
+
+
+def series(labels: dict[str, str], values: list[str]) -> dict[str, Any]:
+    start = END - STEP_SECONDS * (len(values) - 1)
+    return {"metric": labels, "values": [[start + STEP_SECONDS * index, value] for index, value in enumerate(values)]}
+
+
+def generic_sample(*, needs_metrics: bool) -> Sample:
+    """Three nodes with a slow daily curve each; nothing for a scorer of source type None."""
+    if not needs_metrics:
+        return Sample()
+    rows = []
+    for number in range(1, 4):
+        labels = {"node": f"node-{number}", "namespace": "default", "pod": f"pod-{number}", "instance": f"10.0.0.{number}:9100"}
+        rows.append(series(labels, [f"{0.2 * number + 0.001 * point:.3f}" for point in range(POINTS)]))
+    return Sample(data=rows)
+
+
+def many(count: int) -> list[dict[str, Any]]:
+    """That many series of POINTS points: 10,000 are 17 MB."""
+    values = [f"0.{point:06d}" for point in range(POINTS)]
+    return [series({"node": f"node-{number}", "pod": f"pod-{number}"}, values) for number in range(count)]
+
+
+def read_sample(path: Path) -> Sample:
+    """Reads a scoring request, a bare list of series or an answer of Prometheus. Raises DataError with what was found."""
+    try:
+        if path.stat().st_size > MAX_DATA_BYTES:
+            msg = f"{path}: larger than {MAX_DATA_BYTES} bytes"
+            raise DataError(msg)
+        found = msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        msg = f"{path}: {error.strerror}"
+        raise DataError(msg) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        msg = f"{path}: not JSON: {error}"
+        raise DataError(msg) from error
+    arguments = None
+    if isinstance(found, dict):
+        arguments = found.get("arguments")
+        found = found.get("data")
+        if isinstance(found, dict):
+            found = found.get("result")
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        msg = f'{path}: expected {{"data": [...]}}, a list of series, or an answer of Prometheus\' query_range'
+        raise DataError(msg)
+    if arguments is not None and not isinstance(arguments, dict):
+        msg = f"{path}: arguments must be an object"
+        raise DataError(msg)
+    return Sample(data=found, arguments=arguments, generic=False)

@@ -1,0 +1,46 @@
+"""What one check saw."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """ok: as the contract says. warning: works, with a consequence worth knowing. error: an agent or the reconciler would fail."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One check's outcome; the hint says what to do about it."""
+
+    check: str
+    """Stable name such as ``scoring.empty-data``."""
+    severity: Severity
+    message: str
+    hint: str = ""
+
+
+def ok(check: str, message: str) -> Finding:
+    return Finding(check=check, severity=Severity.OK, message=message)
+
+
+def warning(check: str, message: str, hint: str = "") -> Finding:
+    return Finding(check=check, severity=Severity.WARNING, message=message, hint=hint)
+
+
+def error(check: str, message: str, hint: str = "") -> Finding:
+    return Finding(check=check, severity=Severity.ERROR, message=message, hint=hint)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """All findings on one scoring API, in the order of the checks."""
+
+    url: str
+    findings: tuple[Finding, ...]
+
+    def count(self, severity: Severity) -> int:
+        return sum(finding.severity is severity for finding in self.findings)

@@ -1,0 +1,29 @@
+"""Scoring APIs that end with their test."""
+
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.support.scorer.serving import Served, serving
+from tests.support.scorer.stand_in import Behaviour, StandIn
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Served]]:
+    with ExitStack() as stack:
+        yield lambda app, directory, *options: stack.enter_context(serving(app, directory, *options))
+
+
+@pytest.fixture
+def stand_in() -> Iterator[Callable[..., StandIn]]:
+    started: list[StandIn] = []
+
+    def start(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> StandIn:
+        started.append(StandIn(behaviour, tls))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()

@@ -1,0 +1,379 @@
+"""`gitops-dsf scorer check`: a good scoring API passes, and each fault is found by its name."""
+
+import io
+import json
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from gitops_dsf.cli.main import main
+from tests.support.scorer.stand_in import Asked, Behaviour, Given, StandIn
+
+CONFIG: dict[str, Any] = {
+    "name": "cpu",
+    "description": "CPU",
+    "source": {"type": "Prometheus", "params": {"query": "avg(up); sum(up)", "range": 3600, "step": 60}},
+    "scoring": {"path": "/scoring", "params": {"name": "cpu", "interval": 60}},
+}
+
+APP = """
+from gitops_dsf.scorer import Series, scorer
+
+@scorer(name="last", query="up", range_seconds=600, step_seconds=60, interval_seconds=60)
+def app(series: Series) -> float | None:
+    return series.last if series.last is None or abs(series.last) <= 100 else 100.0
+"""
+
+
+def scores(asked: Asked) -> Given:
+    """Scores like a careful scoring API."""
+    try:
+        request = json.loads(asked.body)
+        results = []
+        for row in request["data"]:
+            values = [float(value) for _, value in row["values"]]
+            if values and abs(values[-1]) <= 100:
+                results.append({"metric": row["metric"], "score": values[-1]})
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Given(status=400, body=b'{"error": "no"}')
+    return Given(body=json.dumps({"results": results}).encode())
+
+
+def good(asked: Asked) -> Given:
+    if asked.path == "/healthz":
+        return Given(body=b"ok", headers={"Content-Type": "text/plain"})
+    if asked.path == "/config":
+        return Given(body=json.dumps(CONFIG).encode())
+    if asked.path == "/scoring":
+        return scores(asked) if asked.method == "POST" else Given(status=405)
+    return Given(status=404)
+
+
+def check(url: str, *options: str) -> tuple[int, dict[str, tuple[str, str]]]:
+    """Exit code, and severity and message of each check."""
+    output = io.StringIO()
+    with redirect_stdout(output):
+        code = main(["scorer", "check", url, "--format", "json", "--series", "50", *options])
+    assert code in {0, 1}
+    report = json.loads(output.getvalue())
+    found = {finding["check"]: (finding["severity"], f"{finding['message']} {finding['hint']}") for finding in report["findings"]}
+    assert (code == 1) == (report["errors"] > 0 or ("--strict" in options and report["warnings"] > 0))
+    return code, found
+
+
+def problems(found: dict[str, tuple[str, str]]) -> dict[str, str]:
+    return {name: severity for name, (severity, _) in found.items() if severity != "ok"}
+
+
+def test_a_scoring_api_of_the_sdk_passes(tmp_path: Path, serve: Callable[..., Any]) -> None:
+    (tmp_path / "scorer.py").write_text(APP)
+    (tmp_path / "token").write_text("secret")
+    served = serve("scorer:app", tmp_path, "--token-file", "token")
+    code, found = check(served.url, "--token-file", str(tmp_path / "token"), "--strict", "--series", "10000")
+    assert (code, problems(found)) == (0, {})
+    assert {"scoring.no-token", "scoring.wrong-token", "scoring.large", "scoring.nan", "config.query", "healthz"} <= set(found)
+
+
+def test_a_scoring_api_in_another_manner_passes(stand_in: Callable[[Behaviour], StandIn]) -> None:
+    api = stand_in(good)
+    code, found = check(api.url, "--strict")
+    assert (code, problems(found)) == (0, {})
+    assert found["config.query"][1].startswith("2 PromQL expressions parse")
+
+
+def altered(**change: Any) -> Behaviour:
+    """Good but for parts of its /config."""
+    config = json.loads(json.dumps(CONFIG))
+    for key, value in change.items():
+        *parents, last = key.split("__")
+        where = config
+        for parent in parents:
+            where = where[parent]
+        where[last] = value
+
+    def behaviour(asked: Asked) -> Given:
+        return Given(body=json.dumps(config).encode()) if asked.path == "/config" else good(asked)
+
+    return behaviour
+
+
+def scoring(answer: Callable[[Asked], Given]) -> Behaviour:
+    """Good but for what it answers to scoring requests."""
+    return lambda asked: answer(asked) if asked.path == "/scoring" else good(asked)
+
+
+def on(path: str, given: Given) -> Behaviour:
+    return lambda asked: given if asked.path == path else good(asked)
+
+
+def answers(body: str) -> Behaviour:
+    return scoring(lambda asked: Given(body=body.encode()) if scores(asked).status == 200 else scores(asked))
+
+
+def fails_on(needle: bytes, status: int = 500) -> Behaviour:
+    return scoring(lambda asked: Given(status=status, body=b"Internal Server Error") if needle in asked.body else scores(asked))
+
+
+def always(status: int) -> Behaviour:
+    return scoring(lambda _: Given(status=status, body=b'{"error": "prices missing"}'))
+
+
+REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "name", "severity", "text"),
+    [
+        (on("/healthz", Given(status=404)), "healthz", "error", "answers 404"),
+        (on("/healthz", Given(status=503, body=b"warming up")), "healthz", "error", "answers 503: warming up"),
+        (on("/healthz", REDIRECT), "healthz", "error", "redirects to https://elsewhere.example/"),
+        (on("/config", Given(status=404)), "config", "error", "use configSyncMode None"),
+        (on("/config", Given(status=401)), "config", "error", "the page is public"),
+        (on("/config", Given(body=b"<html>")), "config", "error", "page is not JSON"),
+        (on("/config", Given(body=b"[" * 100_000)), "config", "error", "not JSON"),
+        (on("/config", Given(body=b"[1]")), "config.schema", "error", "is a JSON list"),
+        (on("/config", Given(body=json.dumps(CONFIG).encode(), headers={})), "config.content-type", "warning", "absent"),
+        (altered(source__params__range="3600"), "config.schema", "error", "Expected `int`, got `str` - at `$.source.params.range`"),
+        (altered(source__kind="Prometheus"), "config.unknown-fields", "warning", "$.source.kind"),
+        (altered(source__type="prometheus"), "config.source-type", "error", "write Prometheus"),
+        (altered(source__type="OTel"), "config.source-type", "error", "write one of Prometheus, None"),
+        (altered(source__type="None"), "config.source-type", "warning", "never asked"),
+        (altered(source__params__query=""), "config.source-type", "error", "query is empty"),
+        (altered(source__params__query="avg(up); sum(up"), "config.query", "error", "character 16"),
+        (altered(source__params__query="not_a_function(up)"), "config.query", "warning", "not_a_function"),
+        (altered(source__params__query="up[5m]"), "config.query", "error", "range vector"),
+        (altered(source__params__step=0), "config.window", "error", "step is 0"),
+        (altered(source__params__range=-1), "config.window", "error", "range is -1"),
+        (altered(source__params__range=864000, source__params__step=1), "config.window", "error", "864001 points"),
+        (altered(source__params__step=7200), "config.window", "warning", "one point"),
+        (altered(source__host="prometheus:9090"), "config.source-host", "error", "not the URL of a web server"),
+        (altered(source__path="api"), "config.source-path", "error", "write /api"),
+        (altered(scoring__params__name=""), "config.score-name", "error", "is empty"),
+        (altered(scoring__params__name="CPU Score"), "config.score-name", "warning", "'cpu-score'"),
+        (altered(scoring__params__interval=0), "config.interval", "error", "interval is 0"),
+        (altered(scoring__host="http://192.0.2.7:80"), "config.scoring-host", "warning", "allowedHosts"),
+        (altered(scoring__host="http://192.0.2.7:80"), "scoring.url", "warning", "--scoring-url"),
+        (altered(scoring__path="/elsewhere"), "scoring.sample", "error", "answers 404"),
+        (always(401), "scoring.sample", "error", "pass --token-file"),
+        (always(422), "scoring.sample", "error", "prices missing"),
+        (scoring(lambda _: REDIRECT), "scoring.sample", "error", "agents follow no redirect"),
+        (answers('{"scores": []}'), "scoring.sample", "error", "missing required field `results`"),
+        (answers('[{"score": 1}]'), "scoring.sample", "error", "Expected `object`, got `array`"),
+        (answers('{"results": [{"metric": {}, "score": NaN}]}'), "scoring.sample", "error", "NaN and Infinity are not JSON"),
+        (answers('{"results": [{"metric": {}, "score": "5"}]}'), "scoring.sample", "error", "results[0]: Expected `float`, got `str`"),
+        (answers('{"results": [{"metric": {}, "score": null}]}'), "scoring.sample", "error", "got `null`"),
+        (answers('{"results": [{"metric": {"a": 1}, "score": 1}]}'), "scoring.sample", "error", "results[0]"),
+        (answers('{"results": [{"score": 1}]}'), "scoring.sample", "error", "missing required field `metric`"),
+        (answers('{"results": []}'), "scoring.results", "warning", "--data FILE"),
+        (answers('{"results": [{"metric": {}, "score": 5000}]}'), "scoring.range", "warning", "scoreRange"),
+        (
+            answers('{"results": [{"metric": {"x": "1"}, "score": 1}, {"metric": {"x": "2"}, "score": 2}]}'),
+            "scoring.duplicates",
+            "warning",
+            "scoreAggregation",
+        ),
+        (scoring(lambda asked: replace(scores(asked), headers={"Content-Type": "text/html"})), "scoring.content-type", "warning", "html"),
+        (fails_on(b'"data":[]'), "scoring.empty-data", "error", "answers 500: Internal Server Error"),
+        (fails_on(b'"data":[]', 422), "scoring.empty-data", "warning", "failed run"),
+        (fails_on(b'"values":[]'), "scoring.no-samples", "error", "500"),
+        (fails_on(b"a_new_label"), "scoring.unknown-labels", "error", "500"),
+        (fails_on(b'"metric":{}'), "scoring.no-labels", "error", "500"),
+        (fails_on(b"NaN"), "scoring.nan", "error", "500"),
+        (fails_on(b"Inf", 400), "scoring.infinite", "warning", "failed run"),
+        (fails_on(b"e+308"), "scoring.huge", "error", "500"),
+        (fails_on(b".123,"), "scoring.fractional-time", "error", "500"),
+        (fails_on(b'"arguments":{}', 422), "scoring.arguments", "warning", "empty arguments"),
+        (fails_on(b"node-49"), "scoring.large", "error", "500"),
+        (fails_on(b"node-49", 413), "scoring.large", "warning", "raise the limit"),
+        (
+            scoring(lambda asked: Given(status=500) if scores(asked).status == 400 else scores(asked)),
+            "scoring.truncated-json",
+            "error",
+            "a client's mistake is a 4xx",
+        ),
+        (
+            scoring(lambda asked: Given(body=b'{"results": []}') if scores(asked).status == 400 else scores(asked)),
+            "scoring.wrong-type",
+            "warning",
+            "as if all were well",
+        ),
+        (scoring(lambda asked: scores(asked) if asked.method == "POST" else Given(status=200)), "scoring.get", "warning", "405"),
+        (scoring(lambda _: Given(body=b"{}", headers={"Content-Length": "10"})), "scoring.sample", "error", "ended after 2 of 10 bytes"),
+    ],
+)
+def test_each_fault_is_found(stand_in: Callable[[Behaviour], StandIn], behaviour: Behaviour, name: str, severity: str, text: str) -> None:
+    code, found = check(stand_in(behaviour).url)
+    assert found[name][0] == severity, found[name]
+    assert text in found[name][1]
+    assert code == int(any(level == "error" for level, _ in found.values()))
+
+
+def test_a_scoring_api_that_checks_no_token_is_found(stand_in: Callable[[Behaviour], StandIn], tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret\n")
+    api = stand_in(good)
+    code, found = check(api.url, "--token-file", str(tmp_path / "token"))
+    assert code == 1
+    assert found["scoring.no-token"][0] == found["scoring.wrong-token"][0] == "error"
+    sent = {asked.headers.get("authorization") for asked in api.asked if asked.path == "/scoring"}
+    assert sent == {"Bearer secret", "Bearer not-the-token", None}
+    assert all("authorization" not in asked.headers for asked in api.asked if asked.path != "/scoring")
+
+
+def test_a_token_never_goes_where_config_points(stand_in: Callable[[Behaviour], StandIn], tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret")
+    collector = stand_in(good)
+    api = stand_in(altered(scoring__host=collector.url))
+    check(api.url, "--token-file", str(tmp_path / "token"))
+    assert collector.asked == []
+    check(api.url, "--token-file", str(tmp_path / "token"), "--scoring-url", f"{collector.url}/scoring")
+    assert {asked.path for asked in collector.asked} == {"/scoring"}
+
+
+def test_data_of_the_author_is_posted(stand_in: Callable[[Behaviour], StandIn], tmp_path: Path) -> None:
+    row = {"metric": {"node": "mine"}, "values": [[1, "7"]]}
+    api = stand_in(good)
+    files = {
+        "request.json": {"data": [row], "arguments": {"k": 1}},
+        "list.json": [row],
+        "prometheus.json": {"status": "success", "data": {"resultType": "matrix", "result": [row]}},
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+        code, found = check(api.url, "--data", str(tmp_path / name))
+        assert code == 0
+        assert found["scoring.sample"][1].startswith("1 scores for 1 series")
+    posted = [json.loads(asked.body) for asked in api.asked if b"mine" in asked.body]
+    assert {"data": [row], "arguments": {"k": 1}} in posted
+    assert {"data": [row]} in posted
+
+
+def test_without_config_the_mode_decides(stand_in: Callable[[Behaviour], StandIn]) -> None:
+    api = stand_in(on("/config", Given(status=404)))
+    assert check(api.url)[0] == 1
+    code, found = check(api.url, "--sync-mode", "None", "--strict")
+    assert (code, problems(found)) == (0, {})
+    assert "configSyncMode None needs none" in found["config"][1]
+
+
+def test_the_url_of_config_will_do(stand_in: Callable[[Behaviour], StandIn]) -> None:
+    def mounted(asked: Asked) -> Given:
+        config = {**CONFIG, "scoring": {**CONFIG["scoring"], "path": "/apis/cpu/scoring"}}
+        pages = {"/apis/cpu/config": Given(body=json.dumps(config).encode()), "/healthz": Given()}
+        return pages.get(asked.path, good(replace(asked, path=asked.path.removeprefix("/apis/cpu"))))
+
+    api = stand_in(mounted)
+    for url in (f"{api.url}/apis/cpu/config", f"{api.url}/apis/cpu/"):
+        assert problems(check(url)[1]) == {}
+
+
+def test_nobody_there(tmp_path: Path) -> None:
+    code, found = check("http://127.0.0.1:9")
+    assert code == 1
+    assert {found[name][0] for name in ("healthz", "config", "scoring.sample")} == {"error"}
+    assert "refused" in found["healthz"][1].lower()
+
+
+def test_one_that_hangs_is_given_up(stand_in: Callable[[Behaviour], StandIn]) -> None:
+    gate = threading.Event()
+
+    def hang(asked: Asked) -> Given:
+        gate.wait(60)
+        return Given()
+
+    api = stand_in(hang)
+    try:
+        code, found = check(api.url, "--timeout", "0.3")
+    finally:
+        gate.set()
+    assert code == 1
+    assert "no complete answer within 0.3 s" in found["scoring.sample"][1]
+
+
+def test_an_unknown_certificate_is_named(stand_in: Callable[[Behaviour, ssl.SSLContext], StandIn], tmp_path: Path) -> None:
+    certificate, key = authority(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    url = stand_in(good, context).url
+    assert "its certificate is not trusted" in check(url)[1]["healthz"][1]
+    code, found = check(url, "--ca-file", str(certificate))
+    assert (code, problems(found)) == (0, {})
+
+
+def authority(folder: Path) -> tuple[Path, Path]:
+    """A certificate for localhost that signs itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    paths = folder / "tls.crt", folder / "tls.key"
+    paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    paths[1].write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    return paths
+
+
+def test_text_is_for_people(stand_in: Callable[[Behaviour], StandIn]) -> None:
+    api = stand_in(answers('{"results": [{"metric": {}, "score": 5000}]}'))
+    command = [sys.executable, "-m", "gitops_dsf", "scorer", "check", api.url]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["warning", "scoring.range", "1", "scores", "are", "outside", "-100..100"]
+    assert lines[1].strip().startswith("-> give the DynamicScorer a scoreRange")
+    assert lines[-1].endswith("1 warnings, 0 errors")
+    assert len(lines) == 3
+    assert done.returncode == 0
+    assert subprocess.run([*command, "--strict"], capture_output=True, timeout=60, check=False).returncode == 1
+    verbose = subprocess.run([*command, "--verbose"], capture_output=True, text=True, timeout=60, check=False).stdout
+    assert "ok       healthz" in verbose
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["localhost:8000"], "write it as http://host:port"),
+        (["ftp://x"], "write it as http://host:port"),
+        (["http://x:99999"], "is not a URL"),
+        (["http://user:secret@x"], "pass a token file instead"),
+        (["http://x/config?y=1"], "a query or a fragment"),
+        (["http://x y"], "white space"),
+        (["http://x", "--scoring-url", "y"], "write it as http://host:port"),
+        (["http://x", "--data", "none.json"], "none.json: No such file"),
+        (["http://x", "--data", "bad.json"], "bad.json: not JSON"),
+        (["http://x", "--data", "odd.json"], "odd.json: expected"),
+        (["http://x", "--token-file", "none"], "--token-file none: No such file"),
+        (["http://x", "--token-file", "empty"], "is empty"),
+        (["http://x", "--ca-file", "bad.json"], "--ca-file bad.json"),
+        (["http://x", "--timeout", "0"], "--timeout must be above 0"),
+    ],
+)
+def test_wrong_usage_is_explained(tmp_path: Path, arguments: list[str], text: str) -> None:
+    (tmp_path / "bad.json").write_text("{")
+    (tmp_path / "odd.json").write_text('{"data": 5}')
+    (tmp_path / "empty").write_text("\n")
+    command = [sys.executable, "-m", "gitops_dsf", "scorer", "check", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert "secret" not in done.stderr

@@ -1,0 +1,81 @@
+"""`gitops-dsf scorer new`: what it makes works as it is."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_dsf.cli.main import main
+
+FILES = ["Containerfile", "README.md", "dynamicscorer.yaml", "pyproject.toml", "scorer.py", "test_scorer.py"]
+
+
+@pytest.fixture
+def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    folder = tmp_path / "cpu-mean"
+    assert main(["scorer", "new", "cpu-mean", "--dir", str(folder)]) == 0
+    assert "gitops-dsf scorer run scorer:app" in capsys.readouterr().out
+    return folder
+
+
+def test_its_files(project: Path) -> None:
+    assert sorted(path.name for path in project.iterdir()) == FILES
+    text = "".join(path.read_text() for path in project.iterdir())
+    assert "$name" not in text
+    assert "$version" not in text
+
+
+def test_its_own_test_passes(project: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "3 passed" in done.stdout
+
+
+def test_its_own_test_can_fail(project: Path) -> None:
+    scorer = project / "scorer.py"
+    scorer.write_text(scorer.read_text().replace("fmean(values)", "max(values)"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert "1 failed, 2 passed" in done.stdout
+
+
+def test_it_runs_and_keeps_the_contract(project: Path, serve: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+    served = serve("scorer:app", project)
+    assert main(["scorer", "check", served.url, "--strict"]) == 0, capsys.readouterr().out
+
+
+def test_its_scorer_fits_into_a_fleet_repository(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fleet = tmp_path / "fleet"
+    assert main(["init", str(fleet)]) == 0
+    (fleet / "scorers" / "cpu-mean.yaml").write_text((project / "dynamicscorer.yaml").read_text())
+    capsys.readouterr()
+    assert main(["validate", str(fleet), "--strict"]) == 0, capsys.readouterr().out
+
+
+def test_the_name_is_the_folder_when_none_is_given(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "gitops_dsf", "scorer", "new", "gpu"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert sorted(path.name for path in (tmp_path / "gpu").iterdir()) == FILES
+
+
+@pytest.mark.parametrize("name", ["", "CPU", "cpu_mean", "-cpu", "cpu-", "a" * 64, "cpu mean", "../cpu", "cpu\n"])
+def test_a_name_that_kubernetes_would_refuse(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scorer", "new", f"--dir={tmp_path / 'new'}", "--", name]) == 2
+    assert "write lower-case letters, digits and dashes" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scorer.py").write_text("mine")
+    assert main(["scorer", "new", "cpu", "--dir", str(tmp_path)]) == 2
+    assert "is not empty" in capsys.readouterr().err
+    assert main(["scorer", "new", "cpu", "--dir", str(tmp_path / "scorer.py")]) == 2
+    assert "is a file" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["scorer.py"]
+    assert (tmp_path / "scorer.py").read_text() == "mine"

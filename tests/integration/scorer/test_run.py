@@ -1,0 +1,158 @@
+"""`gitops-dsf scorer run`: a real server, real tokens, clear words when it cannot start."""
+
+import http.client
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_dsf.scorer.testing import series
+
+APP = """
+from gitops_dsf.scorer import Series, scorer
+
+@scorer(name="last", query="up", step_seconds=60, interval_seconds=60)
+def app(series: Series) -> float | None:
+    return series.last
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "scorer.py").write_text(APP)
+    return tmp_path
+
+
+def ask(url: str, *, body: bytes | None = None, token: str = "") -> tuple[int, Any]:
+    headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
+    request = urllib.request.Request(url, data=body, headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def test_it_serves(project: Path, serve: Callable[..., Any]) -> None:
+    served = serve("scorer:app", project)
+    assert ask(f"{served.url}/healthz") == (200, {"status": "ok"})
+    assert ask(f"{served.url}/config")[1]["scoring"]["params"] == {"name": "last", "interval": 60}
+    body = json.dumps({"data": [series([1, 5], node="a")]}).encode()
+    assert ask(f"{served.url}/scoring", body=body) == (200, {"results": [{"metric": {"node": "a"}, "score": 5.0}]})
+    assert ask(f"{served.url}/scoring", body=b"{")[0] == 400
+
+
+def test_a_token_file_closes_it_and_may_be_rotated(project: Path, serve: Callable[..., Any]) -> None:
+    (project / "token").write_text("one")
+    served = serve("scorer:app", project, "--token-file", "token")
+    scoring = f"{served.url}/scoring"
+    body = b'{"data":[]}'
+    assert ask(scoring, body=body)[0] == 401
+    assert ask(scoring, body=body, token="one")[0] == 200
+    (project / "new").write_text("two")
+    (project / "new").replace(project / "token")
+    assert [ask(scoring, body=body, token=token)[0] for token in ("one", "two")] == [401, 200]
+
+
+def test_a_request_above_the_limit_gets_its_413(project: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCORER_MAX_BODY_BYTES", "1000")
+    served = serve("scorer:app", project)
+    host = served.url.removeprefix("http://")
+    connection = http.client.HTTPConnection(host, timeout=30)
+    connection.putrequest("POST", "/scoring")
+    connection.putheader("Content-Length", "100000000")
+    connection.endheaders(b"{")
+    answer = connection.getresponse()
+    assert answer.status == 413
+    assert "SCORER_MAX_BODY_BYTES" in json.load(answer)["error"]
+    connection.close()
+
+
+def test_a_chunked_request_above_the_limit_gets_its_413(project: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCORER_MAX_BODY_BYTES", "1000")
+    served = serve("scorer:app", project)
+    connection = http.client.HTTPConnection(served.url.removeprefix("http://"), timeout=30)
+    connection.request("POST", "/scoring", body=iter([b" " * 600, b" " * 600]), encode_chunked=True)
+    assert connection.getresponse().status == 413
+    connection.close()
+
+
+def test_health_is_answered_while_a_large_request_is_scored(project: Path, serve: Callable[..., Any]) -> None:
+    served = serve("scorer:app", project)
+    row = json.dumps(series([0.5] * 60, node="a"))
+    body = b'{"data":[' + b",".join([row.encode()] * 10_000) + b"]}"
+    results: list[int] = []
+    worker = threading.Thread(target=lambda: results.append(len(ask(f"{served.url}/scoring", body=body)[1]["results"])))
+    worker.start()
+    slowest = 0.0
+    while worker.is_alive():
+        began = time.perf_counter()
+        assert ask(f"{served.url}/healthz")[0] == 200
+        slowest = max(slowest, time.perf_counter() - began)
+    worker.join()
+    assert results == [10_000]
+    assert slowest < 1.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_when_told_to(project: Path, serve: Callable[..., Any], number: signal.Signals) -> None:
+    served = serve("scorer:app", project)
+    served.process.send_signal(number)
+    assert served.process.wait(timeout=30) in {-number, 0, 130}
+
+
+def start(directory: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "gitops_dsf", "scorer", "run", *arguments]
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["scorer"], "write module:app"),
+        (["scorer:"], "write module:app"),
+        (["no.such-module:app"], "write module:app"),
+        (["missing:app"], "there is no module missing in"),
+        (["missing.inner:app"], "there is no module missing in"),
+        (["scorer:application"], "scorer has no application"),
+        (["scorer:__name__"], "scorer is no ASGI application: __name__"),
+        (["broken:app"], "broken cannot be imported: SyntaxError"),
+        (["needy:app"], "needy needs no_such_package, which is not installed"),
+        (["undefined:app"], "interval_seconds is 0"),
+        (["scorer:app", "--port", "70000"], "write 0 to 65535"),
+    ],
+)
+def test_it_says_why_it_cannot_start(project: Path, arguments: list[str], text: str) -> None:
+    (project / "broken.py").write_text("def (")
+    (project / "needy.py").write_text("import no_such_package")
+    (project / "undefined.py").write_text(APP.replace("interval_seconds=60", "interval_seconds=0"))
+    done = start(project, *arguments)
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_bad_setting_stops_the_start(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCORER_MAX_SERIES", "many")
+    done = start(project, "scorer:app")
+    assert done.returncode == 2
+    assert "SCORER_MAX_SERIES is 'many'; write a whole number" in done.stderr
+
+
+def test_a_taken_port_is_named(project: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = start(project, "scorer:app", "--port", str(taken.getsockname()[1]))
+    assert done.returncode == 1
+    assert "address already in use" in done.stderr
+    assert "Traceback" not in done.stderr
