@@ -82,7 +82,7 @@ class Constructor:
         value = resolve_plain(text)
         if isinstance(value, str):
             return value
-        why = value.why if isinstance(value, Ambiguous) else f"{text or 'an empty key'} is not a string"
+        why = f"{_short(text)}: {value.why}" if isinstance(value, Ambiguous) else f"{_short(text) or 'an empty key'} is not a string"
         self._report(node, codes.AMBIGUOUS, f"{why}; field names are strings", f'quote it: "{text}"')
         return text
 

@@ -7,6 +7,7 @@ which costs nothing in a repository without mistakes.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -63,7 +64,8 @@ class Document:
     @cached_property
     def root(self) -> Node:
         """The composed document, with marks relative to `text`."""
-        return list(compose(self.text))[self.index]
+        # No further than this document: what follows it in the text may be broken.
+        return next(islice(compose(self.text), self.index, None))
 
     def at(self, path: Path) -> Position:
         """Where the value of a path is written; for a path that is not there, the key of its nearest parent that is."""

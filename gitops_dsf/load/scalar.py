@@ -54,9 +54,9 @@ def resolve_plain(text: str) -> Plain | Ambiguous:
         return _WORDS[text]
     if text in _SWITCHES:
         meaning = "true" if text.lower() in {"y", "yes", "on"} else "false"
-        return Ambiguous(f"{text} is {meaning} to kubectl and a string to YAML 1.2", meaning)
+        return Ambiguous(f"{meaning} to kubectl and a string to YAML 1.2", meaning)
     if text in {"<<", "="}:
-        return Ambiguous(f"{text} has a meaning of its own in YAML 1.1")
+        return Ambiguous("it has a meaning of its own in YAML 1.1")
     return _number(text)
 
 
@@ -68,7 +68,7 @@ def _number(text: str) -> Plain | Ambiguous:
     if len(text) <= MAX_DIGITS and _HEXADECIMAL.fullmatch(text):
         return int(text, 16)
     if _NOT_FINITE.fullmatch(text):
-        return Ambiguous(f"{text} is not a number that JSON, and so Kubernetes, can carry")
+        return Ambiguous("not a number that JSON, and so Kubernetes, can carry")
     if _FLOAT.fullmatch(text):
         value = float(text)
         if value in {float("inf"), float("-inf")}:

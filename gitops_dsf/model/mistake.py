@@ -21,6 +21,7 @@ _PATTERNS = {
     SECRET_KEY: "letters, digits, '-', '_' and '.'",
     r"^([1-9][0-9]?|100)%$": "a percentage from 1% to 100%, or a whole number without quotes",
 }
+_DURATIONS = frozenset({"interval", "range", "step"})
 _TYPES = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -84,6 +85,8 @@ def _diagnostic(path: tuple[str | int, ...], items: list[ErrorDetails], *, model
         reason = str(first.get("ctx", {}).get("error", first["msg"]))
         where = f"{name}: " if name else ""
         return codes.BAD_VALUE.at(document.at(path), f"{where}{reason}")
+    if path and path[-1] in _DURATIONS and kind == "greater_than_equal":
+        return codes.NOT_POSITIVE.at(document.at(path), f"{name} is {first['input']}; it cannot be negative", _describe(model, path))
     types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]
     rules = [_rule(item) for item in items if item["type"] not in _TYPES]
     if types and (not rules or not _same_type(first["input"], items)):

@@ -20,6 +20,28 @@ _UNREADABLE = frozenset(
     for code in (codes.SYNTAX, codes.TAB, codes.ENCODING, codes.DEPTH, codes.ALIASES, codes.SIZE, codes.SYMLINK, codes.NOT_AN_OBJECT)
 )
 
+_SERVER_OWNED: frozenset[tuple[str | int, ...]] = frozenset(
+    {
+        ("status",),
+        *(
+            ("metadata", name)
+            for name in (
+                "creationTimestamp",
+                "deletionGracePeriodSeconds",
+                "deletionTimestamp",
+                "finalizers",
+                "generation",
+                "managedFields",
+                "ownerReferences",
+                "resourceVersion",
+                "selfLink",
+                "uid",
+            )
+        ),
+    }
+)
+"""What `kubectl get -o yaml` shows besides what people wrote: accepted and not looked at."""
+
 
 def declare(loaded: Loaded) -> Declared:
     """Checks every document on its own. Never raises for what people wrote."""
@@ -63,7 +85,11 @@ def _validate(model: type[Authored], document: Document, *, known: set[Position]
         return model.model_validate(document.data)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-    data = _without_nulls(document.data, [item["loc"] for item in errors if item["input"] is None and item["type"] != "missing"])
+    data = document.data
+    for item in errors:
+        empty = item["input"] is None and item["type"] != "missing"
+        if empty or (item["type"] == "extra_forbidden" and item["loc"] in _SERVER_OWNED):
+            data = _drop(data, item["loc"])
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -83,18 +109,12 @@ def _by(dialect: Dialect, file: str) -> str:
     return dialect.hint if dialect.rewrite is Rewrite.BY_HAND else f"{dialect.hint}; `gitops-dsf migrate {file}` does it"
 
 
-def _without_nulls(data: dict[str, Any], paths: list[tuple[str | int, ...]]) -> dict[str, Any]:
-    """A copy without the empty fields at these places: the Kubernetes API, too, drops a null before it applies defaults."""
-    for path in paths:
-        data = _drop(data, path)
-    return data
-
-
 def _drop(value: Any, path: tuple[str | int, ...]) -> Any:  # noqa: ANN401 - whatever YAML holds
+    """A copy without the field at this place. The Kubernetes API, too, drops a null before it applies defaults."""
     head, *rest = path
     if isinstance(value, dict) and head in value:
         if not rest:
-            return {key: item for key, item in value.items() if key != head} if value[head] is None else value
+            return {key: item for key, item in value.items() if key != head}
         return {key: _drop(item, tuple(rest)) if key == head else item for key, item in value.items()}
     if isinstance(value, list) and isinstance(head, int) and head < len(value) and rest:
         return [_drop(item, tuple(rest)) if index == head else item for index, item in enumerate(value)]

@@ -1,0 +1,82 @@
+"""PromQL: where it stops to parse, what cannot be parsed safely, and which labels results can have."""
+
+import pytest
+
+from gitops_dsf.resolve.promql import can_have, check
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "offset"),
+    [
+        *[("sum(rate(a[5m]", "syntax", 14), ("foo{a=1}", "syntax", 6), ("sum by (node)(x) +", "syntax", 18), ("a b", "syntax", 2)],
+        *[("sum by (a b)(x)", "syntax", 10), ('x{a="b" c="d"}', "syntax", 8), ("x offset", "syntax", 8), ("sum(x)) + 1", "syntax", 6)],
+        *[
+            ("é", "syntax", 0),
+            ("", "syntax", 0),
+            ('"open', "syntax", 0),
+            ("x[5m:", "syntax", 5),
+            ("x @ y", "syntax", 4),
+            ("# only", "syntax", 6),
+        ],
+        *[
+            ("1 + rate(x)", "syntax", 4),
+            ("sum(x[5m])", "syntax", 0),
+            ("x + nope(y)", "function", 4),
+            ("x[5m]", "result", 0),
+            ('"s"', "result", 0),
+        ],
+    ],
+)
+def test_a_mistake_has_its_offset(query: str, kind: str, offset: int) -> None:
+    checked = check(query)
+    assert checked.tree is None
+    assert [(mistake.kind, mistake.offset) for mistake in checked.mistakes] == [(kind, offset)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *["up", "sum by (node) (rate(x[5m]))", "sum(x) without (a)", "x offset -5m", "x @ start()", "max_over_time(rate(x[5m])[1h:1m])"],
+        *["a * on (n) group_left (m) b", "a and ignoring (x) b", "-x ^ 2", "# comment\nx", 'count_values("v", x)', "foo:bar:baz", "1 + 1"],
+        *['{"utf8.name", a="b"}', "x == bool 0x1f", "histogram_quantile(0.9, sum by (le) (rate(x[5m])))", "x{a=~'b|c',}"],
+    ],
+)
+def test_valid_queries_have_a_tree(query: str) -> None:
+    assert check(query).tree is not None
+
+
+@pytest.mark.parametrize("query", ["(" * 61 + "x" + ")" * 61, "-" * 61 + "x", "+".join(["x"] * 1500)])
+def test_what_recurses_too_deep_never_reaches_the_parser(query: str) -> None:
+    [mistake] = check(query).mistakes
+    assert "more than" in mistake.message
+
+
+@pytest.mark.parametrize(
+    ("query", "yes", "no"),
+    [
+        ("x", "node pod", ""),
+        ("sum(x)", "", "node"),
+        ("sum by (node) (x)", "node", "pod"),
+        ("sum without (node) (x)", "pod", "node"),
+        ("max by (node, pod) (sum by (node) (x))", "node", "pod"),
+        ("topk(3, sum by (node) (x))", "node", "pod"),
+        ('count_values("app", x)', "app", "node"),
+        ("sum by (node) (x) / on (node) group_left (app) y", "node app", "pod"),
+        ("sum by (node) (x) * on (node) group_right () y", "node pod", ""),
+        ("x / on (node) y", "node", "pod"),
+        ("x / ignoring (node) y", "pod", "node"),
+        ("sum by (node) (x) or sum by (pod) (y)", "node pod", "app"),
+        ("2 * sum by (node) (x)", "node", "pod"),
+        ('label_replace(sum by (node) (x), "app", "$1", "node", "(.*)")', "node app", "pod"),
+        ("scalar(x)", "", "node"),
+        ("rate(x[5m])", "node", ""),
+        ("absent(x)", "node", ""),
+        ("-(avg by (node) (x))", "node", "pod"),
+        ("max_over_time(sum by (node) (x)[1h:1m])", "node", "pod"),
+    ],
+)
+def test_grouping_decides_which_labels_a_result_can_have(query: str, yes: str, no: str) -> None:
+    tree = check(query).tree
+    assert tree is not None
+    assert [label for label in yes.split() if not can_have(tree, label)] == []
+    assert [label for label in no.split() if can_have(tree, label)] == []

@@ -1,0 +1,243 @@
+"""Effective values, targets and applications, as design section 3 says them."""
+
+from typing import Any
+
+import pytest
+
+from gitops_dsf.load import Document, Loaded, load_text
+from gitops_dsf.model.validate import declare
+from gitops_dsf.resolve import resolve
+from gitops_dsf.resolve.types import EffectiveScorer, Resolved
+
+SETTINGS = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: FleetRepository
+metadata: {name: fleet}
+spec: {git: {url: "https://git.example.com/fleet.git"}}
+"""
+SCORER = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {{name: {name}}}
+spec:
+  description: d
+  configURL: {config_url}
+  configSyncMode: {mode}
+{rest}
+"""
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {{name: {name}, labels: {{{labels}}}}}
+"""
+LOCK = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScorerLock
+metadata: {{name: {name}}}
+spec: {{configURL: "http://api.svc:8000/config", config: {config}}}
+"""
+MASKS = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScoringConfig
+metadata: {{name: dynamic-scoring-config}}
+spec: {{masks: [{masks}]}}
+"""
+NAMED = "  scoring: {params: {name: s, interval: 60}}"
+SOURCE = "  source: {host: 'http://prom:9090', params: {query: up, range: 60, step: 60}}"
+
+
+def scorer(name: str = "cpu", *rest: str, mode: str = "None", config_url: str = "http://api.svc:8000/config") -> str:
+    return SCORER.format(name=name, mode=mode, config_url=config_url, rest="\n".join(rest or (NAMED,)))
+
+
+def documents(**texts: str) -> Loaded:
+    found: list[Document] = []
+    for folder, text in texts.items():
+        loaded = load_text(text, file="gitops-dsf.yaml" if folder == "settings" else f"{folder}/all.yaml")
+        assert loaded.diagnostics == ()
+        found += loaded.documents
+    return Loaded(documents=tuple(found), diagnostics=())
+
+
+def resolved(**texts: str) -> Resolved:
+    texts.setdefault("settings", SETTINGS)
+    texts.setdefault("clusters", CLUSTER.format(name="c1", labels=""))
+    found, diagnostics = resolve(declare(documents(**texts)))
+    assert found is not None, [(str(item.position), item.code, item.message) for item in diagnostics]
+    return found
+
+
+def codes(**texts: str) -> list[str]:
+    texts.setdefault("settings", SETTINGS)
+    texts.setdefault("clusters", CLUSTER.format(name="c1", labels=""))
+    return [item.code for item in resolve(declare(documents(**texts)))[1]]
+
+
+def effective(*rest: str, **options: Any) -> EffectiveScorer:
+    [found] = resolved(scorers=scorer("cpu", *rest, **options)).scorers
+    return found
+
+
+def test_defaults_of_a_scorer_without_a_source() -> None:
+    found = effective(NAMED)
+    assert (found.source_type, found.source_endpoint, found.location, found.destination) == ("None", "", "Internal", "AddOnPlacementScore")
+    assert (found.scoring_host, found.scoring_path) == ("http://api.svc:8000", "/scoring")
+    assert found.scoring_endpoint == "http://api.svc:8000/scoring"
+    assert (found.ttl_seconds, found.aggregation, found.dimension_format, found.resource_name) == (900, "Last", "${scoreName}", "s")
+
+
+def test_a_query_makes_the_source_prometheus_with_its_default_path() -> None:
+    found = effective(NAMED, SOURCE)
+    assert (found.source_type, found.source_endpoint) == ("Prometheus", "http://prom:9090/api/v1/query_range")
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "endpoint"),
+    [
+        ("http://prom:9090/", "", "http://prom:9090/api/v1/query_range"),
+        ("http://thanos/tenant/api/v1/query_range", "", "http://thanos/tenant/api/v1/query_range"),
+        ("http://thanos/tenant/", "/api/v1/query", "http://thanos/tenant/api/v1/query"),
+    ],
+)
+def test_a_host_with_a_path_has_no_default_path(host: str, path: str, endpoint: str) -> None:
+    source = f"  source: {{host: '{host}', path: '{path}', params: {{query: up, range: 60, step: 60}}}}"
+    assert effective(NAMED, source).source_endpoint == endpoint
+
+
+def test_ten_intervals_are_the_ttl_of_slow_scorers() -> None:
+    assert effective("  scoring: {params: {name: s, interval: 300}}").ttl_seconds == 3000
+
+
+def test_with_full_the_locks_non_empty_fields_win_one_by_one() -> None:
+    lock = LOCK.format(name="cpu", config="{source: {params: {query: '', step: 30}}, scoring: {params: {name: locked}}}")
+    [found] = resolved(scorers=scorer("cpu", NAMED, SOURCE, mode="Full"), locks=lock).scorers
+    assert (found.query, found.range, found.step, found.score_name, found.interval) == ("up", 60, 30, "locked", 60)
+
+
+def test_with_none_the_lock_does_not_count() -> None:
+    lock = LOCK.format(name="cpu", config="{scoring: {params: {name: locked}}}")
+    [found] = resolved(scorers=scorer("cpu", NAMED), locks=lock).scorers
+    assert found.score_name == "s"
+
+
+def test_the_scoring_host_never_comes_from_the_source() -> None:
+    """Upstream's fault 15: scoring requests went to Prometheus."""
+    lock = LOCK.format(name="cpu", config="{source: {host: 'http://prom:9090', params: {query: up, range: 60, step: 60}}}")
+    [found] = resolved(scorers=scorer("cpu", NAMED, mode="Full"), locks=lock).scorers
+    assert found.scoring_endpoint == "http://api.svc:8000/scoring"
+    assert found.source_endpoint == "http://prom:9090/api/v1/query_range"
+
+
+def test_a_full_scorer_without_a_lock_waits_when_it_is_incomplete() -> None:
+    found = resolved(scorers=scorer("cpu", "  location: External", mode="Full"))
+    assert found.scorers == ()
+    assert [(item.name, item.missing) for item in found.pending] == [("cpu", ("spec.scoring.params.name", "spec.scoring.params.interval"))]
+    assert found.targets == {"c1": ()}
+
+
+def test_a_complete_full_scorer_without_a_lock_runs() -> None:
+    found = resolved(scorers=scorer("cpu", NAMED, mode="Full"))
+    assert [item.name for item in found.scorers] == ["cpu"]
+    assert found.pending == ()
+
+
+FLEET = "---\n".join(CLUSTER.format(name=name, labels=f"env: {env}") for name, env in (("e1", "edge"), ("e2", "edge"), ("p1", "prod")))
+
+
+@pytest.mark.parametrize(
+    ("masks", "targets"),
+    [
+        ("", {"e1": ("cpu",), "e2": ("cpu",), "p1": ("cpu",)}),
+        ("{clusterName: e1, scoreName: s}", {"e1": (), "e2": ("cpu",), "p1": ("cpu",)}),
+        ("{clusterName: 'e?', scoreName: '*'}", {"e1": (), "e2": (), "p1": ("cpu",)}),
+        ("{clusterName: '[!e]*', scoreName: 's'}", {"e1": ("cpu",), "e2": ("cpu",), "p1": ()}),
+        ("{clusterSelector: {matchLabels: {env: prod}}, scoreName: s}", {"e1": ("cpu",), "e2": ("cpu",), "p1": ()}),
+        ("{clusterName: p1, scoreName: other*}", {"e1": ("cpu",), "e2": ("cpu",), "p1": ("cpu",)}),
+    ],
+)
+def test_masks_keep_scores_off_clusters(masks: str, targets: dict[str, tuple[str, ...]]) -> None:
+    found = resolved(scorers=scorer("cpu", NAMED), clusters=FLEET, config=MASKS.format(masks=masks))
+    assert found.targets == targets
+
+
+@pytest.mark.parametrize(
+    ("selector", "clusters"),
+    [
+        ("{}", ["e1", "e2", "p1"]),
+        ("{matchLabels: {env: edge}}", ["e1", "e2"]),
+        ("{matchExpressions: [{key: env, operator: NotIn, values: [edge]}]}", ["p1"]),
+        ("{matchExpressions: [{key: zone, operator: DoesNotExist}]}", ["e1", "e2", "p1"]),
+        ("{matchLabels: {env: edge}, matchExpressions: [{key: env, operator: In, values: [prod]}]}", []),
+    ],
+)
+def test_selectors_choose_clusters(selector: str, clusters: list[str]) -> None:
+    found = resolved(scorers=scorer("cpu", NAMED, f"  clusterSelector: {selector}"), clusters=FLEET)
+    assert [cluster for cluster, names in found.targets.items() if names] == clusters
+
+
+def test_a_suspended_scorer_is_there_and_runs_nowhere() -> None:
+    found = resolved(scorers=scorer("cpu", NAMED, "  suspend: true"), clusters=FLEET)
+    assert [item.suspend for item in found.scorers] == [True]
+    assert set(found.targets.values()) == {()}
+
+
+APPLICATION = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScoredApplication
+metadata: {{name: web}}
+spec:
+  application: {{source: {{repoURL: "https://git.example.com/web.git", path: "."}}, destinationNamespace: web}}
+  scores: [{scores}]
+"""
+
+
+def test_an_application_gets_coordinates_and_weights() -> None:
+    [found] = resolved(
+        scorers=scorer("cpu", "  scoring: {params: {name: My_Score, interval: 60}}"), apps=APPLICATION.format(scores="{scorer: cpu}")
+    ).applications
+    [score] = found.scores
+    assert (score.resource_name, score.dimension, score.weight) == ("my-score", "My_Score", 1)
+    assert (found.score_factor, found.steady_weight) == (5, 1)
+
+
+def test_a_mistake_elsewhere_is_not_an_unknown_scorer_as_well() -> None:
+    broken = scorer("cpu", "  scoring: {params: {name: s, interval: soon}}")
+    assert codes(scorers=broken, apps=APPLICATION.format(scores="{scorer: cpu}")) == ["DSF015"]
+
+
+def test_all_mistakes_of_all_documents_come_in_one_run() -> None:
+    found = codes(
+        scorers=scorer("cpu", "  bogus: 1") + "---\n" + scorer("gpu", "  scoring: {params: {name: g}}"),
+        config=MASKS.format(masks="{clusterName: nobody, scoreName: '*'}"),
+        apps=APPLICATION.format(scores="{scorer: gpuu}"),
+    )
+    assert sorted(found) == ["DSF013", "DSF106", "DSF201", "DSF301"]
+
+
+def test_an_error_leaves_nothing_to_render() -> None:
+    found, diagnostics = resolve(declare(documents(settings=SETTINGS, scorers=scorer("cpu", "  bogus: 1"))))
+    assert found is None
+    assert [item.code for item in diagnostics] == ["DSF208", "DSF013"]
+
+
+def test_upstream_only_fields_pass_with_the_upstream_controller() -> None:
+    settings = SETTINGS.replace("spec: {", "spec: {delivery: {mode: UpstreamController}, ")
+    assert codes(settings=settings, scorers=scorer("cpu", NAMED, SOURCE)) == []
+    assert codes(settings=settings, scorers=scorer("cpu", NAMED, "  scoreTTLSeconds: 900")) == ["DSF022"]
+
+
+def test_a_token_never_goes_to_a_host_that_only_a_lock_names() -> None:
+    auth = "  source: {params: {query: up, range: 60, step: 60}, auth: {serviceAccountToken: true}}"
+    lock = LOCK.format(name="cpu", config="{source: {host: 'http://elsewhere:9090'}}")
+    assert codes(scorers=scorer("cpu", NAMED, auth, mode="Full"), locks=lock) == ["DSF116"]
+
+
+def test_clusters_without_a_set_label_are_in_the_default_set() -> None:
+    labelled = CLUSTER.format(name="c2", labels="cluster.open-cluster-management.io/clusterset: eu")
+    application = (
+        APPLICATION.format(scores="{scorer: cpu}") + "  placement: {clusterSets: [default], clusterSelector: {matchLabels: {env: prod}}}\n"
+    )
+    ranged = scorer("cpu", NAMED, "  scoreRange: {min: 0, max: 1}")
+    here = CLUSTER.format(name="c1", labels="env: prod")
+    assert codes(scorers=ranged, clusters=here + "---\n" + labelled, apps=application) == []
+    assert codes(scorers=ranged, clusters=labelled.replace("labels: {", "labels: {env: prod, "), apps=application) == ["DSF310"]
