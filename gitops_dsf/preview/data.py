@@ -54,7 +54,15 @@ def _comparison(found: Comparison) -> dict[str, Any]:
 def _summary(summary: Summary) -> dict[str, Any]:
     return {
         "scorers": _count(summary.scorers),
-        "clusters": {**_count(summary.clusters), "gaining": summary.gaining, "losing": summary.losing, "altered": summary.altered},
+        "clusters": {
+            **_count(summary.clusters),
+            "joined": list(summary.joined),
+            "left": list(summary.left),
+            "edited": list(summary.edited),
+            "gaining": summary.gaining,
+            "losing": summary.losing,
+            "altered": summary.altered,
+        },
         "works": _count(summary.works),
         "placements": _count(summary.placements),
         "applicationSets": _count(summary.application_sets),

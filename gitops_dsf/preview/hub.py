@@ -5,6 +5,7 @@ claims and resources a cluster has, field by field, because that is what OCM rea
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gitops_dsf.model.cluster import BUILT_IN_SETS, CLUSTER_SET_LABEL, ManagedCluster, ManagedClusterSet
@@ -34,6 +35,11 @@ def hub_state(fleet: Fleet, snapshot: Snapshot | None, *, scores: Scores | None 
     except SimulatorInputError as error:
         msg = f"no hub could hold this: {error}"
         raise PreviewError(msg) from error
+
+
+def with_decisions(state: HubState, decisions: Iterable[Decision]) -> HubState:
+    """The same hub with other PlacementDecisions."""
+    return replace(state, decisions=HubState.build([_decision(item) for item in decisions]).decisions)
 
 
 def placements(fleet: Fleet, *, has_scores: bool) -> Iterable[Object]:

@@ -16,6 +16,7 @@ from gitops_dsf.preview.wording import (
     cluster_lines,
     count_rows,
     evidence_line,
+    inventory_lines,
     is_long,
     moves_line,
     names_text,
@@ -76,7 +77,7 @@ def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
         return
     found = preview.comparison
     yield ""
-    yield from _summary(preview, found)
+    yield from _summary(preview, found, limit)
     scorers, placements = found.scorers, found.placements
     yield from _collapsed(f"Scorers ({len(scorers)})", (_scorer(item, limit) for item in scorers), len(scorers), "scorer", limit)
     blocks = (_placement(item, limit) for item in placements)
@@ -100,14 +101,14 @@ def _errors(side: str, errors: Sequence[Diagnostic], limit: _Limit) -> Iterator[
         yield from _left_out(len(errors) - rows, "error", prefix="- ")
 
 
-def _summary(preview: Preview, found: Comparison) -> Iterator[str]:
+def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
     yield "| | added | removed | changed | now |"
     yield "|---|--:|--:|--:|--:|"
     for title, count in count_rows(found.summary):
         yield f"| {title} | {count.added} | {count.removed} | {count.changed} | {count.total} |"
     yield ""
     yield f"- **{_escaped(moves_line(preview))}**"
-    yield from (f"- {line}" for line in cluster_lines(found.summary))
+    yield from (f"- {line}" for line in (*inventory_lines(found.summary, limit.names), *cluster_lines(found.summary)))
     if found.concerns:
         yield f"- :warning: {plural(len(found.concerns), 'warning')}, at the end"
 
@@ -173,7 +174,7 @@ def _diff(before: str, after: str) -> Iterator[str]:
 
 def _escaped(text: str) -> str:
     """Text that no Markdown reader takes for markup, a mention or a second line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("@", "&#64;")
+    return _SPECIAL.sub(r"\\\1", " ".join(text.replace("->", "→").split())).replace("@", "&#64;")
 
 
 def _code(text: str) -> str:

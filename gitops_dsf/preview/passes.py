@@ -1,7 +1,6 @@
-"""Every Placement simulated twice on the same hub: as the base renders it, and then, from where that led, as the head does.
+"""Every Placement simulated on the same hub: as the base renders it until that settles, and from there as the head renders it.
 
-The second pass starts from the decisions of the first, so that stickiness counts, and so that what would have moved anyway is not
-blamed on the change.
+So stickiness counts, and what would have moved anyway is not blamed on the change.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,7 @@ from typing import Any
 
 from gitops_dsf.preview.bounds import Certainty, certainty, touches
 from gitops_dsf.preview.fleet import Fleet, Object
-from gitops_dsf.preview.hub import asks_for_scores, hub_state
+from gitops_dsf.preview.hub import asks_for_scores, hub_state, with_decisions
 from gitops_dsf.preview.nextscores import NextScores, Unknown, next_scores
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
 from gitops_dsf.snapshot.values import Decision, Snapshot
@@ -39,7 +38,10 @@ def passes(base: Fleet | None, head: Fleet, snapshot: Snapshot, *, now: datetime
     future = next_scores(base, head, snapshot)
     first = hub_state(base, snapshot, decisions=snapshot.decisions) if base else None
     before = {key: simulate(first, key, now) for key in base.placements} if base and first else {}
-    second = hub_state(head, snapshot, scores=future.scores, decisions=_decided(before, snapshot))
+    decisions = tuple(_decided(before, snapshot))
+    if first is not None:
+        before |= _settled(before, with_decisions(first, decisions), now)
+    second = hub_state(head, snapshot, scores=future.scores, decisions=decisions)
     surroundings = first is None or not _same_surroundings(first, second)
     for key in sorted({*before, *head.placements}):
         old, placement = before.get(key), head.placements.get(key)
@@ -49,6 +51,12 @@ def passes(base: Fleet | None, head: Fleet, snapshot: Snapshot, *, now: datetime
             yield Pass(placement=key, before=old, after=old, touched=False, unknown={}, certainty=None)
         else:
             yield _second(key, old, simulate(second, key, now), placement, future)
+
+
+def _settled(before: Mapping[str, Verdict], state: HubState, now: datetime) -> dict[str, Verdict]:
+    """A second look at those that moved in the first, so that what is shown as before is where the base comes to rest."""
+    moved = (key for key, verdict in before.items() if verdict.chosen != verdict.current)
+    return {key: simulate(state, key, now) for key in moved}
 
 
 def _second(key: str, old: Verdict | None, verdict: Verdict, placement: Object, future: NextScores) -> Pass:

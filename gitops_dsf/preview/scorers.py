@@ -85,7 +85,9 @@ def _changes(name: str, base: Fleet | None, head: Fleet) -> Iterator[ScorerChang
     ran = base.runs_on.get(name, frozenset()) if base else frozenset()
     runs = head.runs_on.get(name, frozenset())
     fields = field_changes(_spec(before, base), _spec(after, head))
-    if not fields and ran == runs:
+    # A cluster that joins or leaves the inventory takes every scorer along; that is no change of the scorer.
+    common = base.cluster_names & head.cluster_names if base else frozenset[str]()
+    if not fields and before and after and not (ran ^ runs) & common:
         return
     effect, causes = effect_of(before, after) if before and after else (Effect.NONE, ())
     yield ScorerChange(

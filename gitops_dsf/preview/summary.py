@@ -40,7 +40,13 @@ class Summary:
 
     scorers: Count
     clusters: Count
-    """The inventory: clusters that join or leave it."""
+    """The inventory."""
+    joined: tuple[str, ...]
+    """Clusters that join the inventory, sorted."""
+    left: tuple[str, ...]
+    """Clusters that leave it."""
+    edited: tuple[str, ...]
+    """Clusters whose labels, taints or claims in it change."""
     gaining: int
     """Clusters that gain a scorer."""
     losing: int
@@ -82,6 +88,8 @@ def summarise_changes(base: Fleet | None, head: Fleet, scorers: tuple[ScorerChan
     for group in groups:
         files[group] = _compare(base, head, old.get(group, frozenset()), new.get(group, frozenset()))
     before = base.cluster_names if base else frozenset()
+    joined, left, edited = tuple(sorted(head.cluster_names - before)), tuple(sorted(before - head.cluster_names)), _edited(base, head)
+    gaining, losing = _targets(base, head)
     return Summary(
         scorers=Count(
             added=sum(item.change is Change.ADDED for item in scorers),
@@ -89,14 +97,12 @@ def summarise_changes(base: Fleet | None, head: Fleet, scorers: tuple[ScorerChan
             changed=sum(item.change is Change.CHANGED for item in scorers),
             total=len(head.scorers),
         ),
-        clusters=Count(
-            added=len(head.cluster_names - before),
-            removed=len(before - head.cluster_names),
-            changed=_relabelled(base, head),
-            total=len(head.cluster_names),
-        ),
-        gaining=len({cluster for item in scorers for cluster in item.gained}),
-        losing=len({cluster for item in scorers for cluster in item.lost}),
+        clusters=Count(added=len(joined), removed=len(left), changed=len(edited), total=len(head.cluster_names)),
+        joined=joined,
+        left=left,
+        edited=edited,
+        gaining=gaining,
+        losing=losing,
         altered=len({cluster for item in scorers if item.effect is not Effect.NONE for cluster in item.kept}),
         works=files["work"],
         placements=files["placement"],
@@ -109,28 +115,37 @@ def _content(item: Mapping[str, object] | None) -> dict[str, object]:
     return {} if item is None else {key: value for key, value in item.items() if key in {"metadata", "spec"}}
 
 
-def _relabelled(base: Fleet | None, head: Fleet) -> int:
+def _edited(base: Fleet | None, head: Fleet) -> tuple[str, ...]:
     before = {item.metadata.name: item for item in base.resolved.clusters} if base else {}
-    return sum(item.metadata.name in before and before[item.metadata.name] != item for item in head.resolved.clusters)
+    return tuple(sorted(item.metadata.name for item in head.resolved.clusters if before.get(item.metadata.name, item) != item))
+
+
+def _targets(base: Fleet | None, head: Fleet) -> tuple[int, int]:
+    """How many clusters gain, and how many lose, a scorer; those that join or leave the inventory included."""
+    old, new = base.resolved.targets if base else {}, head.resolved.targets
+    names = {*old, *new}
+    gaining = sum(not set(new.get(name, ())) <= set(old.get(name, ())) for name in names)
+    losing = sum(not set(old.get(name, ())) <= set(new.get(name, ())) for name in names)
+    return gaining, losing
 
 
 def _by_group(fleet: Fleet | None) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for path in fleet.tree.files if fleet else ():
-        if path != INVENTORY:
+        if path != INVENTORY and not path.endswith("README.md"):
             found.setdefault(_group(path), set()).add(path)
     return {group: frozenset(paths) for group, paths in found.items()}
 
 
 def _group(path: str) -> str:
     name = path.rpartition("/")[2]
-    if name.endswith(".manifestwork.yaml"):
-        return "work"
+    if path.startswith("works-"):
+        # What else a cluster has there (its add-on) comes and goes with it.
+        return "work" if name.endswith(".manifestwork.yaml") else "counted"
     kind = name.partition(".")[0]
     if kind in {"placement", "applicationset"}:
         return kind
-    # Scorers are counted by themselves; an add-on follows its cluster.
-    return "counted" if kind == "dynamicscorer" or name.endswith(".managedclusteraddon.yaml") else "other"
+    return "counted" if kind == "dynamicscorer" else "other"
 
 
 def _compare(base: Fleet | None, head: Fleet, old: frozenset[str], new: frozenset[str]) -> Count:

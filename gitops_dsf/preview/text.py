@@ -11,6 +11,7 @@ from gitops_dsf.preview.wording import (
     cluster_lines,
     count_rows,
     evidence_line,
+    inventory_lines,
     is_long,
     moves_line,
     names_text,
@@ -69,7 +70,7 @@ def _summary(preview: Preview, found: Comparison) -> Iterator[str]:
         parts = [f"{number} {word}" for number, word in ((count.added, "added"), (count.removed, "removed"), (count.changed, "changed"))]
         shown = ", ".join(part for part in parts if not part.startswith("0 ")) or "no change"
         yield f"  {title.ljust(width)}  {shown} (now {count.total})"
-    yield from (f"  {line}" for line in cluster_lines(found.summary))
+    yield from (f"  {line}" for line in (*inventory_lines(found.summary, NAMES), *cluster_lines(found.summary)))
     yield f"  {moves_line(preview)}"
     if found.concerns:
         yield f"  {plural(len(found.concerns), 'warning')}, at the end"

@@ -35,6 +35,12 @@ def cluster_lines(summary: Summary) -> list[str]:
     return [f"{plural(count, 'cluster')} {one if count == 1 else many}" for count, one, many in found if count]
 
 
+def inventory_lines(summary: Summary, limit: int) -> list[str]:
+    """Clusters that join, leave or change in clusters/."""
+    found = ((summary.joined, "joins", "join"), (summary.left, "leaves", "leave"), (summary.edited, "changes in", "change in"))
+    return [f"{names_text(names, limit)} {one if len(names) == 1 else many} the inventory" for names, one, many in found if names]
+
+
 def moves_line(preview: Preview) -> str:
     """How many applications move, in one sentence."""
     found = preview.comparison.moves if preview.comparison else None

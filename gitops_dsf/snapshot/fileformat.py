@@ -1,6 +1,6 @@
 """kind HubSnapshot: the file format of snapshots (docs/preview.md). A document holds any of the sections; a folder is their union."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -13,7 +13,6 @@ from gitops_dsf.snapshot.values import Decision, Facts, PublishedScore, Snapshot
 
 API_VERSION = "gitops-dsf.io/v1alpha1"
 KIND = "HubSnapshot"
-HEADER = "# Written by gitops-dsf: what the hub was seen to hold. Do not edit.\n"
 
 Name = Annotated[str, Meta(min_length=1)]
 
@@ -95,27 +94,32 @@ def facts(name: str, entry: ClusterEntry) -> Facts:
 def files(snapshot: Snapshot, *, hub: str) -> dict[str, bytes]:
     """A snapshot as the files of a folder or branch: one per score name, one for decisions, one for clusters.
 
-    The same snapshot gives the same bytes; one line per cluster, so that two snapshots differ in the lines that changed.
+    The same snapshot gives the same bytes. JSON, because a pipeline reads tens of thousands of scores; one line per cluster or
+    decision, so that two snapshots differ in the lines that changed.
     """
-    result = {"snapshot.yaml": _document(hub, snapshot.observed_at, ())}
+    sections = {"snapshot.json": ""}
     for name, table in sorted(snapshot.scores.items()):
-        lines = [f"    {_json(cluster)}: {_json(_score_entry(found))}\n" for cluster, found in sorted(table.items())]
-        result[f"scores/{name}.yaml"] = _document(hub, snapshot.observed_at, ["scores:\n", f"  {_json(name)}:\n", *lines])
+        rows = _rows(f"{_json(cluster)}: {_json(_score_entry(found))}" for cluster, found in sorted(table.items()))
+        sections[f"scores/{name}.json"] = f',\n"scores": {{{_json(name)}: {{\n{rows}\n}}}}'
     if snapshot.decisions:
-        entries = [DecisionEntry(item.namespace, item.name, item.placement, item.clusters) for item in snapshot.decisions]
-        rows = [f"  - {_json(entry)}\n" for entry in entries]
-        result["decisions.yaml"] = _document(hub, snapshot.observed_at, ["decisions:\n", *rows])
+        entries = (DecisionEntry(item.namespace, item.name, item.placement, item.clusters) for item in snapshot.decisions)
+        sections["decisions.json"] = f',\n"decisions": [\n{_rows(_json(entry) for entry in entries)}\n]'
     if snapshot.clusters:
-        rows = [f"  {_json(name)}: {_json(_cluster_entry(known))}\n" for name, known in sorted(snapshot.clusters.items())]
-        result["clusters.yaml"] = _document(hub, snapshot.observed_at, ["clusters:\n", *rows])
-    return dict(sorted(result.items()))
+        rows = _rows(f"{_json(name)}: {_json(_cluster_entry(known))}" for name, known in sorted(snapshot.clusters.items()))
+        sections["clusters.json"] = f',\n"clusters": {{\n{rows}\n}}'
+    head = _head(hub, snapshot.observed_at)
+    return {path: f"{head}{section}}}\n".encode() for path, section in sorted(sections.items())}
 
 
-def _document(hub: str, observed_at: datetime | None, sections: Iterator[str] | list[str] | tuple[()]) -> bytes:
-    head = [HEADER, f"apiVersion: {API_VERSION}\n", f"kind: {KIND}\n", f"metadata: {{name: {_json(hub)}}}\n"]
+def _head(hub: str, observed_at: datetime | None) -> str:
+    fields = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": hub}}
     if observed_at is not None:
-        head.append(f'observedAt: "{_timestamp(observed_at)}"\n')
-    return "".join([*head, *sections]).encode()
+        fields["observedAt"] = _timestamp(observed_at)
+    return "{" + ",\n".join(f"{_json(key)}: {_json(value)}" for key, value in fields.items())
+
+
+def _rows(rows: Iterable[str]) -> str:
+    return ",\n".join(rows)
 
 
 def _score_entry(found: PublishedScore) -> ScoreEntry:
@@ -145,5 +149,4 @@ def _timestamp(moment: datetime) -> str:
 
 
 def _json(value: object) -> str:
-    """A JSON value is a YAML flow value, and the only writing that no YAML reader takes for something else."""
     return msgspec.json.encode(value).decode()
