@@ -20,6 +20,7 @@ from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
 from tests.hub.scenario.fleet import FLEET_LABEL, SCORER, Fleet, application, cluster, scorer, settings, write_fleet
 from tests.hub.scenario.installation import ADDON, SCORE, WORK, Installation
+from tests.hub.scenario.spokeagent import DEPLOYMENT
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
 
@@ -28,6 +29,7 @@ MANAGED_CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
 DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
 DECISION = "cluster.open-cluster-management.io/v1beta1/PlacementDecision"
 HEALTH = Path(__file__).parents[2] / "argocd/install/argocd-cm-health.yaml"
+ROLE_BINDING = "rbac.authorization.k8s.io/v1/RoleBinding"
 HUB_NAMESPACE = "open-cluster-management"
 
 
@@ -179,16 +181,28 @@ def test_a_changed_query_reaches_the_spokes(synced: Synced, note: Callable[[str]
 
 
 def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
+    spoke = synced.installation.plane.spokes["cluster2"].admin
     (synced.fleet.root / "clusters/cluster2.yaml").unlink()
     head = synced.commit("Take cluster2 out of the fleet")
-    for kind, name in ((WORK, "gitops-dsf-config"), (ADDON, ADDON_NAME)):
+    for kind, name in ((WORK, "gitops-dsf-config"), (ROLE_BINDING, ADDON_NAME)):
         wait_for(
             lambda kind=kind, name=name: synced.hub.find(kind, name, namespace="cluster2") is None,  # type: ignore[misc]
-            what=f"{name} of cluster2 is pruned",
+            what=f"{kind} {name} of cluster2 is pruned",
             timeout=90,
+            seen=lambda: state(synced.hub, "gitops-dsf-works-00"),
         )
+    wait_for(
+        lambda: spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE) is None, what="the configuration is gone", timeout=60
+    )
     synced.settled(head)
     assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster1")
+    # OCM makes the ClusterManagementAddOn its owner, and Argo CD never prunes what has one: the agent stays, without work or rights,
+    # until somebody deletes this object or OCM does together with the ManagedCluster.
+    left = synced.hub.get(ADDON, ADDON_NAME, namespace="cluster2")
+    assert [owner["kind"] for owner in left["metadata"]["ownerReferences"]] == ["ClusterManagementAddOn"]
+    synced.hub.delete(ADDON, ADDON_NAME, namespace="cluster2")
+    wait_for(lambda: synced.hub.find(ADDON, ADDON_NAME, namespace="cluster2") is None, what="the add-on is gone", timeout=90)
+    wait_for(lambda: spoke.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is None, what="the agent is gone", timeout=60)
     synced.fleet.write("clusters/cluster2.yaml", cluster("cluster2", fleet="synced"))
     synced.settled(synced.commit("Take it back"))
     assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster2")
