@@ -1,0 +1,104 @@
+"""The sample scorers: their tests pass, they keep the contract, and code, DynamicScorer, sample and README say the same."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from dsf_wire.scoring import ScorerConfig
+from gitops_dsf.cli.main import main
+from gitops_dsf.model.scorer import DynamicScorer
+from gitops_dsf.scorer.conformance import HttpClient
+from tests.support.scorer.serving import serving
+
+SCORERS = Path(__file__).parents[2] / "examples" / "scorers"
+NAMES = ["cost", "fixed", "gpu_efficiency", "headroom_forecast", "latency", "mean"]
+RANGE = re.compile(r"^Output range: (\S+) to (\S+?)\b.*\. (Higher|Lower) is better\.$", re.MULTILINE)
+
+
+def scorer_of(name: str) -> DynamicScorer:
+    return DynamicScorer.model_validate(yaml.safe_load((SCORERS / name / "dynamicscorer.yaml").read_text()))
+
+
+def documented(name: str) -> tuple[float, float, str]:
+    found = RANGE.search((SCORERS / name / "README.md").read_text())
+    assert found is not None, f"{name}/README.md must say: Output range: A to B (unit). Higher is better."
+    return float(found[1]), float(found[2]), found[3]
+
+
+def test_every_sample_is_listed_and_complete() -> None:
+    assert sorted(path.name for path in SCORERS.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))) == NAMES
+    index = (SCORERS / "README.md").read_text()
+    for name in NAMES:
+        names = {path.name for path in (SCORERS / name).iterdir() if not path.name.startswith((".", "_"))}
+        assert names == {f"{name}.py", f"test_{name}.py", "dynamicscorer.yaml", "sample.json", "README.md"}
+        assert f"({name}/README.md)" in index
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_own_tests_pass(name: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"]
+    done = subprocess.run(command, cwd=SCORERS / name, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"\b([3-9]|\d\d) passed", done.stdout)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_keeps_the_contract_and_its_documented_range(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    low, high, _ = documented(name)
+    sample = SCORERS / name / "sample.json"
+    with serving(f"{name}:app", SCORERS / name) as served:
+        code = main(["scorer", "check", served.url, "--data", str(sample), "--format", "json", "--series", "200"])
+        report = json.loads(capsys.readouterr().out)
+        answer = HttpClient().send("POST", f"{served.url}/scoring", headers={"Content-Type": "application/json"}, body=sample.read_bytes())
+        config = msgspec.json.decode(HttpClient().send("GET", f"{served.url}/config", headers={}).body, type=ScorerConfig)
+    problems = {finding["check"] for finding in report["findings"] if finding["severity"] != "ok"}
+    assert (code, problems) == (0, set())
+    scores = [result["score"] for result in json.loads(answer.body)["results"]]
+    assert scores
+    assert all(low <= score <= high for score in scores)
+    agrees(config, scorer_of(name))
+
+
+def agrees(config: ScorerConfig, scorer: DynamicScorer) -> None:
+    """Full and None mean the same: /config and the DynamicScorer do not differ."""
+    spec = scorer.spec
+    assert scorer.metadata.name == config.scoring.params.name == spec.scoring.params.name
+    assert spec.source.type == config.source.type
+    assert spec.source.params.query.split() == config.source.params.query.split()
+    assert (spec.source.params.range, spec.source.params.step) == (config.source.params.range, config.source.params.step)
+    assert (spec.scoring.path, spec.scoring.params.interval) == (config.scoring.path, config.scoring.params.interval)
+    assert spec.description == config.description
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_score_range_turns_the_documented_way(name: str) -> None:
+    low, high, better = documented(name)
+    score_range = scorer_of(name).spec.score_range
+    assert score_range is not None
+    assert low <= score_range.min < score_range.max <= high
+    assert (score_range.output_min < score_range.output_max) == (better == "Higher")
+    assert min(score_range.output_min, score_range.output_max) == 1, "a missing score counts as 0 and must be the worst"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sample_and_dynamic_scorer_have_the_same_arguments(name: str) -> None:
+    sample: dict[str, Any] = json.loads((SCORERS / name / "sample.json").read_text())
+    assert sample.get("arguments") == scorer_of(name).spec.scoring.arguments
+
+
+def test_all_of_them_fit_into_one_fleet_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fleet = tmp_path / "fleet"
+    assert main(["init", str(fleet)]) == 0
+    for name in NAMES:
+        shutil.copy(SCORERS / name / "dynamicscorer.yaml", fleet / "scorers" / f"sample-{name}.yaml")
+    capsys.readouterr()
+    code = main(["validate", str(fleet), "--strict"])
+    assert code == 0, capsys.readouterr().out
