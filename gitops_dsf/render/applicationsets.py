@@ -3,7 +3,7 @@
 from typing import Any
 
 from gitops_dsf.model.application import Application, ApplicationSource
-from gitops_dsf.render.decisions import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.resolve.types import ResolvedApplication
 

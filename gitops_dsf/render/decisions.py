@@ -6,9 +6,9 @@ again only after 3 minutes (argocd.md section 1).
 
 from collections.abc import Iterator
 
+from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.render.objects import Object, Wave, metadata
 
-DUCK_TYPE_CONFIGMAP = "gitops-dsf-placement-decisions"
 DECISION_READER = "gitops-dsf-placement-decision-reader"
 DECISION_READERS = ("argocd-applicationset-controller", "argocd-server")
 

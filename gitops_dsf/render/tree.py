@@ -65,7 +65,7 @@ def render(plan: Plan) -> RenderedTree:
 
 def shards(plan: Plan) -> range:
     """Every works directory, also those that no cluster falls into: Argo CD's list of Applications must not depend on the clusters."""
-    return range(plan.repository.spec.output.shards) if plan.works else range(0)
+    return range(plan.repository.spec.output.shards if plan.repository.spec.delivery.mode == "ManifestWork" else 0)
 
 
 def _add(files: dict[str, Parts], directory: str, item: Object, *, home: str | None = None) -> None:
