@@ -178,8 +178,10 @@ def _remove(text: str, parent: MappingNode, key: ScalarNode, value: Node) -> lis
     if not parent.flow_style:
         head = _line_start(text, _start(key))
         tail = text[_end(value) : _line_end(text, _end(value))]
-        if text[head : _start(key)].strip() or tail.strip():
+        if text[head : _start(key)].strip():
             return None
+        if tail.strip():  # only a comment can follow: it keeps a line of its own
+            return [Edit(_start(key), _end(value) + len(tail) - len(tail.lstrip()), "")]
         return [Edit(head, _line_end(text, _end(value)), "")]
     index = next(number for number, (name, _) in enumerate(parent.value) if name is key)
     if index + 1 < len(parent.value):

@@ -1,0 +1,101 @@
+"""The command line: exit codes, help, and what happens to bugs and interruptions."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf import __version__
+from gitops_dsf.cli.main import VERBS, main
+
+
+def gitops_dsf(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "gitops_dsf", *arguments], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_verbs_are_sorted() -> None:
+    assert list(VERBS) == sorted(VERBS)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"gitops-dsf {__version__}\n"
+
+
+def test_without_a_verb_the_help_teaches_and_the_usage_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    out = capsys.readouterr().out
+    assert all(name in out for name in VERBS)
+    assert "A first session" in out
+
+
+@pytest.mark.parametrize(
+    "arguments", [["bogus"], ["validate", "--bogus"], ["validate", "a", "b"], ["validate", "--format", "xml"], ["migrate"]]
+)
+def test_wrong_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_a_folder_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "/nowhere"]) == 2
+    assert "is not a folder" in capsys.readouterr().err
+
+
+def test_a_repository_that_cannot_be_read_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["migrate", str(tmp_path)]) == 1
+    err = capsys.readouterr().err
+    assert "cannot be read" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("verb", ["migrate", "validate"])
+def test_help_of_a_verb_has_examples_and_no_heavy_imports(verb: str) -> None:
+    code = "import sys; from gitops_dsf.cli.main import main; main(sys.argv[1:]); print('pydantic' in sys.modules or 'yaml' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code, verb, "--help"], capture_output=True, text=True, check=True)
+    assert "examples:" in result.stdout
+    assert result.stdout.splitlines()[-1] == "False"
+
+
+def test_a_bug_is_a_short_report_and_a_traceback_only_on_demand(tmp_path: Path) -> None:
+    """A stand-in verb that fails as a bug would: the table of verbs is data."""
+    (tmp_path / "broken_verb.py").write_text("def add_arguments(parser): pass\ndef run(args): return 1 // 0\n")
+    code = (
+        "import sys; from gitops_dsf.cli import main; "
+        "main.VERBS['zz'] = main.Verb('broken_verb', 'breaks'); sys.exit(main.main(sys.argv[1:]))"
+    )
+    run = [sys.executable, "-c", code, "zz"]
+    result = subprocess.run(run, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert result.returncode == 3
+    assert "Traceback" not in result.stderr
+    assert "ZeroDivisionError" in result.stderr
+    assert "https://" in result.stderr
+    assert "Traceback" in subprocess.run([*run, "--debug"], capture_output=True, text=True, check=False, cwd=tmp_path).stderr
+
+
+def test_an_interruption_is_130(tmp_path: Path) -> None:
+    (tmp_path / "slow_verb.py").write_text(
+        "import time\ndef add_arguments(parser): pass\ndef run(args):\n print('up', flush=True)\n time.sleep(60)\n"
+    )
+    code = "import sys; from gitops_dsf.cli import main; main.VERBS['zz'] = main.Verb('slow_verb', 'waits'); sys.exit(main.main(['zz']))"
+    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        time.sleep(0.1)
+        process.send_signal(2)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+
+
+def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "clusters").mkdir()
+    (tmp_path / "clusters" / "bad.yaml").write_text("---\n".join(f"kind: K{number}\napiVersion: v1\n" for number in range(3000)))
+    result = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m gitops_dsf validate {tmp_path} | head -1"], capture_output=True, text=True, check=False
+    )
+    assert result.stdout.count("\n") == 1
+    assert "Traceback" not in result.stderr
+    assert "BrokenPipe" not in result.stderr

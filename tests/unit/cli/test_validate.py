@@ -1,0 +1,144 @@
+"""gitops-dsf validate: formats, streams and exit codes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.cli.main import main
+from gitops_dsf.codes import CODES
+
+SETTINGS = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: FleetRepository
+metadata: {name: fleet}
+spec: {git: {url: "https://git.example.com/fleet.git"}}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "gitops-dsf.yaml").write_text(SETTINGS)
+    (tmp_path / "clusters").mkdir()
+    (tmp_path / "clusters" / "c.yaml").write_text(
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: c1}\n"
+    )
+    return tmp_path
+
+
+@pytest.fixture
+def bad(root: Path) -> Path:
+    (root / "clusters" / "a,b: 100%.yaml").write_text("apiVersion: v1\nkind: ManagedClustr\n")
+    return root
+
+
+def test_a_valid_repository_is_0_and_silent_on_stdout(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(root)]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("no mistakes found\n1 clusters, 0 scorers")
+
+
+def test_warnings_fail_only_with_strict(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "clusters" / "c.yaml").unlink()
+    assert main(["validate", str(root)]) == 0
+    assert main(["validate", "--strict", str(root)]) == 1
+    assert "warning DSF208" in capsys.readouterr().out
+
+
+def test_text_names_file_line_column_code_and_hint(bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(bad)
+    assert main(["validate"]) == 1
+    out, err = capsys.readouterr()
+    assert out == (
+        "clusters/a,b: 100%.yaml:2:7: error DSF012: kind ManagedClustr is not read in a fleet repository\n"
+        "    did you mean ManagedCluster?\n"
+    )
+    assert err == "1 error, 0 warnings in 1 file\n"
+
+
+def test_paths_are_relative_to_the_working_directory(
+    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(bad.parent)
+    main(["validate", bad.name])
+    assert capsys.readouterr().out.startswith(f"{bad.name}/clusters/")
+    monkeypatch.chdir("/")
+    main(["validate", str(bad)])
+    assert capsys.readouterr().out.startswith(str(bad).removeprefix("/"))
+    monkeypatch.chdir(bad / "clusters")
+    main(["validate", ".."])
+    assert capsys.readouterr().out.startswith(f"{bad}/clusters/")
+
+
+def test_json_is_a_list_of_findings(bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(bad)
+    assert main(["validate", "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out) == [
+        {
+            "code": "DSF012",
+            "severity": "error",
+            "message": "kind ManagedClustr is not read in a fleet repository",
+            "hint": "did you mean ManagedCluster?",
+            "file": "clusters/a,b: 100%.yaml",
+            "line": 2,
+            "column": 7,
+        }
+    ]
+
+
+def test_json_without_findings_is_an_empty_list(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "--format", "json", str(root)]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_github_annotations_are_escaped(bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(bad)
+    assert main(["validate", "--format", "github"]) == 1
+    assert capsys.readouterr().out == (
+        "::error file=clusters/a%2Cb%3A 100%25.yaml,line=2,col=7,title=DSF012::"
+        "kind ManagedClustr is not read in a fleet repository (did you mean ManagedCluster?)\n"
+    )
+
+
+def test_sarif_has_rules_results_and_places(bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(bad)
+    assert main(["validate", "--format", "sarif"]) == 1
+    log = json.loads(capsys.readouterr().out)
+    [run] = log["runs"]
+    [result] = run["results"]
+    assert log["version"] == "2.1.0"
+    [rule] = run["tool"]["driver"]["rules"]
+    assert rule == {"id": "DSF012", "shortDescription": {"text": CODES["DSF012"].title}, "defaultConfiguration": {"level": "error"}}
+    assert (result["ruleId"], result["ruleIndex"], result["level"]) == ("DSF012", 0, "error")
+    place = result["locations"][0]["physicalLocation"]
+    assert place == {"artifactLocation": {"uri": "clusters/a%2Cb%3A%20100%25.yaml"}, "region": {"startLine": 2, "startColumn": 7}}
+
+
+def terminal(bad: Path, environment: dict[str, str]) -> str:
+    """What validate writes to a real pseudo-terminal."""
+    import pty
+
+    leader, follower = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "gitops_dsf", "validate", str(bad)],
+        stdout=follower,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    ) as process:
+        process.wait(timeout=60)
+    os.close(follower)
+    text = os.read(leader, 65_536).decode()
+    os.close(leader)
+    return text
+
+
+def test_colour_is_for_terminals_that_want_it(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["validate", str(bad)])
+    assert "\033" not in capsys.readouterr().out
+    assert "\033[31m" in terminal(bad, {"TERM": "xterm"})
+    assert "\033" not in terminal(bad, {"TERM": "xterm", "NO_COLOR": "1"})
+    assert "\033" not in terminal(bad, {"TERM": "dumb"})
