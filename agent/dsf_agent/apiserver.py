@@ -52,8 +52,11 @@ class ApiServer:
     async def call(
         self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: object = None, content_type: str = JSON
     ) -> Reply:
-        """One request, repeated once with fresh credentials after 401. Raises PublishError unless the status is 2xx."""
-        content = None if body is None else msgspec.json.encode(body)
+        """One request, its body encoded unless it is bytes already, repeated once with fresh credentials after 401.
+
+        Raises PublishError unless the status is 2xx.
+        """
+        content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         client = await self._ready()
         response = await self._send(client, method, path, params=params, content=content, content_type=content_type)
         if response.status_code == 401:

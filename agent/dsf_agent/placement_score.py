@@ -49,10 +49,12 @@ class Naming:
             else:
                 self._literal({"cluster": cluster, "scoreName": score_name}.get(name, match[0]))
         self._literal(template[position:])
-        self._pick = _picker(indexes)
-
-    def name(self, labels: tuple[str, ...]) -> str:
-        return self._pattern % self._pick(labels)
+        pattern = self._pattern
+        pick = _picker(indexes)
+        self.name: Callable[[tuple[str, ...]], str] = (
+            operator.itemgetter(indexes[0]) if pattern == "%s" else lambda labels: pattern % pick(labels)
+        )
+        """The item name of labels in the order of dsf_wire.dimension.LABELS."""
 
     def _literal(self, text: str) -> None:
         self._pattern += text.replace("%", "%%")
@@ -70,7 +72,9 @@ class Builder:
         self._naming = Naming(template=scorer.score_dimension_format, cluster=cluster, score_name=scorer.score_name)
         self._aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
         self._range = scorer.score_range
-        self._raw: dict[str, list[float]] = {}
+        self._raw: dict[str, float] = {}
+        self._several: dict[str, list[float]] = {}
+        """All scores of the names that have more than one."""
         self._names: list[str] = []
         self._dropped: Counter[str] = Counter()
 
@@ -80,14 +84,17 @@ class Builder:
         new: list[str] = []
         for labels, score in batch:
             name = name_of(labels)
-            scores = raw.get(name)
-            if scores is not None:
-                scores.append(score)
-            elif name:
-                raw[name] = [score]
+            if name not in raw:
+                raw[name] = score
                 new.append(name)
+            elif name in self._several:
+                self._several[name].append(score)
             else:
-                self._dropped[DROP_NO_NAME] += 1
+                self._several[name] = [raw[name], score]
+        if "" in raw:
+            nameless = self._several.pop("", [raw.pop("")])
+            self._dropped[DROP_NO_NAME] += len(nameless)
+            new.remove("")
         # Sorted runs, which the final sort merges in linear time: sorting 50,000 names at once would hold the loop too long.
         new.sort()
         self._names += new
@@ -99,19 +106,20 @@ class Builder:
 
     def values(self, names: Sequence[str]) -> tuple[list[tuple[str, int]], int]:
         """Mapped values of some of the names, and how many of them a bound held."""
+        raw, several = self._raw, self._several
+        if self._range is None and not several:
+            scores = [raw[name] for name in names]
+            if scores and min(scores) >= SCORE_MIN and max(scores) <= SCORE_MAX:
+                # What map_score says of such values, without the price of a call for each of tens of thousands.
+                return list(zip(names, map(math.floor, scores), strict=True)), 0
         items: list[tuple[str, int]] = []
         clamped = 0
         for name in names:
-            scores = self._raw[name]
-            raw = scores[0] if len(scores) == 1 else scorevalue.aggregate(scores, self._aggregation)
-            if not math.isfinite(raw):
+            score = raw[name] if name not in several else scorevalue.aggregate(several[name], self._aggregation)
+            if not math.isfinite(score):
                 self._dropped[DROP_OVERFLOW] += 1
                 continue
-            if self._range is None and SCORE_MIN <= raw <= SCORE_MAX:
-                # What map_score says of such a value, without the price of a call for each of tens of thousands.
-                items.append((name, math.floor(raw)))
-                continue
-            mapped = scorevalue.map_score(raw, self._range)
+            mapped = scorevalue.map_score(score, self._range)
             clamped += mapped.clamped
             items.append((name, mapped.value))
         return items, clamped

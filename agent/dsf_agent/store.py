@@ -64,13 +64,12 @@ def is_label_value(text: str) -> bool:
     )
 
 
-def manifest(*, name: str, namespace: str, scorer: str) -> dict[str, Any]:
-    """The object without its status."""
-    return {
-        "apiVersion": SCORE_API_VERSION,
-        "kind": KIND,
-        "metadata": {"name": name, "namespace": namespace, "labels": labels(scorer)},
-    }
+def manifest(*, name: str, namespace: str, scorer: str | None = None) -> dict[str, Any]:
+    """The object without its status; without a scorer also without labels, as an apply of the status alone wants it."""
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+    if scorer is not None:
+        metadata["labels"] = labels(scorer)
+    return {"apiVersion": SCORE_API_VERSION, "kind": KIND, "metadata": metadata}
 
 
 def status(values: Mapping[str, int], *, valid_until: float) -> dict[str, Any]:

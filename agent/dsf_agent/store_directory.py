@@ -38,7 +38,7 @@ class DirectoryStore:
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
-        await asyncio.to_thread(self._write, self._path(name), body, store.status(values, valid_until=valid_until))
+        await asyncio.to_thread(self._write, self._path(name), body, values, valid_until)
 
     async def ours(self) -> list[Stored]:
         return await asyncio.to_thread(self._ours)
@@ -50,9 +50,10 @@ class DirectoryStore:
         stem = name if len(name) <= MAX_STEM else f"{name[: MAX_STEM - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
         return self._directory / f"{stem}.yaml"
 
-    def _read(self, path: Path) -> Stored | None:
+    def _read(self, path: Path, *, before: bytes = b"") -> Stored | None:
+        """The object of a file; with ``before``, only what stands before that text."""
         try:
-            plain = yaml.load(path.read_bytes(), Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
+            plain = yaml.load(path.read_bytes().partition(before)[0] if before else path.read_bytes(), Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -61,8 +62,8 @@ class DirectoryStore:
             return None
         return store.stored(plain) if isinstance(plain, dict) else None
 
-    def _write(self, path: Path, body: dict[str, Any], status: dict[str, Any]) -> None:
-        text = render(body, status)
+    def _write(self, path: Path, body: dict[str, Any], values: Mapping[str, int], valid_until: float) -> None:
+        text = render(body, store.status(values, valid_until=valid_until))
         temporary = ""
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
@@ -83,7 +84,8 @@ class DirectoryStore:
             paths = sorted(path for path in self._directory.iterdir() if path.suffix == ".yaml") if self._directory.exists() else []
         except OSError as error:
             raise _failed(self._directory, error) from error
-        found = (self._read(path) for path in paths)
+        # Whose they are is said above the status, which may have tens of thousands of items.
+        found = (self._read(path, before=b"\nstatus:\n") for path in paths)
         return [one for one in found if one is not None and one.ours]
 
     def _delete(self, stored: Stored) -> None:

@@ -3,6 +3,7 @@
 Rights used: addonplacementscores get, list, create, patch, delete and addonplacementscores/status patch.
 """
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from typing import Any, Final
@@ -42,12 +43,9 @@ class HubStore:
         return None if found is None else store.stored(found)
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
-        del body["metadata"]["labels"]
-        body["status"] = store.status(values, valid_until=valid_until)
-        size = len(msgspec.json.encode(body))
-        if size > MAX_OBJECT_BYTES:
-            msg = f"{len(values)} items make {size} bytes, the limit is {MAX_OBJECT_BYTES}; use a coarser scoreDimensionFormat"
+        body = await asyncio.to_thread(self._encoded, name, values, valid_until)
+        if len(body) > MAX_OBJECT_BYTES:
+            msg = f"{len(values)} items make {len(body)} bytes, the limit is {MAX_OBJECT_BYTES}; use a coarser scoreDimensionFormat"
             raise PublishError(msg, reason=Reason.TOO_LARGE)
         try:
             written = await self._apply_status(name, body)
@@ -93,6 +91,12 @@ class HubStore:
                 raise
             # Somebody was faster; the object is there, which is all that was wanted.
 
+    def _encoded(self, name: str, values: Mapping[str, int], valid_until: float) -> bytes:
+        """The body of an apply of the status, made off the event loop: tens of thousands of items take their time."""
+        body = store.manifest(name=name, namespace=self._cluster)
+        body["status"] = store.status(values, valid_until=valid_until)
+        return msgspec.json.encode(body)
+
     async def _abandoned(self, name: str) -> bool:
         """Whether every other writer of the status has been silent for long, as an upstream agent that was replaced.
 
@@ -107,7 +111,7 @@ class HubStore:
         ]
         return found is not None and all(when is not None and self.wall() - when > SILENT_SECONDS for when in others)
 
-    async def _apply_status(self, name: str, body: dict[str, object], *, force: bool = False) -> Stored:
+    async def _apply_status(self, name: str, body: bytes, *, force: bool = False) -> Stored:
         params = {"fieldManager": AGENT_MANAGER, "force": "true" if force else "false"}
         reply = await self._server.call("PATCH", f"{self._path(name)}/status", params=params, body=body, content_type=APPLY)
         return store.stored(reply.object)

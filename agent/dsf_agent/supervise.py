@@ -170,12 +170,19 @@ def _scorer(name: str, score_name: str, state: Any) -> dict[str, Any]:  # noqa: 
 async def serve(adapters: Adapters) -> int:
     """Runs an agent until SIGTERM or SIGINT."""
     agent = Agent(adapters=adapters)
-    # What start-up made lives as long as the process, and a cycle's tens of thousands of results are freed by count: full
-    # collections would find nothing and hold the loop for 20 ms each.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 50)
+    tune()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, agent.stop)
     return await agent.run()
+
+
+def tune() -> None:
+    """Keeps the garbage collector out of the way of the event loop.
+
+    What start-up made lives as long as the process, and a cycle's tens of thousands of results are freed by reference counts: full
+    collections would find nothing and hold the loop for 20 ms each.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 50)

@@ -199,10 +199,13 @@ def _warnings(document: _Document) -> tuple[str, ...]:
 async def _check_utf8(body: bytearray, *, where: str) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        with memoryview(body) as view:
-            for start in range(0, len(view), PIECE):
-                decoder.decode(view[start : start + PIECE], final=start + PIECE >= len(view))
-                await asyncio.sleep(0)
+        for start in range(0, len(body), PIECE):
+            piece = body[start : start + PIECE]
+            # ASCII, as nearly all of it is, needs no decoding unless a character is cut by the start of the piece.
+            if not piece.isascii() or decoder.getstate()[0]:
+                decoder.decode(piece)
+            await asyncio.sleep(0)
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         msg = f"{where} did not answer in UTF-8: {error.reason}"
         raise FetchError(msg, reason=Reason.INVALID_BODY) from error

@@ -66,13 +66,13 @@ class AgentProcess:
 
 
 @asynccontextmanager
-async def agent(*arguments: str | Path, environ: Mapping[str, str] | None = None) -> AsyncIterator[AgentProcess]:
+async def agent(*arguments: str | Path, environ: Mapping[str, str] | None = None, command: Path = COMMAND) -> AsyncIterator[AgentProcess]:
     """``gitops-dsf-agent run`` with these flags, ended at the latest when the block ends."""
     flags = ["run", "--metrics-address", "127.0.0.1:0", *map(str, arguments)]
     if "--splay" not in flags:
         flags += ["--splay", "0"]
     process = await asyncio.create_subprocess_exec(
-        COMMAND, *flags, stderr=asyncio.subprocess.PIPE, env={"PATH": "/usr/bin:/bin", **(environ or {})}
+        command, *flags, stderr=asyncio.subprocess.PIPE, env={"PATH": "/usr/bin:/bin", **(environ or {})}
     )
     running = AgentProcess(process)
     try:

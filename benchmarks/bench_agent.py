@@ -1,0 +1,286 @@
+"""Speed and memory of the agent, from its installed wheel in an environment of its own.
+
+    make wheel && .venv/bin/python benchmarks/bench_agent.py dist [--only NAME] [--quick]
+
+The metric source, the scoring API and the hub run in this process, the agent in another one. Prints a Markdown table; exits with 1
+when a figure misses its goal.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.http import HttpFake, Reply
+from tests.support.agent.hub import HubFake, kubeconfig
+from tests.support.agent.process import AgentProcess, agent, until
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number against its goal; the smaller the better."""
+
+    what: str
+    value: float
+    goal: float
+    unit: str
+
+    @property
+    def good(self) -> bool:
+        return self.value <= self.goal
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where the agent is installed and how long to look."""
+
+    command: Path
+    directory: Path
+    quick: bool
+
+
+def matrix(series: int, points: int) -> bytes:
+    """A range query's answer with cAdvisor-like labels and full-precision values: 20.7 MB for 10,000 x 60."""
+    values = ",".join(f'[{1_700_000_000 + 30 * point},"{0.1 + point / 7:.13f}"]' for point in range(points))
+    rows = (
+        f'{{"metric":{{"__name__":"container_cpu_usage_seconds_total","container":"main","instance":"10.0.{n % 250}.17:10250",'
+        f'"job":"kubelet","namespace":"team-{n % 40}","node":"node-{n % 100}","pod":"app-{n}"}},"values":[{values}]}}'
+        for n in range(series)
+    )
+    return f'{{"status":"success","data":{{"resultType":"matrix","result":[{",".join(rows)}]}}}}'.encode()
+
+
+def results(count: int) -> bytes:
+    rows = [
+        {"metric": {"node": f"node-{n % 100}", "namespace": f"team-{n % 40}", "pod": f"app-{n}"}, "score": n % 97 + 0.123456}
+        for n in range(count)
+    ]
+    return json.dumps({"results": rows}, separators=(",", ":")).encode()
+
+
+def cpu(pid: int) -> float:
+    """CPU seconds of a process, all threads, in nanosecond steps where the kernel offers them."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(path.read_text().split()[0]) for path in threads) / 1e9
+
+
+def peak(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def _flags(bench: Bench, volume: ConfigMapVolume) -> list[str | Path]:
+    return ["--config-dir", volume.directory, "--cluster-name", "bench", "--publish", f"dir:{bench.directory / 'out'}"]
+
+
+async def big_cycle(bench: Bench) -> list[Figure]:
+    """10,000 series of 60 points, one result per series, every two seconds."""
+    body, answer = matrix(10_000, 60), results(10_000)
+    rounds = 4 if bench.quick else 10
+    async with HttpFake(lambda _seen: Reply(body=body)) as source, HttpFake(lambda _seen: Reply(body=answer)) as scoring:
+        volume = ConfigMapVolume(bench.directory / "config")
+        volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, scoreDimensionFormat="${pod}"))
+        async with agent(*_flags(bench, volume), command=bench.command) as process:
+            await until(lambda: len(scoring.seen) >= 6, what="warm", seconds=60)
+            await asyncio.sleep(1)
+            before, calls = cpu(process.process.pid), len(scoring.seen)
+            await until(lambda: len(scoring.seen) >= calls + rounds, what="cycles", seconds=120)
+            await asyncio.sleep(1)
+            spent = (cpu(process.process.pid) - before) / (len(scoring.seen) - calls)
+            return [
+                Figure(f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), CPU", spent, 0.08, "s"),
+                Figure("same, peak memory", peak(process.process.pid), 100, "MB"),
+            ]
+
+
+async def scrape(bench: Bench) -> list[Figure]:
+    """A scrape while 50,000 scores are exported."""
+    answer = results(50_000)
+    async with HttpFake(lambda _seen: Reply(body=answer)) as scoring:
+        volume = ConfigMapVolume(bench.directory / "config")
+        volume.put(entry("big", scoring=scoring.url, scoringInterval=3600, scoreDimensionFormat="${pod}", scoreDestination="None"))
+        async with agent(*_flags(bench, volume), command=bench.command) as process, httpx.AsyncClient(trust_env=False) as client:
+            await until(lambda: scoring.seen, what="scored", seconds=60)
+            await asyncio.sleep(2)
+            figures = []
+            for coding in ("identity", "gzip"):
+                spent = await _scrapes(process, client, coding)
+                figures.append(Figure(f"scrape of 50,000 series, {coding}, CPU", spent, 0.010, "s"))
+            return figures
+
+
+async def _scrapes(process: AgentProcess, client: httpx.AsyncClient, coding: str) -> float:
+    spent: list[float] = []
+    for _ in range(12):
+        before = cpu(process.process.pid)
+        async with client.stream("GET", f"{process.url}/metrics", headers={"Accept-Encoding": coding}) as response:
+            size = sum([len(chunk) async for chunk in response.aiter_raw()])
+        assert size > 100_000
+        await asyncio.sleep(0.1)
+        spent.append(cpu(process.process.pid) - before)
+    return statistics.median(spent[2:])
+
+
+CANARY = """
+import asyncio, json, sys, time
+from dsf_agent import build, settings
+from dsf_agent.clock import SystemClock
+from dsf_agent.supervise import Agent, tune
+
+async def main():
+    read, _ = settings.read(sys.argv[1:], {})
+    agent = Agent(adapters=build.adapters(read, clock=SystemClock()))
+    tune()
+    task = asyncio.create_task(agent.run())
+    worst, end = [], time.monotonic() + 14
+    while time.monotonic() < end:
+        cpu, wall = time.thread_time(), time.monotonic()
+        await asyncio.sleep(0)
+        # CPU of this thread between two turns of the loop: what a step of ours took, whatever else the machine does.
+        worst.append((time.thread_time() - cpu, time.monotonic() - wall))
+        await asyncio.sleep(0.0005)
+    agent.stop()
+    await task
+    print(json.dumps([max(one for one, _ in worst), len(worst)]))
+
+asyncio.run(main())
+"""
+
+
+async def blocks(bench: Bench) -> list[Figure]:
+    """The longest step of the event loop, at 20 MB of series and at 50,000 results, the file store included."""
+    body, answer = matrix(10_000, 60), results(50_000)
+    async with HttpFake(lambda _seen: Reply(body=body)) as source, HttpFake(lambda _seen: Reply(body=answer)) as scoring:
+        volume = ConfigMapVolume(bench.directory / "config")
+        volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=3, scoreDimensionFormat="${pod}"))
+        flags = ["run", "--metrics-address", "127.0.0.1:0", "--splay", "0", *map(str, _flags(bench, volume))]
+        python = bench.command.with_name("python")
+        child = await asyncio.create_subprocess_exec(python, "-c", CANARY, *flags, stdout=asyncio.subprocess.PIPE)
+        out, _ = await child.communicate()
+        worst, _ = json.loads(out)
+        assert len(scoring.seen) >= 3
+        return [Figure("longest step of the event loop, 20 MB of series and 50,000 results", worst * 1000, 20, "ms")]
+
+
+async def many(bench: Bench) -> list[Figure]:
+    """200 scorers of 30 s on one core."""
+    async with HttpFake(lambda _seen: Reply(body=matrix(5, 10))) as source, HttpFake(lambda _seen: Reply(body=results(5))) as scoring:
+        volume = ConfigMapVolume(bench.directory / "config")
+        volume.put(*(entry(f"s{n}", scoring=f"{scoring.url}/{n}", source=f"{source.url}/{n}") for n in range(200)))
+        async with agent(*_flags(bench, volume), "--splay", "10", command=bench.command) as process:
+            os.sched_setaffinity(process.process.pid, {0})
+            await asyncio.sleep(35 if bench.quick else 75)
+            samples = await process.metrics()
+            name = "gitops_dsf_agent_start_delay_seconds"
+            total = samples[f"{name}_count"]
+            buckets = sorted((float(key.split('"')[1]), value) for key, value in samples.items() if key.startswith(f"{name}_bucket"))
+            bound = next(le for le, value in buckets if value >= 0.99 * total)
+            assert total >= 200
+            return [Figure(f"start delay of 200 scorers on one core, p99 of {total:.0f} (upper bound)", bound * 1000, 250, "ms")]
+
+
+async def rest(bench: Bench) -> list[Figure]:
+    """Memory at rest with ten scorers, and writes to the hub."""
+    figures = []
+    hub = HubFake(namespaces=("bench",))
+    async with (
+        HttpFake(lambda _seen: Reply(body=matrix(20, 10))) as source,
+        HttpFake(lambda _seen: Reply(body=results(20))) as scoring,
+        HttpFake(hub) as server,
+    ):
+        volume = ConfigMapVolume(bench.directory / "config")
+        volume.put(*(entry(f"s{n}", scoring=scoring.url, source=source.url, scoringInterval=2, scoreTTLSeconds=20) for n in range(10)))
+        config = kubeconfig(bench.directory / "kubeconfig", server=server.url)
+        for kind, flags, goal in (("dir", [], 50.0), ("hub", ["--publish", "hub", "--hub-kubeconfig", config], 70.0)):
+            async with agent(*_flags(bench, volume), *flags, command=bench.command) as process:
+                await asyncio.sleep(15 if bench.quick else 25)
+                figures.append(Figure(f"memory at rest with 10 scorers, --publish {kind}", process.resident() / 2**20, goal, "MB"))
+        seconds = 15 if bench.quick else 25
+        writes = sum(method == "PATCH" for method, _ in hub.writes)
+        # One at the start, then one each half TTL of 10 s, up to a tenth earlier.
+        figures.append(Figure(f"hub writes of 10 unchanged scorers in {seconds} s (TTL 20 s)", writes, 10 * (1 + seconds // 9), ""))
+    return figures
+
+
+async def swaps(bench: Bench) -> list[Figure]:
+    """From the swap of the file to the first request of the changed scorer, thirty swaps a second."""
+    count, seconds = 60, 15 if bench.quick else 60
+    async with HttpFake(lambda _seen: Reply(body=results(1))) as scoring:
+        volume = ConfigMapVolume(bench.directory / "config")
+        entries = {n: entry(f"s{n}", scoring=f"{scoring.url}/{n}-0", scoringInterval=3600) for n in range(count)}
+        volume.put(*entries.values())
+        async with agent(*_flags(bench, volume), "--splay", "10", command=bench.command):
+            await until(lambda: len(scoring.seen) >= count, what="all ran", seconds=20)
+            swapped: dict[str, float] = {}
+            for number in range(1, seconds * 30):
+                which = number % count
+                entries[which] = entry(f"s{which}", scoring=f"{scoring.url}/{which}-{number}", scoringInterval=3600)
+                volume.put(*entries.values())
+                swapped[f"/{which}-{number}/scoring"] = asyncio.get_running_loop().time()
+                await asyncio.sleep(1 / 30)
+            await asyncio.sleep(2)
+            first: dict[str, float] = {}
+            for seen in scoring.seen:
+                first.setdefault(seen.path, seen.at)
+            delays = sorted(first[path] - at for path, at in swapped.items() if path in first)
+            assert len(delays) == len(swapped), f"{len(swapped) - len(delays)} edits were never run"
+            return [Figure(f"swap to first request, p99 of {len(delays)} edits at 30 a second", delays[int(len(delays) * 0.99)], 1.0, "s")]
+
+
+BENCHES: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
+    "cycle": big_cycle,
+    "scrape": scrape,
+    "blocks": blocks,
+    "rest": rest,
+    "swaps": swaps,
+    "many": many,
+}
+
+
+def install(dist: Path, directory: Path) -> Path:
+    """The agent's wheels and nothing else of the project."""
+    wheels = [next(dist.glob(f"{name}-*.whl")) for name in ("gitops_dsf_wire", "gitops_dsf_agent")]
+    uv = Path(sys.executable).with_name("uv")
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, directory], check=True)
+    subprocess.run([uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", directory / "bin/python", *wheels], check=True)
+    return directory / "bin/gitops-dsf-agent"
+
+
+def main() -> int:
+    """Runs and prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dist", type=Path, help="directory with the wheels")
+    parser.add_argument("--only", choices=sorted(BENCHES), action="append")
+    parser.add_argument("--quick", action="store_true", help="shorter looks")
+    options = parser.parse_args()
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory() as folder:
+        command = install(options.dist, Path(folder) / "venv")
+        for name in options.only or BENCHES:
+            directory = Path(folder) / name
+            directory.mkdir()
+            start = time.monotonic()
+            found = asyncio.run(BENCHES[name](Bench(command=command, directory=directory, quick=options.quick)))
+            figures += found
+            print(f"{name}: {time.monotonic() - start:.0f} s", file=sys.stderr)
+    print("| what | measured | goal | |\n|---|---|---|---|")
+    for figure in figures:
+        print(f"| {figure.what} | {figure.value:.3g} {figure.unit} | {figure.goal:g} {figure.unit} | {'ok' if figure.good else 'MISSED'} |")
+    return 0 if all(figure.good for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
