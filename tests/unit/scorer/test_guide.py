@@ -1,0 +1,61 @@
+"""docs/writing-scorers.md: its code works as printed, its tables are complete."""
+
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from gitops_dsf.scorer import Settings
+from gitops_dsf.scorer.testing import ask, series
+
+GUIDE = (Path(__file__).parents[3] / "docs" / "writing-scorers.md").read_text()
+BLOCKS = dict(re.findall(r'^```python title="(\S+)"\n(.*?)^```$', GUIDE, re.MULTILINE | re.DOTALL))
+
+
+def module(name: str) -> ModuleType:
+    found = ModuleType(name)
+    exec(compile(BLOCKS[f"{name}.py"], name, "exec"), found.__dict__)  # noqa: S102 - our own documentation
+    return found
+
+
+def test_all_code_is_tested() -> None:
+    assert sorted(BLOCKS) == ["priced.py", "ratio.py", "scorer.py", "test_scorer.py"]
+    assert GUIDE.count("```python") == len(BLOCKS)
+
+
+def test_ten_lines_are_ten_lines() -> None:
+    assert len(BLOCKS["scorer.py"].splitlines()) <= 10
+
+
+def test_the_first_example_passes_the_test_in_the_guide(tmp_path: Path) -> None:
+    for name in ("scorer.py", "test_scorer.py"):
+        (tmp_path / name).write_text(BLOCKS[name])
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", f"--rootdir={tmp_path}"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert "1 passed" in done.stdout, done.stdout
+
+
+def test_the_ratio() -> None:
+    app = module("ratio").app
+    assert ask(app, [series([6]), series([4])]).scores == [1.5]
+    assert ask(app, [series([6]), series([0])]).scores == []
+
+
+def test_the_prices() -> None:
+    app = module("priced").app
+    assert ask(app, [series([1], kind="m")], arguments={"prices": {"m": 2.5}}).scores == [2.5]
+    assert ask(app, [series([1], kind="x")], arguments={"prices": {"m": 2.5}}).error == "there is no price for 'x'"
+    assert "unknown field `price`" in ask(app, [], arguments={"prices": {}, "price": 1}).error
+
+
+@pytest.mark.parametrize("field", fields(Settings), ids=lambda field: field.name)
+def test_every_setting_is_in_the_table_with_its_default(field: "object") -> None:
+    name, default = field.name, field.default  # type: ignore[attr-defined]
+    row = re.search(rf"^\| `SCORER_{name.upper()}` \|.*\| (.*) \|$", GUIDE, re.MULTILINE)
+    assert row is not None
+    if isinstance(default, int | float):
+        assert float(row[1]) == default
