@@ -2,6 +2,8 @@
 
 import difflib
 import os
+import stat
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -42,9 +44,8 @@ def discover(root: Path, *, limits: Limits) -> Discovered:
     files: list[SourceFile] = []
     total = 0
     base = root.resolve()
-    for path in _paths(root):
-        name = path.relative_to(root).as_posix()
-        content = _read(path, name=name, base=base, limits=limits, diagnostics=diagnostics)
+    for name in sorted(_names(root)):
+        content = _read(root, name, base=base, limits=limits, diagnostics=diagnostics)
         if content is None:
             continue
         total += len(content)
@@ -58,56 +59,70 @@ def discover(root: Path, *, limits: Limits) -> Discovered:
     return Discovered(files=files, diagnostics=diagnostics)
 
 
-def _paths(root: Path) -> list[Path]:
-    found = [root / SETTINGS_FILE] if os.path.lexists(root / SETTINGS_FILE) else []
+def _names(root: Path) -> Iterator[str]:
+    """Paths relative to the root with forward slashes. Links are among them whatever they lead to: `_read` judges them."""
+    if os.path.lexists(root / SETTINGS_FILE):
+        yield SETTINGS_FILE
     for folder in FOLDERS:
         if (root / folder).is_symlink():
-            found.append(root / folder)
-            continue
-        for where, folders, names in os.walk(root / folder, onerror=_unreadable):
-            linked = [name for name in folders if Path(where, name).is_symlink()]
-            folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in linked)
-            found += [Path(where, name) for name in names if name.endswith(SUFFIXES) and not name.startswith(".")]
-            found += [Path(where, name) for name in linked if not name.startswith(".")]
-    return sorted(found, key=lambda path: path.relative_to(root).as_posix())
+            yield folder
+        elif (root / folder).is_dir():
+            yield from _below(root, folder)
 
 
-def _unreadable(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
-        msg = f"{error.filename} cannot be read: {error.strerror}"
-        raise RepositoryError(msg) from error
-
-
-def _read(path: Path, *, name: str, base: Path, limits: Limits, diagnostics: list[Diagnostic]) -> bytes | None:
-    if path.is_symlink():
+def _below(root: Path, folder: str) -> Iterator[str]:
+    pending = [folder]
+    while pending:
+        where = pending.pop()
         try:
-            target = path.resolve(strict=True)
-        except (OSError, RuntimeError):
-            diagnostics.append(
-                codes.SYMLINK.at(Position(file=name), "the symbolic link leads nowhere", "remove it, or commit the file itself")
-            )
-            return None
-        if not target.is_relative_to(base):
-            message = "the symbolic link leads out of the repository"
-            diagnostics.append(codes.SYMLINK.at(Position(file=name), message, "commit the file itself"))
-            return None
-        if target.is_dir():
-            message = "folders behind symbolic links are not read"
-            diagnostics.append(codes.SYMLINK.at(Position(file=name), message, "commit the folder itself"))
-            return None
+            entries = list(os.scandir(root / where))
+        except OSError as error:
+            msg = f"{where} cannot be read: {error.strerror}"
+            raise RepositoryError(msg) from error
+        for entry in entries:
+            name = entry.name
+            if name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(f"{where}/{name}")
+            elif name.endswith(SUFFIXES) or (entry.is_symlink() and entry.is_dir()):
+                yield f"{where}/{name}"
+
+
+def _read(root: Path, name: str, *, base: Path, limits: Limits, diagnostics: list[Diagnostic]) -> bytes | None:
+    path = f"{root}/{name}"
     try:
-        if not path.is_file():
+        state = os.lstat(path)
+        if stat.S_ISLNK(state.st_mode):
+            mistake = _link_mistake(Path(path), name, base=base)
+            if mistake is not None:
+                diagnostics.append(mistake)
+                return None
+            state = os.stat(path)  # noqa: PTH116 - thousands of files: a Path for each costs more than reading it
+        if not stat.S_ISREG(state.st_mode):
             diagnostics.append(codes.NOT_AN_OBJECT.at(Position(file=name), "not a regular file", "remove it, or rename it"))
             return None
-        size = path.stat().st_size
-        if size > limits.file_bytes:
-            message = f"{size} bytes; a file may have at most {limits.file_bytes}"
+        if state.st_size > limits.file_bytes:
+            message = f"{state.st_size} bytes; a file may have at most {limits.file_bytes}"
             diagnostics.append(codes.SIZE.at(Position(file=name), message, "split it into several files"))
             return None
-        return path.read_bytes()
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
+            return file.read(limits.file_bytes)
     except OSError as error:
         msg = f"{name} cannot be read: {error.strerror}"
         raise RepositoryError(msg) from error
+
+
+def _link_mistake(path: Path, name: str, *, base: Path) -> Diagnostic | None:
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return codes.SYMLINK.at(Position(file=name), "the symbolic link leads nowhere", "remove it, or commit the file itself")
+    if not target.is_relative_to(base):
+        return codes.SYMLINK.at(Position(file=name), "the symbolic link leads out of the repository", "commit the file itself")
+    if target.is_dir():
+        return codes.SYMLINK.at(Position(file=name), "folders behind symbolic links are not read", "commit the folder itself")
+    return None
 
 
 def _decode(content: bytes, *, name: str, diagnostics: list[Diagnostic]) -> str | None:

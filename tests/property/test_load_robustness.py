@@ -313,8 +313,22 @@ def test_mutilated_repositories_end_in_findings(seeds: list[int], tmp_path: Path
     run(seeds, tmp_path)
 
 
+BREAKS = ["\ufeff\ufeff", "\u2028", "a:\r", "a:\x85", "? k\n: ", "- # c\n - "]
+"""Ways to the start of a line that a careless measure of nesting would miss."""
+
+
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "- " * 100_000, "{a: " * 100_000, "? " * 50_000, "&a [" * 50_000, '"' * 100_000, "a: " * 50_000]
+    "text",
+    [
+        *(start + "- " * 100_000 for start in BREAKS),
+        "[" * 100_000,
+        "- " * 100_000,
+        "{a: " * 100_000,
+        "? " * 50_000,
+        "&a [" * 50_000,
+        '"' * 100_000,
+        "a: " * 50_000,
+    ],
 )
 def test_deep_nesting_is_a_finding(text: str, tmp_path: Path) -> None:
     (tmp_path / "scorers").mkdir()
