@@ -26,7 +26,7 @@ class Checked:
 
 
 def check(root: Path, *, limits: Limits | None = None) -> Checked:
-    """Everything but rendering: the size of what would be rendered is checked, too. Raises RepositoryError when it cannot be read at all."""
+    """Every check, of the sizes of what would be rendered, too. Raises RepositoryError when the repository cannot be read at all."""
     loaded = load(root, limits=limits or Limits())
     resolved, found = resolve(declare(loaded))
     if resolved is None:

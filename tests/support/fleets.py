@@ -1,0 +1,252 @@
+"""Generated fleet repositories: valid ones, as values, and written to disk in any order and split over any files.
+
+`fleets()` is a hypothesis strategy; what it draws has no errors, though it may have warnings. `write` lays the documents out.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import strategies as st
+
+from gitops_dsf.model.kinds import FOLDERS
+
+DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
+PRODUCT = "gitops-dsf.io/v1alpha1"
+OCM = "cluster.open-cluster-management.io"
+REGIONS = ("eu", "us")
+QUERIES = (
+    "up",
+    'avg(rate(node_cpu_seconds_total{mode="idle"}[5m]))',
+    'sum(kube_pod_info{node!="a;b"}); count(up)',
+    "sum by (node, pod) (rate(container_cpu_usage_seconds_total[5m]))",
+)
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetSources:
+    """The documents of one repository; gitops-dsf.yaml apart, because it has one place."""
+
+    settings: Object
+    documents: tuple[Object, ...]
+
+    def of(self, kind: str) -> list[Object]:
+        return [item for item in self.documents if item["kind"] == kind]
+
+    def names(self, kind: str) -> list[str]:
+        return [name(item) for item in self.of(kind)]
+
+    def with_documents(self, *documents: Object) -> "FleetSources":
+        return replace(self, documents=(*self.documents, *documents))
+
+    def without(self, kind: str, gone: str) -> "FleetSources":
+        return replace(self, documents=tuple(item for item in self.documents if (item["kind"], name(item)) != (kind, gone)))
+
+    def without_scorer(self, gone: str) -> "FleetSources":
+        """Without a scorer, its lock and the masks that name its score; applications must not rank by it."""
+        score = next(item for item in self.of("DynamicScorer") if name(item) == gone)["spec"]["scoring"]["params"]["name"]
+        documents = []
+        for item in self.without("DynamicScorer", gone).without("ScorerLock", gone).documents:
+            if item["kind"] == "DynamicScoringConfig":
+                masks = [mask for mask in item["spec"]["masks"] if mask["scoreName"] != score]
+                documents.append({**item, "spec": {"masks": masks}})
+            else:
+                documents.append(item)
+        return replace(self, documents=tuple(documents))
+
+
+def name(item: Object) -> str:
+    return str(item["metadata"]["name"])
+
+
+def cluster(cluster_name: str, **labels: str) -> Object:
+    return {
+        "apiVersion": f"{OCM}/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": cluster_name, "labels": labels},
+        "spec": {"hubAcceptsClient": True},
+    }
+
+
+def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Path:
+    """Writes a repository: one document per file, or with a layout shuffled and thrown together into files of any name and style."""
+    root.mkdir(parents=True, exist_ok=True)
+    (root / "gitops-dsf.yaml").write_text(text_of([sources.settings]), encoding="utf-8")
+    rng = random.Random(layout)
+    files: dict[str, list[Object]] = {}
+    documents = list(sources.documents)
+    if layout is not None:
+        rng.shuffle(documents)
+    for number, item in enumerate(documents):
+        folder = FOLDERS[item["kind"]]
+        path = f"{folder}/{number:03}.yaml"
+        if layout is not None:
+            path = f"{folder}/{rng.choice(('', 'team-a/', 'team-b/deep/'))}{rng.choice('xyz')}.{rng.choice(('yaml', 'yml'))}"
+        files.setdefault(path, []).append(item)
+    for path, items in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text_of(items, flow=layout is not None and rng.random() < 0.5), encoding="utf-8")
+    return root
+
+
+def text_of(documents: Sequence[Object], *, flow: bool = False) -> str:
+    """YAML in which every string is quoted, so that no reader can take it for something else."""
+    return yaml.dump_all(documents, Dumper=_Quoting, sort_keys=False, default_flow_style=flow, explicit_start=True, width=100)
+
+
+class _Quoting(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML calls it so
+        return True
+
+
+_Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
+
+DNS_LABELS = st.from_regex(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?", fullmatch=True)
+"""Starting with a letter: a name that looks like a number is a case of its own."""
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=8), children, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> FleetSources:
+    """A valid repository of at most six clusters, five scorers and three applications."""
+    names = draw(st.lists(DNS_LABELS, min_size=0, max_size=6, unique=True))
+    clusters = [cluster(each, region=draw(st.sampled_from(REGIONS)), tier=draw(st.sampled_from(("dev", "prod")))) for each in names]
+    clusters = [_in_its_set(item) for item in clusters]
+    mode = draw(st.sampled_from(modes))
+    scorers = [
+        draw(_scorer(each, upstream=mode == "UpstreamController"))
+        for each in draw(st.lists(DNS_LABELS, min_size=1, max_size=5, unique=True))
+    ]
+    free = [item for item in scorers if _runs_everywhere(item)]
+    masked = [item for item in scorers if item not in free]
+    documents: list[Object] = [*_sets(), *clusters, *scorers]
+    documents += [_lock(item) for item in scorers if item["spec"]["configSyncMode"] == "Full"]
+    documents += draw(_masks(names, masked))
+    if clusters and free:
+        regions = sorted({item["metadata"]["labels"]["region"] for item in clusters})
+        apps = draw(st.lists(DNS_LABELS, max_size=3, unique=True))
+        documents += [draw(_application(each, regions, [name(item) for item in free])) for each in apps]
+    return FleetSources(settings=draw(_settings(mode)), documents=tuple(documents))
+
+
+def _in_its_set(item: Object) -> Object:
+    labels = {**item["metadata"]["labels"], f"{OCM}/clusterset": item["metadata"]["labels"]["region"]}
+    return {**item, "metadata": {**item["metadata"], "labels": labels}}
+
+
+def _sets() -> list[Object]:
+    return [{"apiVersion": f"{OCM}/v1beta2", "kind": "ManagedClusterSet", "metadata": {"name": region}} for region in REGIONS]
+
+
+@st.composite
+def _settings(draw: st.DrawFn, mode: str) -> Object:
+    return {
+        "apiVersion": PRODUCT,
+        "kind": "FleetRepository",
+        "metadata": {"name": "generated"},
+        "spec": {
+            "git": {"url": "https://git.example.com/fleet.git", "path": draw(st.sampled_from(("", "fleets/a")))},
+            "hubNamespace": draw(st.sampled_from(("open-cluster-management", "scoring"))),
+            "delivery": {"mode": mode},
+            "output": {"mode": draw(st.sampled_from(("Directory", "Branch"))), "shards": draw(st.integers(1, 3))},
+        },
+    }
+
+
+@st.composite
+def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
+    source: dict[str, Any] = {"type": "None"}
+    if draw(st.booleans()):
+        params = {"query": draw(st.sampled_from(QUERIES[:3])), "range": draw(st.integers(60, 7200)), "step": draw(st.integers(15, 600))}
+        source = {"type": "Prometheus", "host": "http://prometheus.monitoring.svc:9090", "params": params}
+        if draw(st.booleans()):
+            source["auth"] = {"tokenSecretRef": {"name": draw(DNS_LABELS), "key": "token"}}
+    scoring: dict[str, Any] = {"params": {"name": f"score_{each}", "interval": draw(st.integers(5, 900))}}
+    spec: dict[str, Any] = {
+        "description": draw(st.text(max_size=20)),
+        "configURL": f"http://{each}.scorers.svc:8000/config",
+        "configSyncMode": draw(st.sampled_from(("Full", "None"))),
+        "source": source,
+        "scoring": scoring,
+    }
+    if not upstream:
+        draw(_extras(spec))
+    return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": each}, "spec": spec}
+
+
+@st.composite
+def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
+    """Our own fields, each there or not."""
+    optional: dict[str, st.SearchStrategy[Any]] = {
+        "suspend": st.booleans(),
+        "clusterSelector": st.sampled_from(("dev", "prod")).map(lambda tier: {"matchLabels": {"tier": tier}}),
+        "scoreRange": st.sampled_from(({"min": 0, "max": 1}, {"min": -2.5, "max": 1e9, "outputMin": 100, "outputMax": 1})),
+        "scoreAggregation": st.sampled_from(("Last", "Mean", "Min", "Max", "Sum")),
+        "scoreTTLSeconds": st.integers(9000, 90_000),
+        "publish": st.fixed_dictionaries({"deadband": st.integers(0, 10), "minIntervalSeconds": st.integers(0, 300)}),
+    }
+    for field, values in optional.items():
+        if draw(st.integers(0, 3)) == 0:
+            spec[field] = draw(values)
+    if draw(st.booleans()):
+        spec["scoring"]["arguments"] = draw(st.dictionaries(st.text(max_size=8), JSON_VALUES, max_size=3))
+    if draw(st.integers(0, 3)) == 0:
+        spec["scoring"]["auth"] = {"serviceAccountToken": True, "caConfigMapRef": {"name": draw(DNS_LABELS), "key": "ca.crt"}}
+
+
+def _runs_everywhere(item: Object) -> bool:
+    return "clusterSelector" not in item["spec"] and not item["spec"].get("suspend")
+
+
+def _lock(item: Object) -> Object:
+    params = item["spec"]["scoring"]["params"]
+    config = {"name": name(item), "description": "As the scoring API says", "scoring": {"path": "/scoring", "params": dict(params)}}
+    return {
+        "apiVersion": PRODUCT,
+        "kind": "ScorerLock",
+        "metadata": {"name": name(item)},
+        "spec": {"configURL": item["spec"]["configURL"], "config": config},
+    }
+
+
+@st.composite
+def _masks(draw: st.DrawFn, clusters: list[str], scorers: list[Object]) -> list[Object]:
+    """Masks of some scorers on some clusters; at most one config, as upstream has it."""
+    pairs = [(each, item["spec"]["scoring"]["params"]["name"]) for each in clusters for item in scorers]
+    if not pairs:
+        return []
+    chosen = draw(st.lists(st.sampled_from(pairs), max_size=4, unique=True))
+    masks = [{"clusterName": each, "scoreName": score} for each, score in chosen]
+    return [{"apiVersion": DSF, "kind": "DynamicScoringConfig", "metadata": {"name": "dynamic-scoring-config"}, "spec": {"masks": masks}}]
+
+
+@st.composite
+def _application(draw: st.DrawFn, each: str, regions: list[str], scorers: list[str]) -> Object:
+    return {
+        "apiVersion": PRODUCT,
+        "kind": "ScoredApplication",
+        "metadata": {"name": each},
+        "spec": {
+            "application": {
+                "source": {"repoURL": "https://git.example.com/app.git", "path": "deploy", "targetRevision": "main"},
+                "destinationNamespace": draw(DNS_LABELS),
+                "delivery": draw(st.sampled_from(("Push", "Pull"))),
+            },
+            "placement": {"numberOfClusters": draw(st.integers(1, 3)), "clusterSets": [draw(st.sampled_from(regions))]},
+            "scores": [{"scorer": draw(st.sampled_from(scorers))}],
+            "stickiness": draw(st.sampled_from((0, 10, 20, 50, 100))),
+            "onMissingScore": draw(st.sampled_from(("Neutral", "Exclude"))),
+            "moves": {"strategy": draw(st.sampled_from(("Keep", "MakeBeforeBreak")))},
+        },
+    }
