@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Final, Self
 
@@ -18,7 +18,7 @@ class Settings:
 
     token_file: Path | None = None
     """File with the bearer tokens that are accepted, one per line (two while a token is rotated). Read again for every request."""
-    token: str = ""
+    token: str = field(default="", repr=False)
     """The one accepted bearer token, for where a file cannot be mounted. With neither, every caller is served."""
     max_body_bytes: int = 64 * 1024 * 1024
     """Largest request; 10,000 series of 60 points are 20 MB."""
@@ -37,29 +37,29 @@ class Settings:
         if self.token_file is not None and self.token:
             msg = f"both a token file and a token are set; keep one of {TOKEN_FILE_VARIABLE} and {TOKEN_VARIABLE}"
             raise DefinitionError(msg)
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for each in fields(self):
+            value = getattr(self, each.name)
             if not isinstance(value, int | float):
                 continue
-            may_be_zero = field.name == "max_waiting"
+            may_be_zero = each.name == "max_waiting"
             if not math.isfinite(value) or value < 0 or (value == 0 and not may_be_zero):
-                msg = f"{_variable(field.name)} is {value}; it must be a number {'not below' if may_be_zero else 'above'} 0"
+                msg = f"{_variable(each.name)} is {value}; it must be a number {'not below' if may_be_zero else 'above'} 0"
                 raise DefinitionError(msg)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
         """Reads SCORER_<FIELD> for every field. Raises DefinitionError with the variable and what it may hold."""
         values: dict[str, object] = {}
-        for field in fields(cls):
-            text = environment.get(_variable(field.name), "").strip()
+        for each in fields(cls):
+            text = environment.get(_variable(each.name), "").strip()
             if not text:
                 continue
-            if field.name == "token_file":
-                values[field.name] = Path(text)
-            elif field.name == "token":
-                values[field.name] = text
+            if each.name == "token_file":
+                values[each.name] = Path(text)
+            elif each.name == "token":
+                values[each.name] = text
             else:
-                values[field.name] = _number(text, whole=field.type is int, variable=_variable(field.name))
+                values[each.name] = _number(text, whole=each.type is int, variable=_variable(each.name))
         return cls(**values)  # type: ignore[arg-type] # each value was made for its own field above
 
 

@@ -30,9 +30,9 @@ def trouble(check: str, reply: Reply) -> Finding | None:
 
 
 def excerpt(reply: Reply) -> str:
+    """The beginning of the answer's text, on one line."""
     text = " ".join(reply.body[:300].decode(errors="replace").split())[:160]
-    printable = "".join(character if character.isprintable() else "?" for character in text)
-    return f": {printable}" if printable else ""
+    return f": {text}" if text else ""
 
 
 def healthz(client: Client, target: Target) -> list[Finding]:

@@ -17,11 +17,16 @@ def _lines(report: Report, *, verbose: bool) -> Iterator[str]:
     for finding in report.findings:
         if finding.severity is Severity.OK and not verbose:
             continue
-        yield f"{finding.severity:<8} {finding.check:<{width}}  {finding.message}"
+        yield f"{finding.severity:<8} {finding.check:<{width}}  {_printable(finding.message)}"
         if finding.hint:
-            yield f"{'':<8} {'':<{width}}  -> {finding.hint}"
+            yield f"{'':<8} {'':<{width}}  -> {_printable(finding.hint)}"
     passed, warnings, errors = (report.count(severity) for severity in (Severity.OK, Severity.WARNING, Severity.ERROR))
     yield f"{report.url}: {passed} checks passed, {warnings} warnings, {errors} errors"
+
+
+def _printable(text: str) -> str:
+    """Findings quote what a stranger's server said; a terminal must not obey it."""
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def as_json(report: Report) -> str:

@@ -349,6 +349,26 @@ def test_text_is_for_people(stand_in: Callable[[Behaviour], StandIn]) -> None:
     assert "ok       healthz" in verbose
 
 
+def test_a_terminal_does_not_obey_a_strangers_answer(stand_in: Callable[[Behaviour], StandIn], capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = json.dumps({**CONFIG, "\x1b[2Jcleared": 1}).encode()
+
+    def behaviour(asked: Asked) -> Given:
+        given = {"/config": Given(body=hostile), "/scoring": Given(status=500, body=b"\x1b]0;title\x07")}
+        return given.get(asked.path, good(asked))
+
+    assert main(["scorer", "check", stand_in(behaviour).url]) == 1
+    output = capsys.readouterr().out
+    assert "$.?[2Jcleared" in output
+    assert "?]0;title?" in output
+    assert "\x1b" not in output
+
+
+def test_lone_surrogates_are_a_finding_not_a_crash(stand_in: Callable[[Behaviour], StandIn]) -> None:
+    code, found = check(stand_in(on("/config", Given(body=b'{"\\ud800": 1}'))).url)
+    assert code == 1
+    assert found["config"][0] == "error"
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

@@ -131,3 +131,7 @@ def test_settings_that_make_no_sense_stop_the_start(environment: dict[str, str],
     with pytest.raises(DefinitionError) as caught:
         Settings.from_environment(environment)
     assert text in str(caught.value)
+
+
+def test_a_token_is_not_shown() -> None:
+    assert "hunter2" not in repr(Settings(token="hunter2"))

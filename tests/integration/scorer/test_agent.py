@@ -1,0 +1,61 @@
+"""The two sides together: the agent's own process calls scoring APIs made with the SDK and publishes their scores."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.support.agent.apis import prometheus, series
+from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.http import HttpFake
+from tests.support.agent.process import agent, until
+from tests.support.scorer.serving import serving
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "scorers"
+FLAGS = ("--cluster-name", "c1")
+
+
+def published(folder: Path) -> dict[str, int]:
+    """Item name to value over all AddOnPlacementScores that are there, half-written ones left out."""
+    found: dict[str, int] = {}
+    for path in folder.rglob("*.yaml"):
+        score: dict[str, Any] | None = yaml.safe_load(path.read_text())
+        if score is not None:
+            found |= {item["name"]: item["value"] for item in (score.get("status") or {}).get("scores", [])}
+    return found
+
+
+def test_an_agent_publishes_what_sample_scorers_say(tmp_path: Path) -> None:
+    async def scenario(mean_url: str, fixed_url: str) -> dict[str, int]:
+        async with HttpFake(prometheus(series(2, points=3))) as source:
+            ConfigMapVolume(tmp_path / "config").put(
+                entry("mean", scoring=mean_url, source=source.url),
+                entry(
+                    "fixed", scoring=fixed_url, scoreDimensionFormat="${meta}", scoringArguments={"scores": {"region": 80, "green": 12.5}}
+                ),
+            )
+            out = tmp_path / "out"
+            async with agent("--config-dir", tmp_path / "config", "--publish", f"dir:{out}", *FLAGS):
+                await until(lambda: len(published(out)) == 4, what="both scorers' scores are published", seconds=20)
+                return published(out)
+
+    with serving("mean:app", EXAMPLES / "mean") as mean, serving("fixed:app", EXAMPLES / "fixed") as fixed:
+        scores = asyncio.run(scenario(mean.url, fixed.url))
+    assert scores == {"n0": 1, "n1": 2, "region": 80, "green": 12}
+
+
+def test_a_refusal_of_the_sdk_reaches_the_agents_log(tmp_path: Path) -> None:
+    """Arguments that a scorer does not understand: the agent's log names the field."""
+
+    async def scenario(url: str) -> str:
+        ConfigMapVolume(tmp_path / "config").put(entry("fixed", scoring=url, scoringArguments={"score": {}}))
+        async with agent("--config-dir", tmp_path / "config", "--publish", f"dir:{tmp_path / 'out'}", *FLAGS) as running:
+            await until(lambda: "scoring.arguments" in running.log, what="the agent logs the refusal", seconds=20)
+            return running.log
+
+    with serving("fixed:app", EXAMPLES / "fixed") as fixed:
+        log = asyncio.run(scenario(fixed.url))
+    assert "422" in log
+    assert "$.arguments" in log
+    assert published(tmp_path / "out") == {}
