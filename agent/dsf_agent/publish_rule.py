@@ -1,7 +1,7 @@
 """When scores are written: spec.publish as a pure rule."""
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -64,7 +64,7 @@ def changed(wanted: Mapping[str, int], published: Mapping[str, int], *, deadband
     if wanted.keys() != published.keys():
         return True
     # Loops of the interpreter's own: tens of thousands of items in some milliseconds.
-    moves = map(operator.sub, wanted.values(), map(published.__getitem__, wanted))
+    moves: Iterator[int] = map(operator.sub, wanted.values(), map(published.__getitem__, wanted))
     return max(map(abs, moves)) >= max(1, deadband)
 
 
