@@ -19,6 +19,10 @@ def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
     return _decide(context), diagnostics
 
 
+def _namespace(document: RawDocument) -> str:
+    return str(document.data["metadata"].get("namespace") or "")
+
+
 def _decide(context: Context) -> Resolved:
     declared = context.declared
     repository = declared.repository
@@ -40,5 +44,5 @@ def _decide(context: Context) -> Resolved:
         scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
         targets=targets(scorers, context.reach, context.fleet),
         applications=tuple(found for found in applications if found is not None),
-        raw_documents=tuple(sorted(raw, key=lambda item: (item.kind, item.name))),
+        raw_documents=tuple(sorted(raw, key=lambda item: (item.kind, item.name, _namespace(item)))),
     )

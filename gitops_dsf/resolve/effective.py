@@ -1,6 +1,7 @@
 """Overlays to effective scorers."""
 
 from dsf_wire.constants import default_ttl_seconds
+from dsf_wire.dimension import DEFAULT_FORMAT
 from dsf_wire.scorename import sanitise
 from gitops_dsf.resolve.overlay import Overlay
 from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer
@@ -33,7 +34,7 @@ def effective(overlay: Overlay) -> EffectiveScorer:
         scoring_auth=spec.scoring.auth,
         location=spec.location,
         destination=spec.score_destination,
-        dimension_format=spec.score_dimension_format,
+        dimension_format=spec.score_dimension_format or DEFAULT_FORMAT,
         arguments=spec.scoring.arguments,
         score_range=spec.score_range,
         aggregation=spec.score_aggregation,

@@ -8,6 +8,7 @@ weighted mean of the scores; for one score that is points of that score. All wei
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd
 
 MAX_WEIGHT = 10
@@ -26,18 +27,19 @@ def choose(points: int, weights: Sequence[int]) -> Weights | None:
     """The smallest weights that give exactly this stickiness, or None when none do."""
     if points == 0:
         return Weights(factor=1, steady=0)
-    return next((found for value, found in _possible(weights) if value == points), None)
+    return next((found for value, found in _possible(tuple(weights)) if value == points), None)
 
 
 def nearest(points: int, weights: Sequence[int]) -> list[int]:
     """The whole numbers of points closest to the one asked for that can be expressed: one below or equal, one above, if any."""
-    values = sorted({int(value) for value, _ in _possible(weights) if value.denominator == 1} | {0})
+    values = sorted({int(value) for value, _ in _possible(tuple(weights)) if value.denominator == 1} | {0})
     below = [value for value in values if value <= points]
     above = [value for value in values if value > points]
     return below[-1:] + above[:1]
 
 
-def _possible(weights: Sequence[int]) -> list[tuple[Fraction, Weights]]:
+@lru_cache(maxsize=1024)
+def _possible(weights: tuple[int, ...]) -> list[tuple[Fraction, Weights]]:
     largest = max((abs(weight) for weight in weights), default=0)
     total = sum(abs(weight) for weight in weights)
     if not largest:

@@ -63,17 +63,19 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
             scorer = context.scorers.get(score.scorer)
             if scorer is None:
                 continue
-            position = item.at("spec", "scores", index, "scorer")
+            where = ("spec", "scores", index, "scorer")
             if scorer.destination == "None":
                 message = f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters"
-                yield codes.SCORE_NOT_RUNNING.at(position, message, "write scoreDestination: AddOnPlacementScore in the scorer")
+                yield codes.SCORE_NOT_RUNNING.at(item.at(*where), message, "write scoreDestination: AddOnPlacementScore in the scorer")
             elif scorer.suspend:
                 message = f"{scorer.name} is suspended: its scores are removed everywhere"
-                yield codes.SCORE_SUSPENDED.at(position, message, "remove the score from this application while the scorer is suspended")
+                yield codes.SCORE_SUSPENDED.at(
+                    item.at(*where), message, "remove the score from this application while the scorer is suspended"
+                )
             elif candidates and not candidates & context.reach[scorer.name]:
                 message = f"{scorer.name} runs on none of the {len(candidates)} clusters that are eligible for {item.name}"
                 hint = "correct its clusterSelector or the masks, or choose other clusters"
-                yield codes.SCORE_NOT_RUNNING.at(position, message, hint)
+                yield codes.SCORE_NOT_RUNNING.at(item.at(*where), message, hint)
 
 
 def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:

@@ -1,6 +1,7 @@
 """URLs that agents, sync and Argo CD call."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from urllib.parse import SplitResult, urlsplit
 
 from gitops_dsf import codes
@@ -15,10 +16,10 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
     for overlay in context.overlays.values():
         scorer = overlay.scorer
         spec = scorer.value.spec
-        yield from _endpoint(spec.config_url, scorer.at("spec", "configURL"), "configURL", query_allowed=True)
+        yield from _endpoint(spec.config_url, partial(scorer.at, "spec", "configURL"), "configURL", query_allowed=True)
         for setting, name in ((overlay.source_host, "source.host"), (overlay.scoring_host, "scoring.host")):
             if setting.value:
-                yield from _endpoint(str(setting.value), setting.position, name, query_allowed=False)
+                yield from _endpoint(str(setting.value), partial(setting.document.at, setting.path), name, query_allowed=False)
         for setting, name in ((overlay.source_path, "source.path"), (overlay.scoring_path, "scoring.path")):
             path = str(setting.value)
             if path and (not path.startswith("/") or _BLANK & set(path) or "?" in path or "#" in path):
@@ -43,16 +44,17 @@ def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
                 yield _credentials("repoURL", item.at("spec", "application", *path), "configure the repository's credentials in Argo CD")
 
 
-def _endpoint(url: str, position: Position, name: str, *, query_allowed: bool) -> Iterator[Diagnostic]:
+def _endpoint(url: str, position: Callable[[], Position], name: str, *, query_allowed: bool) -> Iterator[Diagnostic]:
+    """Positions are asked for by findings only: looking one up composes the document again."""
     parts = _split(url)
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or _BLANK & set(url):
         message = f"{name}: {url or 'an empty text'} is not an http or https URL"
-        yield codes.BAD_URL.at(position, message, "write scheme, host and port, such as http://scorer.scoring.svc:8000")
+        yield codes.BAD_URL.at(position(), message, "write scheme, host and port, such as http://scorer.scoring.svc:8000")
         return
     if parts.username is not None:
-        yield _credentials(name, position, "put a token into a Secret on the spoke and name it with auth.tokenSecretRef")
+        yield _credentials(name, position(), "put a token into a Secret on the spoke and name it with auth.tokenSecretRef")
     if not query_allowed and (parts.query or parts.fragment):
-        yield codes.BAD_URL.at(position, f"{name}: a host URL has no query or fragment", "write scheme, host, port and at most a path")
+        yield codes.BAD_URL.at(position(), f"{name}: a host URL has no query or fragment", "write scheme, host, port and at most a path")
 
 
 def _credentials(name: str, position: Position, hint: str) -> Diagnostic:
