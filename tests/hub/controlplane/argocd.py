@@ -175,7 +175,7 @@ class ArgoCD:
             "ARGOCD_RECONCILIATION_TIMEOUT": f"{self.poll_seconds}s",
             "ARGOCD_RECONCILIATION_JITTER": "0s",
             # By default an unreachable repository shows in an Application only after three minutes.
-            "ARGOCD_REPO_ERROR_GRACE_PERIOD_SECONDS": "1",
+            "ARGOCD_REPO_ERROR_GRACE_PERIOD_SECONDS": "1s",
             "ARGOCD_SYNC_WAVE_DELAY": str(self.wave_seconds),
             "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
             "TMPDIR": str(home / "tmp"),
