@@ -44,6 +44,8 @@ def _generators(reader: Reader, place: Place, depth: int = 0) -> Iterator[Place]
 
 
 def _generator(context: Context, reader: Reader, place: Place) -> None:
+    if not reader.is_mapping(*place):
+        return
     config = reader.text(*place, "configMapRef")
     if config is None:
         message = "configMapRef is missing: the generator cannot know where decisions are"

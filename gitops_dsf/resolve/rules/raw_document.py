@@ -24,6 +24,10 @@ class Reader:
         value = self._value(place, dict, "an object")
         return value if value is not None else {}
 
+    def is_mapping(self, *place: str | int) -> bool:
+        """Whether there is an object; anything else that is written there is noted."""
+        return self._value(place, dict, "an object") is not None
+
     def items(self, *place: str | int) -> list[Place]:
         """Places of the objects in a list; other items are noted."""
         value = self._value(place, list, "a list") or []

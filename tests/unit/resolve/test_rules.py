@@ -1,0 +1,291 @@
+"""Branches of the rules that docs/diagnostics.md has no room for: code, place and words of each."""
+
+import pytest
+
+from gitops_dsf.codes import CODES
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.load import Loaded, load_text
+from gitops_dsf.model.validate import declare
+from gitops_dsf.resolve import resolve
+from gitops_dsf.resolve.rules.registry import RULES
+from gitops_dsf.resolve.rules.selectors import label_key, label_value
+
+BASE = {
+    "gitops-dsf.yaml": """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: FleetRepository
+metadata: {name: fleet}
+spec: {git: {url: "https://git.example.com/fleet.git"}}
+""",
+    "clusters/c.yaml": """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: prod-1, labels: {env: prod}}
+""",
+    "scorers/s.yaml": """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: cpu}
+spec:
+  description: d
+  configURL: http://api.svc:8000/config
+  configSyncMode: None
+  scoring: {params: {name: cpu_score, interval: 60}}
+  scoreRange: {min: 0, max: 1}
+""",
+}
+
+
+def findings(**changes: str) -> list[Diagnostic]:
+    names = {"settings": "gitops-dsf.yaml", "clusters": "clusters/c.yaml", "scorers": "scorers/s.yaml"}
+    texts = {**BASE, **{names.get(key, f"{key}/x.yaml"): text for key, text in changes.items()}}
+    loaded = [load_text(text, file=file) for file, text in texts.items()]
+    everything = Loaded(
+        documents=tuple(document for part in loaded for document in part.documents),
+        diagnostics=tuple(item for part in loaded for item in part.diagnostics),
+    )
+    return resolve(declare(everything))[1]
+
+
+def codes(**changes: str) -> list[str]:
+    return [item.code for item in findings(**changes)]
+
+
+def scorer(old: str, new: str) -> str:
+    assert old in BASE["scorers/s.yaml"]
+    return BASE["scorers/s.yaml"].replace(old, new)
+
+
+def test_the_base_has_no_findings() -> None:
+    assert findings() == []
+
+
+def test_every_rule_is_listed_once_and_explains_itself() -> None:
+    assert len(set(RULES)) == len(RULES)
+    assert all(rule.__doc__ for rule in RULES)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://api.svc:8000", []),
+        ("https://[::1]:8443/config", []),
+        ("https://api.example.com/config?fleet=a", []),
+        ("ftp://api.svc/config", ["DSF103"]),
+        ("http:///config", ["DSF103"]),
+        ("http://api.svc:port/config", ["DSF103"]),
+        ("http://[::1/config", ["DSF103"]),
+        ("http://a b/config", ["DSF103"]),
+        ("https://token@api.example.com/config", ["DSF104"]),
+    ],
+)
+def test_config_urls(url: str, expected: list[str]) -> None:
+    text = scorer("http://api.svc:8000/config", f"'{url}'").replace("  scoring: {", "  scoring: {host: 'http://api.svc:8000', ")
+    assert codes(scorers=text) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("http://a:1/base", []), ("http://a:1?x=1", ["DSF103"]), ("http://a:1/#x", ["DSF103"]), ("https://u:p@a", ["DSF104"])],
+)
+def test_hosts(host: str, expected: list[str]) -> None:
+    assert codes(scorers=scorer("scoring: {", f"scoring: {{host: '{host}', ")) == expected
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://git.example.com/a.git", []),
+        ("ssh://git@git.example.com/a.git", []),
+        ("git@git.example.com:a.git", []),
+        ("https://user:pass@git.example.com/a.git", ["DSF104"]),
+        ("https://token@git.example.com/a.git", ["DSF104"]),
+        ("ssh://git:pass@git.example.com/a.git", ["DSF104"]),
+    ],
+)
+def test_git_urls_hold_no_credentials(url: str, expected: list[str]) -> None:
+    assert codes(settings=BASE["gitops-dsf.yaml"].replace("https://git.example.com/fleet.git", url)) == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("{model: small, keyboard: large, monkey: chimp, tokens: 'many of them'}", []),
+        ("{maxTokens: '4096', apiKeyRef: name}", []),
+        ("{nested: [{openaiApiKey: sk-123456}]}", ["DSF105"]),
+        ("{password: hunter22}", ["DSF105"]),
+        ("{access_token: abcdefgh}", ["DSF105"]),
+        ("{header: 'Bearer abcdefghijkl'}", ["DSF105"]),
+        ("{pem: '-----BEGIN RSA PRIVATE KEY-----'}", ["DSF105"]),
+        ("{password: ''}", []),
+    ],
+)
+def test_secrets_in_arguments(arguments: str, expected: list[str]) -> None:
+    assert codes(scorers=scorer("scoring: {", f"scoring: {{arguments: {arguments}, ")) == expected
+
+
+def masks(text: str) -> str:
+    return (
+        "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"
+        f"metadata: {{name: dynamic-scoring-config}}\nspec: {{masks: [{text}]}}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected", "hint"),
+    [
+        ("{clusterName: prod1, scoreName: cpu_score}", "DSF201", "did you mean prod-1?"),
+        ("{clusterName: prod-1, scoreName: cpu_scor}", "DSF202", "did you mean cpu_score?"),
+        ("{clusterName: prod-1, scoreName: cpu}", "DSF202", "cpu is the scorer; its score is cpu_score"),
+        ("{clusterName: prod-1, scoreName: zzz}", "DSF202", "scores here: cpu_score"),
+        ("{clusterName: prod-1, scoreName: 'z*'}", "DSF203", "scores here: cpu_score"),
+        ("{clusterSelector: {matchLabels: {env: edge}}, scoreName: cpu_score}", "DSF203", "correct the labels"),
+    ],
+)
+def test_masks_that_name_nothing(mask: str, expected: str, hint: str) -> None:
+    [item] = findings(config=masks(mask))
+    assert item.code == expected
+    assert item.hint.startswith(hint)
+
+
+def test_masks_are_not_blamed_for_objects_that_have_mistakes_of_their_own() -> None:
+    assert codes(config=masks("{clusterName: prod-1, scoreName: other}"), scorers=scorer("interval: 60", "interval: x")) == ["DSF015"]
+    broken = BASE["clusters/c.yaml"].replace("{env: prod}", "[env]")
+    assert codes(config=masks("{clusterName: prod-1, scoreName: cpu_score}"), clusters=broken) == ["DSF015"]
+
+
+def placement(spec: str) -> str:
+    return (
+        f"apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {{name: p, namespace: argocd}}\nspec: {spec}\n"
+    )
+
+
+def policy(configurations: str, mode: str = "Exact") -> str:
+    steady = "{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 1}"
+    return placement(f"{{prioritizerPolicy: {{mode: {mode}, configurations: [{configurations}, {steady}]}}}}")
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("{}", []),
+        ("{numberOfClusters: 0}", ["DSF312"]),
+        ("{numberOfClusters: two}", ["DSF321"]),
+        ("{numberOfCluster: 1}", ["DSF013"]),
+        ("{clusterSets: [default, global]}", []),
+        ("{clusterSets: [globl]}", ["DSF309"]),
+        ("{tolerations: [{key: a, operator: Exist}]}", ["DSF315"]),
+        ("{tolerations: [{operator: Exists}, {key: a}, {key: a, operator: Equal, value: b, effect: NoSelect}]}", []),
+        ("{tolerations: [{operator: Equal, value: x}]}", ["DSF315"]),
+        ("{tolerations: [{operator: Exists, effect: NoSchedule}]}", ["DSF315"]),
+        ("{tolerations: [a]}", ["DSF321"]),
+        ("{decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 0}}}", ["DSF314"]),
+        ("{decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 25%}}}", []),
+        ("{decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 101%}}}", ["DSF314"]),
+        ("{decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: a}, {}]}}}", ["DSF314", "DSF314"]),
+        ("{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {a b: c}}}}]}", ["DSF206"]),
+        ("{predicates: [{requiredClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: Gt}]}}}]}", ["DSF206"]),
+        (
+            "{predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['managedCluster.scores(\"a\").size() > 0']}}}]}",
+            ["DSF316"],
+        ),
+        ("{prioritizerPolicy: {mode: exact}}", ["DSF313"]),
+        ("{prioritizerPolicy: {configurations: []}}", ["DSF317"]),
+    ],
+)
+def test_raw_placements(spec: str, expected: list[str]) -> None:
+    assert codes(apps=placement(spec)) == expected
+
+
+ADD_ON = "{type: AddOn, addOn: {resourceName: cpu-score, scoreName: cpu_score}}"
+
+
+@pytest.mark.parametrize(
+    ("configurations", "expected"),
+    [
+        (f"{{scoreCoordinate: {ADD_ON}, weight: 5}}", []),
+        (f"{{scoreCoordinate: {ADD_ON}, weight: 11}}", ["DSF313"]),
+        (f"{{scoreCoordinate: {ADD_ON}}}", ["DSF317"]),
+        (f"{{scoreCoordinate: {ADD_ON}, weight: 5}}, {{scoreCoordinate: {ADD_ON}, weight: 5}}", ["DSF308"]),
+        ("{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 2}", ["DSF308"]),
+        ("{scoreCoordinate: {builtIn: Balance}, weight: 2}", ["DSF317"]),
+        ("{scoreCoordinate: {type: BuiltIn}, weight: 2}", ["DSF313"]),
+        ("{scoreCoordinate: {type: BuiltIn, builtIn: Balance, addOn: {resourceName: a, scoreName: b}}, weight: 2}", ["DSF313"]),
+        ("{scoreCoordinate: {type: Addon, addOn: {resourceName: a, scoreName: b}}, weight: 2}", ["DSF313"]),
+        ("{scoreCoordinate: {type: AddOn}, weight: 2}", ["DSF313"]),
+        ("{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu-score, scoreName: ''}}, weight: 2}", ["DSF313"]),
+        ("{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu_score, scoreName: cpu_score}}, weight: 2}", ["DSF301"]),
+        ("{scoreCoordinate: {type: AddOn, addOn: {resourceName: usage, scoreName: a}}, weight: 2}", ["DSF323"]),
+        ("{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu-score, scoreName: other}}, weight: 2}", ["DSF303"]),
+        ("3", ["DSF321"]),
+    ],
+)
+def test_prioritizers(configurations: str, expected: list[str]) -> None:
+    assert codes(apps=policy(configurations)) == expected
+
+
+def test_a_scorer_without_a_range_can_lose_to_a_missing_score() -> None:
+    wide = scorer("  scoreRange: {min: 0, max: 1}\n", "")
+    assert codes(scorers=wide, apps=policy(f"{{scoreCoordinate: {ADD_ON}, weight: 5}}")) == ["DSF304"]
+
+
+def application_set(generator: str, rest: str = "syncPolicy: {applicationsSync: create-update}") -> str:
+    return f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {{{rest}, generators: [{generator}]}}\n"
+
+
+LABELS = "labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: p}}"
+CONFIG = "configMapRef: gitops-dsf-placement-decisions"
+
+
+@pytest.mark.parametrize(
+    ("generator", "expected"),
+    [
+        (f"{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}", []),
+        (f"{{merge: {{generators: [{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}, {{clusters: {{}}}}]}}}}", []),
+        ("{clusters: {}}", []),
+        (f"{{clusterDecisionResource: {{{LABELS}}}}}", ["DSF402"]),
+        (f"{{clusterDecisionResource: {{{CONFIG}, name: p-decision-1, {LABELS}}}}}", ["DSF402"]),
+        (f"{{clusterDecisionResource: {{{CONFIG}, labelSelector: {{matchLabels: {{a: b}}}}}}}}", ["DSF402"]),
+        (f"{{clusterDecisionResource: {{{CONFIG}, {LABELS.replace(': p}', ': q}')}}}}}", ["DSF407"]),
+        ("{clusterDecisionResource: 3}", ["DSF321"]),
+    ],
+)
+def test_generators(generator: str, expected: list[str]) -> None:
+    assert sorted(codes(apps=f"{placement('{}')}---\n{application_set(generator)}")) == sorted(expected)
+
+
+def test_applications_may_be_kept_by_either_policy() -> None:
+    generator = f"{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}"
+    for rest, expected in (
+        ("syncPolicy: {preserveResourcesOnDeletion: true}", []),
+        ("syncPolicy: {applicationsSync: create-only}", []),
+        ("syncPolicy: {applicationsSync: create-delete}", ["DSF406"]),
+        ("goTemplate: true", ["DSF406"]),
+    ):
+        assert codes(apps=f"{placement('{}')}---\n{application_set(generator, rest)}") == expected
+
+
+def test_a_placement_that_an_application_set_follows_is_in_the_argocd_namespace() -> None:
+    elsewhere = placement("{}").replace("namespace: argocd", "namespace: default")
+    assert codes(apps=elsewhere) == []
+    [item] = findings(apps=f"{elsewhere}---\n{application_set(f'{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}')}")
+    assert (item.code, str(item.position)) == ("DSF401", "apps/x.yaml:3:32")
+
+
+@pytest.mark.parametrize(
+    ("key", "good"), [("env", True), ("a.b/c_d", True), ("/a", False), ("a/", False), ("A.b/c", False), ("a" * 64, False), ("", False)]
+)
+def test_label_keys(key: str, good: bool) -> None:
+    assert label_key(key) is good
+
+
+@pytest.mark.parametrize(
+    ("value", "good"), [("", True), ("a_B.9", True), ("-a", False), ("a b", False), ("a" * 63, True), ("a" * 64, False)]
+)
+def test_label_values(value: str, good: bool) -> None:
+    assert label_value(value) is good
+
+
+def test_the_codes_of_a_hundred_start_with_its_digit() -> None:
+    assert list(CODES) == sorted(CODES)
+    assert {code[3] for code in CODES} <= set("012345")
