@@ -91,12 +91,13 @@ def _mask(spec: dict[str, Any]) -> Iterator[Dialect]:
 
 
 def _sources(spec: dict[str, Any]) -> Iterator[Dialect]:
-    sources = spec.get("sources")
+    name = "sources" if "sources" in spec else "Sources"
+    sources = spec.get(name)
     if isinstance(sources, dict) and "source" not in spec:
-        yield _renamed(("spec", "sources"), "source")
+        yield _renamed(("spec", name), "source")
     elif isinstance(sources, list):
         yield Dialect(
-            path=("spec", "sources"),
+            path=("spec", name),
             message="a list of sources is the spelling of an older text; a scorer has one source",
             hint="write one `source`, and join the queries with `;`",
             rewrite=Rewrite.BY_HAND,

@@ -25,6 +25,14 @@ def model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
     return _model(current)
 
 
+def field_at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - any annotation
+    """The annotation of the field at a path, or None where no model describes it."""
+    owner = model_at(model, path[:-1])
+    if owner is None or not path:
+        return None
+    return next((field.annotation for name, field in owner.model_fields.items() if path[-1] in {name, field.alias}), None)
+
+
 def _branches(annotation: Any) -> list[Any]:  # noqa: ANN401 - any annotation
     origin = get_origin(annotation)
     if origin is Annotated:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -12,7 +12,7 @@ from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.load import Document, Path
 from gitops_dsf.model.base import DNS_LABEL, DNS_SUBDOMAIN, SECRET_KEY, Authored
 from gitops_dsf.model.dialect import Dialect, explains
-from gitops_dsf.model.field_model import model_at
+from gitops_dsf.model.field_model import field_at, model_at
 from gitops_dsf.model.suggestion import did_you_mean, listed
 
 _PATTERNS = {
@@ -80,7 +80,7 @@ def _diagnostic(path: tuple[str | int, ...], items: list[ErrorDetails], *, model
         message = f"{path[-1]} is not a field of {where}" if where else f"{path[-1]} is not a field of {document.kind}"
         return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint)
     if kind == "missing":
-        return codes.MISSING_FIELD.at(document.at(path), f"{name} is missing", _describe(model, path))
+        return codes.MISSING_FIELD.at(document.at(path), f"{name} is missing", _addition(model, path))
     if kind == "value_error":
         reason = str(first.get("ctx", {}).get("error", first["msg"]))
         where = f"{name}: " if name else ""
@@ -138,6 +138,15 @@ def _type_hint(types: list[str], value: object) -> str:
     if isinstance(value, str) and ("a whole number" in types or "true or false" in types or "a number" in types):
         return "remove the quotes" if value.strip().lstrip("-").isdigit() or value in {"true", "false"} else ""
     return ""
+
+
+def _addition(model: type[BaseModel], path: Path) -> str:
+    """What to add: one of the values that are allowed, or what the field is for."""
+    annotation = field_at(model, path)
+    if get_origin(annotation) is Literal:
+        return f"add {path[-1]}: {' or '.join(str(value) for value in get_args(annotation))}"
+    name, _, meaning = _describe(model, path).partition(": ")
+    return f"add {name} ({meaning})" if meaning else f"add {path[-1]}"
 
 
 def _describe(model: type[BaseModel], path: Path) -> str:

@@ -44,7 +44,7 @@ def test_every_kind_has_a_folder() -> None:
         ("  source: [a]\n", "DSF015", 11, "spec.source must be an object, not a list", "source: Where the metrics come from"),
         ("  scoreAggregation: Avg\n", "DSF016", 21, "spec.scoreAggregation: Avg is not allowed", "write Last, Mean, Min, Max or Sum"),
         ("  publish: {deadband: 201}\n", "DSF016", 23, "spec.publish.deadband: 201 is not allowed", "write 200 or less"),
-        ("  scoreRange: {min: 1}\n", "DSF014", 3, "spec.scoreRange.max is missing", "max: Raw score that becomes outputMax"),
+        ("  scoreRange: {min: 1}\n", "DSF014", 3, "spec.scoreRange.max is missing", "add max (Raw score that becomes outputMax)"),
         ("  scoreRange: {min: 1, max: 1}\n", "DSF016", 15, "spec.scoreRange: min 1 must be below max 1", ""),
         ("  scoreRange: {min: .inf, max: 1}\n", "DSF004", 21, ".inf: not a number that JSON", 'quote it: ".inf"'),
         ("  source: {params: {step: -1}}\n", "DSF107", 27, "spec.source.params.step is -1; it cannot be negative", "step: Seconds between"),
@@ -55,6 +55,11 @@ def test_mistakes_are_told_in_words(rest: str, code: str, column: int, message: 
     assert (item.code, item.position.line, item.position.column) == (code, 8, column)
     assert item.message.startswith(message)
     assert item.hint.startswith(hint)
+
+
+def test_a_missing_choice_is_told_with_its_values() -> None:
+    [item] = findings(HEAD + SPEC.replace("  configSyncMode: None\n", ""))
+    assert (item.code, item.hint) == ("DSF014", "add configSyncMode: Full or None")
 
 
 def test_nothing_of_the_validator_shows() -> None:
