@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gitops_dsf.load.discover import FOLDERS, SETTINGS_FILE, SUFFIXES
-from gitops_dsf.revision.git import Repository
+from gitops_dsf.revision.git import Repository, RevisionError
 from gitops_dsf.revision.tree import SUBMODULE, SYMLINK, Entry, contents, entries, submodule
 
 
@@ -30,7 +30,7 @@ def _write(repository: Repository, commit: str, paths: list[str], *, strip: str,
         found = [entry for entry in entries(repository, commit, [strip] if strip else []) if not entry.path.startswith(f"{strip}rendered/")]
     wanted = [entry for entry in found if entry.mode != SUBMODULE and (entry.mode == SYMLINK or entry.path.endswith(SUFFIXES))]
     for entry, content in contents(repository, wanted):
-        _file(root / entry.path.removeprefix(strip), entry, content)
+        _file(root / entry.path.removeprefix(strip), entry, content, root=root)
     for entry in found:
         if entry.mode == SUBMODULE and _is_source(entry.path.removeprefix(strip)):
             inner = submodule(repository, entry)
@@ -41,8 +41,12 @@ def _is_source(path: str) -> bool:
     return path.partition("/")[0] in FOLDERS
 
 
-def _file(target: Path, entry: Entry, content: bytes) -> None:
+def _file(target: Path, entry: Entry, content: bytes, *, root: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.resolve().is_relative_to(root):
+        # Git makes no tree with a file below a symbolic link, but a tree object can be made by hand.
+        msg = f"the revision holds {entry.path}, which lies below a symbolic link"
+        raise RevisionError(msg)
     if entry.mode == SYMLINK:
         target.symlink_to(content.decode(errors="surrogateescape"))
     else:

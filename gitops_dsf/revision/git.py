@@ -8,6 +8,9 @@ from pathlib import Path
 
 from gitops_dsf.errors import GitopsDsfError
 
+_OF_THE_CALLER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""What git sets for its hooks: it would lead away from the folder that was named."""
+
 
 class RevisionError(GitopsDsfError):
     """A revision cannot be read; the message says what to do about it."""
@@ -35,7 +38,8 @@ class Repository:
     def attempt(self, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
         """A git command that may fail."""
         # Optional locks would refresh the index, which another git process may hold.
-        environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+        inherited = {name: value for name, value in os.environ.items() if name not in _OF_THE_CALLER}
+        environment = {**inherited, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
         command = ["git", "-C", str(self.directory), *arguments]
         try:
             return subprocess.run(command, capture_output=True, check=False, env=environment, input=stdin or b"")

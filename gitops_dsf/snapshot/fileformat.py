@@ -67,7 +67,7 @@ def read(data: Mapping[str, Any], *, place: str) -> HubSnapshot:
     try:
         return msgspec.convert(data, HubSnapshot)
     except msgspec.ValidationError as error:
-        detail = str(error).replace(" - at `$.", " - at `")
+        detail = str(error).replace(" - at `$.", " at `")
         msg = f"{place}: HubSnapshot: {detail}"
         raise SnapshotError(msg) from error
 

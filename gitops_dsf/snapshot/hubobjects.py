@@ -84,15 +84,20 @@ def cluster(data: Mapping[str, Any], *, place: str) -> tuple[str, Facts]:
     known: dict[str, Any] = {"name": name, "labels": metadata.get("labels") or {}}
     if metadata.get("deletionTimestamp"):
         known["deletionTimestamp"] = metadata["deletionTimestamp"]
-    status = data.get("status") or {}
-    if not isinstance(status, Mapping):
-        msg = f"{place}: ManagedCluster {name}: status must be an object"
-        raise SnapshotError(msg)
+    spec, status = (_section(data, name, key, place) for key in ("spec", "status"))
     return name, {
         "metadata": known,
-        "spec": {"taints": [], **(data.get("spec") or {})},
+        "spec": {"taints": [], **spec},
         "status": {"clusterClaims": [], **status},
     }
+
+
+def _section(data: Mapping[str, Any], name: str, key: str, place: str) -> Mapping[str, Any]:
+    section = data.get(key)
+    if section is not None and not isinstance(section, Mapping):
+        msg = f"{place}: ManagedCluster {name}: {key} must be an object"
+        raise SnapshotError(msg)
+    return section or {}
 
 
 def name_of(data: Mapping[str, Any], *, place: str) -> str:
@@ -112,6 +117,6 @@ def _read(data: Mapping[str, Any], model: type[T], place: str) -> T:
     except msgspec.ValidationError as error:
         metadata = data.get("metadata")
         name = f" {metadata.get('name')}" if isinstance(metadata, Mapping) and metadata.get("name") else ""
-        detail = str(error).replace(" - at `$.", " - at `")
+        detail = str(error).replace(" - at `$.", " at `")
         msg = f"{place}: {data.get('kind')}{name}: {detail}"
         raise SnapshotError(msg) from error

@@ -1,0 +1,156 @@
+"""A small fleet repository in a real git repository, and the state of its hub as a snapshot."""
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_dsf.cli.main import main
+from gitops_dsf.snapshot import Decision, PublishedScore, Snapshot, files
+
+SET = "cluster.open-cluster-management.io/clusterset"
+CLUSTERS = {"eu-1": "eu", "eu-2": "eu", "us-1": "us"}
+RAW = {"eu-1": 90.0, "eu-2": 60.0, "us-1": 20.0}
+RANGE = {"min": 0, "max": 100}
+
+
+def cluster(name: str, region: str) -> dict[str, Any]:
+    labels = {SET: "fleet", "region": region}
+    return {"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": {"name": name, "labels": labels}}
+
+
+def scorer(name: str, *, query: str = "avg(up)", **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
+        "kind": "DynamicScorer",
+        "metadata": {"name": name},
+        "spec": {
+            "description": name,
+            "configURL": "http://api.scoring.svc:8000/config",
+            "configSyncMode": "None",
+            "source": {"type": "Prometheus", "host": "http://prometheus:9090", "params": {"query": query, "range": 600, "step": 60}},
+            "scoring": {"host": "http://api.scoring.svc:8000", "params": {"name": name, "interval": 60}},
+            "scoreRange": RANGE,
+            **spec,
+        },
+    }
+
+
+def application(name: str, *, scorers: Sequence[str] = ("cpu",), region: str | None = None, count: int = 1, **spec: Any) -> dict[str, Any]:
+    placement: dict[str, Any] = {"numberOfClusters": count, "clusterSets": ["fleet"]}
+    if region:
+        placement["clusterSelector"] = {"matchLabels": {"region": region}}
+    return {
+        "apiVersion": "gitops-dsf.io/v1alpha1",
+        "kind": "ScoredApplication",
+        "metadata": {"name": name},
+        "spec": {
+            "application": {
+                "source": {"repoURL": "https://git.example.com/apps.git", "path": name, "targetRevision": "main"},
+                "destinationNamespace": name,
+            },
+            "placement": placement,
+            "scores": [{"scorer": item} for item in scorers],
+            "stickiness": 0,
+            **spec,
+        },
+    }
+
+
+class GitFleet:
+    """A fleet repository at `path` in the git repository at `top`."""
+
+    def __init__(self, top: Path, *, folder: str = "") -> None:
+        self.top = top
+        self.path = top / folder if folder else top
+        top.mkdir(parents=True, exist_ok=True)
+        self.git("init", "--quiet", "--initial-branch=main")
+        settings = {"git": {"url": "https://git.example.com/fleet.git"}}
+        self.write("gitops-dsf.yaml", _product("FleetRepository", "fleet", settings))
+        fleet = {"apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet", "metadata": {"name": "fleet"}}
+        self.write("clusters/fleet.yaml", *(cluster(name, region) for name, region in CLUSTERS.items()), fleet)
+        self.write("scorers/cpu.yaml", scorer("cpu"))
+        self.write("apps/guestbook.yaml", application("guestbook"))
+        self.commit("base")
+
+    def write(self, name: str, *documents: Mapping[str, Any]) -> None:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join("---\n" + yaml.safe_dump(dict(item), sort_keys=False) for item in documents))
+
+    def git(self, *arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-c", "protocol.file.allow=always", *arguments], cwd=self.top, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (arguments, done.stderr)
+        return done.stdout.strip()
+
+    def commit(self, message: str) -> str:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+
+def _product(kind: str, name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": "gitops-dsf.io/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def snapshot(
+    *,
+    raw: Mapping[str, float] | None = RAW,
+    values: Mapping[str, int] | None = None,
+    decided: Mapping[str, Sequence[str]] | None = None,
+    age: timedelta = timedelta(minutes=5),
+    resource: str = "cpu",
+) -> Snapshot:
+    """The hub's state: raw scores mapped by RANGE, and who is where."""
+    published = values if values is not None else {name: int(1 + score * 0.99) for name, score in (raw or RAW).items()}
+    seen = datetime.now(UTC).replace(microsecond=0) - age
+    return Snapshot(
+        origin="test",
+        observed_at=seen,
+        scores={
+            resource: {
+                name: PublishedScore(
+                    values={resource: value}, raw={} if raw is None else {resource: raw[name]}, valid_until=seen + timedelta(minutes=15)
+                )
+                for name, value in published.items()
+            }
+        },
+        decisions=tuple(
+            Decision(namespace="argocd", name=f"{name}-decision-1", placement=name, clusters=tuple(clusters))
+            for name, clusters in ({"guestbook": ["eu-1"]} if decided is None else decided).items()
+        ),
+    )
+
+
+def save(state: Snapshot, folder: Path) -> Path:
+    """Writes a snapshot as files and returns the folder."""
+    for path, content in files(state, hub="test").items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    return folder
+
+
+class Run:
+    """Runs a verb in this process and keeps what it printed."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str | Path, code: int = 0) -> str:
+        """Standard output of a verb that must end with `code`."""
+        self._capsys.readouterr()
+        ended = main([str(item) for item in arguments])
+        printed = self._capsys.readouterr()
+        self.err = printed.err
+        assert ended == code, (ended, printed.out, printed.err)
+        return printed.out
+
+    def json(self, *arguments: str | Path, code: int = 0) -> Any:
+        return json.loads(self(*arguments, "--format", "json", code=code))

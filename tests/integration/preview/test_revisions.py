@@ -1,0 +1,206 @@
+"""Which base is compared with, and that it is read from git objects alone."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.integration.preview.gitfleet import GitFleet, Run, application, scorer
+
+
+def clone(origin: Path, target: Path, *arguments: str) -> None:
+    subprocess.run(["git", "clone", "--quiet", *arguments, origin.as_uri(), str(target)], check=True, capture_output=True)
+
+
+def state_of(fleet: GitFleet) -> tuple[str, ...]:
+    """Everything a preview could disturb."""
+    head = fleet.git("rev-parse", "HEAD"), fleet.git("symbolic-ref", "HEAD"), fleet.git("for-each-ref")
+    return *head, fleet.git("status", "--porcelain"), fleet.git("stash", "list"), fleet.git("diff"), fleet.git("diff", "--cached")
+
+
+def test_renamed_and_split_files_are_no_difference(fleet: GitFleet, run: Run) -> None:
+    fleet.git("mv", "scorers/cpu.yaml", "scorers/processor.yaml")
+    documents = list(yaml.safe_load_all((fleet.path / "clusters/fleet.yaml").read_text()))
+    (fleet.path / "clusters/fleet.yaml").unlink()
+    for document in documents:
+        fleet.write(f"clusters/one-{document['metadata']['name']}.yml", document)
+    assert run.json("diff", fleet.path, "--base", "main", "--exit-code")["differs"] is False
+
+
+def test_a_dirty_tree_is_the_head_and_stays_as_it_is(fleet: GitFleet, scores: Path, run: Run) -> None:
+    fleet.write("scorers/cpu.yaml", scorer("cpu", query="min(up)"))
+    fleet.git("add", "scorers/cpu.yaml")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))  # staged once, edited again
+    fleet.write("scorers/untracked.yaml", scorer("untracked"))
+    before = state_of(fleet)
+    found = run.json("diff", fleet.path, "--base", "HEAD", "--scores", scores)["comparison"]["scorers"]
+    assert [(item["name"], item["change"]) for item in found] == [("cpu", "changed"), ("untracked", "added")]
+    assert found[0]["fields"][0]["after"] == "max(up)"
+    assert state_of(fleet) == before
+
+
+def test_a_head_revision_in_place_of_the_working_tree(fleet: GitFleet, run: Run) -> None:
+    fleet.git("checkout", "--quiet", "-b", "feature")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
+    fleet.commit("edit")
+    fleet.git("checkout", "--quiet", "main")
+    found = run.json("diff", fleet.path, "--base", "main", "--head", "feature")
+    assert (found["head"], len(found["comparison"]["scorers"])) == ("feature", 1)
+    run("diff", fleet.path, "--base", "main", "--head", "nowhere", code=2)
+    assert "there is no revision nowhere" in run.err
+
+
+def test_what_the_base_branch_did_meanwhile_is_not_this_change(fleet: GitFleet, run: Run) -> None:
+    fleet.git("checkout", "--quiet", "-b", "feature")
+    fleet.write("scorers/net.yaml", scorer("net"))
+    fleet.commit("feature")
+    fleet.git("checkout", "--quiet", "main")
+    fleet.write("apps/second.yaml", application("second"))
+    ahead = fleet.commit("main goes on")
+    fleet.git("checkout", "--quiet", "feature")
+    found = run.json("diff", fleet.path, "--base", "main")
+    assert [item["name"] for item in found["comparison"]["scorers"]] == ["net"]
+    assert found["comparison"]["placements"] == []
+    assert "compared with the merge base" in found["notes"][0]
+
+    fleet.git("merge", "--quiet", "--no-edit", "main")
+    merged = run.json("diff", fleet.path, "--base", "main")
+    assert merged["base"] == f"main ({ahead[:10]})"
+    assert (merged["notes"], merged["comparison"]["placements"]) == ([], [])
+    assert [item["name"] for item in merged["comparison"]["scorers"]] == ["net"]
+    # As a pipeline checks out a pull request: the merge commit, detached, and the base by its id.
+    fleet.git("checkout", "--quiet", "--detach")
+    assert [item["name"] for item in run.json("diff", fleet.path, "--base", ahead)["comparison"]["scorers"]] == ["net"]
+
+
+def test_a_shallow_clone_says_how_to_get_the_base(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    first = fleet.git("rev-parse", "HEAD")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
+    fleet.commit("edit")
+    clone(fleet.top, tmp_path / "shallow", "--depth=1")
+    assert run("diff", tmp_path / "shallow", "--base", first, code=1) == ""
+    assert f"git fetch --depth=1 origin {first}" in run.err
+    assert "fetch-depth: 0" in run.err
+
+
+def test_a_shallow_clone_without_a_merge_base_compares_with_the_revision_itself(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    fleet.git("branch", "feature")
+    fleet.write("apps/second.yaml", application("second"))
+    fleet.commit("main goes on")
+    fleet.git("checkout", "--quiet", "feature")
+    fleet.write("scorers/net.yaml", scorer("net"))
+    fleet.commit("feature")
+    clone(fleet.top, tmp_path / "shallow", "--depth=1", "--no-single-branch", "--branch=feature")
+    found = run.json("diff", tmp_path / "shallow", "--base", "origin/main")
+    assert "this clone is shallow" in found["notes"][0]
+    assert [(item["placement"], item["change"]) for item in found["comparison"]["placements"]] == [("argocd/second", "removed")]
+
+
+@pytest.mark.parametrize("style", ["text", "markdown"])
+def test_a_base_that_does_not_validate(fleet: GitFleet, run: Run, style: str) -> None:
+    good = (fleet.path / "scorers/cpu.yaml").read_text()
+    (fleet.path / "scorers/cpu.yaml").write_text(good.replace("configSyncMode: None", "configSyncMode: Sometimes"))
+    fleet.commit("broken")
+    (fleet.path / "scorers/cpu.yaml").write_text(good)
+    told = run("diff", fleet.path, "--base", "main", "--format", style)
+    assert "The base does not validate" in told or "the base does not validate" in told
+    assert "scorers/cpu.yaml:" in told
+    assert run.json("diff", fleet.path, "--base", "main", "--exit-code", code=1)["comparison"] is None
+
+
+def test_a_head_that_does_not_validate_is_told_and_fails(fleet: GitFleet, run: Run) -> None:
+    (fleet.path / "scorers/cpu.yaml").write_text("kind: [\n")
+    told = run("diff", fleet.path, "--base", "main", "--format", "markdown", code=1)
+    assert told.startswith("<!-- gitops-dsf-preview -->\n")
+    assert "**The head does not validate**" in told
+
+
+def test_a_repository_in_a_subfolder(tmp_path: Path, run: Run) -> None:
+    fleet = GitFleet(tmp_path / "mono", folder="fleets/emea")
+    other = fleet.top / "fleets/apac/scorers"
+    other.mkdir(parents=True)
+    (other / "broken.yaml").write_text("not: [valid\n")
+    fleet.commit("another fleet")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
+    found = run.json("diff", fleet.path, "--base", "main")
+    assert [item["name"] for item in found["comparison"]["scorers"]] == ["cpu"]
+
+    shutil.copytree(fleet.path, fleet.top / "fleets/new")
+    new = run.json("diff", fleet.top / "fleets/new", "--base", "main")
+    assert new["notes"] == ["the base has no fleet repository in this folder: everything is new"]
+    assert [(item["name"], item["change"]) for item in new["comparison"]["scorers"]] == [("cpu", "added")]
+
+
+def test_sources_in_a_submodule_are_read_at_the_commit_of_the_base(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    team = GitFleet(tmp_path / "team")
+    shutil.rmtree(team.path)
+    team.path.mkdir()
+    team.git("init", "--quiet", "--initial-branch=main")
+    team.write("second.yaml", application("second"))
+    team.commit("team")
+    fleet.git("submodule", "--quiet", "add", team.top.as_uri(), "apps/team")
+    fleet.commit("with a team")
+    team.write("second.yaml", application("second", count=2))
+    team.commit("two clusters")
+    fleet.git("-C", "apps/team", "pull", "--quiet")
+    [change] = run.json("diff", fleet.path, "--base", "main")["comparison"]["placements"]
+    assert [(item["path"], item["before"], item["after"]) for item in change["fields"]] == [("spec.numberOfClusters", 1, 2)]
+
+    clone(fleet.top, tmp_path / "clone")
+    run("diff", tmp_path / "clone", "--base", "main", code=1)
+    assert "the submodule apps/team is not checked out" in run.err
+    assert "git submodule update --init" in run.err
+
+
+def test_a_fleet_that_is_a_submodule_itself(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    outer = GitFleet(tmp_path / "outer")
+    outer.git("submodule", "--quiet", "add", fleet.top.as_uri(), "inner")
+    outer.commit("inner")
+    inner = outer.top / "inner"
+    (inner / "scorers/cpu.yaml").unlink()
+    (inner / "apps/guestbook.yaml").unlink()
+    found = run.json("diff", inner, "--base", "HEAD")["comparison"]
+    assert [(item["name"], item["change"]) for item in found["scorers"]] == [("cpu", "removed")]
+
+
+def test_symbolic_links_inside_the_repository_are_followed_and_others_reported(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    fleet.write("shared/net.yaml", scorer("net"))
+    (fleet.path / "scorers/net.yaml").symlink_to("../shared/net.yaml")
+    fleet.commit("linked")
+    assert run.json("diff", fleet.path, "--base", "main", "--exit-code")["differs"] is False
+    (tmp_path / "secret.yaml").write_text(yaml.safe_dump(scorer("secret")))
+    (fleet.path / "scorers/out.yaml").symlink_to("../../secret.yaml")
+    fleet.commit("leads out")
+    (fleet.path / "scorers/out.yaml").unlink()
+    assert "symbolic link" in run("diff", fleet.path, "--base", "main")
+
+
+def test_in_a_hook_of_git(fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
+    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_INDEX_FILE", "/nonexistent/index")
+    assert len(run.json("diff", fleet.path, "--base", "main")["comparison"]["scorers"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("base", "said"),
+    [
+        ("nowhere", "there is no revision nowhere in this clone; fetch it with `git fetch origin nowhere`"),
+        ("--upload-pack=x", "there is no revision --upload-pack=x"),
+        ("released", "did you mean origin/released?"),
+    ],
+)
+def test_a_base_that_is_not_there(fleet: GitFleet, run: Run, base: str, said: str) -> None:
+    fleet.git("update-ref", "refs/remotes/origin/released", "HEAD")
+    run("diff", fleet.path, f"--base={base}", code=1)
+    assert said in run.err
+
+
+def test_outside_of_a_git_repository(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    shutil.copytree(fleet.path, tmp_path / "plain", ignore=shutil.ignore_patterns(".git"))
+    run("diff", tmp_path / "plain", "--base", "main", code=1)
+    assert "not a git repository" in run.err
+    run("diff", tmp_path / "missing", "--base", "main", code=2)
+    assert "is not a folder" in run.err

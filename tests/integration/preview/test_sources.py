@@ -1,0 +1,221 @@
+"""Where scores come from: kubectl's lists, an agent's folder, a snapshot, a branch, a hub; and what simulate and explain say of them."""
+
+import asyncio
+import json
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dsf_agent.clock import SystemClock
+from dsf_agent.store_directory import DirectoryStore
+from tests.integration.preview.gitfleet import SET, GitFleet, Run, application, save, snapshot
+from tests.integration.preview.hubserver import Hub, serving
+
+VALUES = {"eu-1": 90, "eu-2": 60, "us-1": 20}
+LATER = datetime.now(UTC) + timedelta(hours=1)
+
+
+def score(name: str, value: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": "cpu", "namespace": name, "resourceVersion": "7"},
+        "status": {"scores": [{"name": "cpu", "value": value}], "validUntil": LATER.strftime("%Y-%m-%dT%H:%M:%SZ")},
+    }
+
+
+def decision(cluster: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "PlacementDecision",
+        "metadata": {
+            "name": "guestbook-decision-1",
+            "namespace": "argocd",
+            "labels": {"cluster.open-cluster-management.io/placement": "guestbook"},
+        },
+        "status": {"decisions": [{"clusterName": cluster, "reason": ""}]},
+    }
+
+
+def kubectl_list() -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "items": [*(score(*item) for item in VALUES.items()), decision("eu-1")]}
+
+
+def ranked(found: dict[str, Any], placement: str = "argocd/guestbook") -> dict[str, int]:
+    [verdict] = [item for item in found["placements"] if item["placement"] == placement]
+    scores: dict[str, int] = verdict["scores"]
+    return scores
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json"])
+def test_what_kubectl_prints(fleet: GitFleet, tmp_path: Path, run: Run, suffix: str) -> None:
+    file = tmp_path / f"scores.{suffix}"
+    file.write_text(yaml.safe_dump(kubectl_list()) if suffix == "yaml" else json.dumps(kubectl_list()))
+    found = run.json("simulate", fleet.path, "--scores", file)
+    assert ranked(found) == VALUES
+    assert found["placements"][0]["ranked"] == ["eu-1"]
+    assert found["hub"]["observedAt"] is None
+    text = run("simulate", fleet.path, "--scores", file)
+    assert "3 AddOnPlacementScores, of unknown age (no observedAt)" in text
+    assert "argocd/guestbook: 1 of 3 clusters selected, from 3 clusters in cluster set fleet" in text
+    assert "     1  *  eu-1         90      90" in text
+
+
+def test_the_folder_that_an_agent_publishes_to(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    async def publish() -> None:
+        for name, value in VALUES.items():
+            store = DirectoryStore(directory=tmp_path / "out" / name, cluster=name, clock=SystemClock())
+            await store.write("cpu", scorer="cpu", values={"cpu": value}, valid_until=LATER.timestamp())
+
+    asyncio.run(publish())
+    assert ranked(run.json("simulate", fleet.path, "--scores", tmp_path / "out")) == VALUES
+
+
+def test_missing_and_expired_scores_are_named(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    old = score("eu-1", 90)
+    old["status"]["validUntil"] = "2020-01-01T00:00:00Z"
+    file = tmp_path / "scores.yaml"
+    file.write_text(yaml.safe_dump_all([old, score("eu-2", 60)]))
+    text = run("simulate", fleet.path, "--scores", file)
+    assert "eu-1          0  expired" in text
+    assert "us-1          0     none" in text
+    assert "(none and expired scores count as 0)" in text
+
+
+def test_without_scores_only_the_filters_speak(fleet: GitFleet, run: Run) -> None:
+    fleet.write("apps/eu.yaml", application("eu", region="eu", onMissingScore="Exclude"))
+    text = run("simulate", fleet.path)
+    assert text.startswith("no scores given (--scores, --state-branch or --context)\n")
+    assert "argocd/eu: 2 clusters eligible of 3 clusters in cluster set fleet; scores choose 1 of them\n" in text
+    assert "a predicate asks for scores; it is left out here" in text
+    assert "  eligible: eu-1, eu-2\n" in text
+    assert "us-1  Predicate  label region in (eu) does not hold: it is 'us'" in text
+    explained = run("explain", "guestbook", "eu-2", fleet.path)
+    assert "it passes the filters; without scores nobody can say how it would rank" in explained
+
+
+def test_explain_names_the_nearest_score_that_would_flip_it(fleet: GitFleet, scores: Path, run: Run) -> None:
+    out = run("explain", "guestbook", "eu-2", fleet.path, "--scores", scores)
+    assert "argocd/guestbook, cluster eu-2: not selected\n" in out
+    assert "rank 2 of 3 with 60 points; the last that is selected is eu-1 with 90" in out
+    assert "it must gain 31 points against eu-1 (90)\n    AddOn/cpu/cpu rises from 60 to 91  <- the nearest\n" in out
+    selected = run.json("explain", "argocd/guestbook", "eu-1", fleet.path, "--scores", scores)
+    assert (selected["selected"], selected["flips"][0]["needed"]) == (True, 59)
+    fleet.write("apps/guestbook.yaml", application("guestbook", region="us"))
+    dropped = run("explain", "guestbook", "eu-1", fleet.path, "--scores", scores)
+    assert "dropped by the filter Predicate: label region in (us) does not hold: it is 'eu'" in dropped
+
+
+def test_names_that_do_not_exist(fleet: GitFleet, scores: Path, run: Run) -> None:
+    run("explain", "guestbok", "eu-1", fleet.path, code=2)
+    assert "there is no Placement guestbok; this repository renders argocd/guestbook" in run.err
+    run("explain", "guestbook", "eu1", fleet.path, code=2)
+    assert "there is no cluster eu1 in clusters/; did you mean eu-1" in run.err
+    run("simulate", fleet.path, "--placement", "other/guestbook", code=2)
+    run("simulate", fleet.path, "--scores", scores, "--context", "hub", code=2)
+    run("simulate", fleet.path, "--kubeconfig", scores, code=2)
+    run("simulate", fleet.path, "--scores", scores, "--now", "yesterday", code=2)
+    assert "write RFC 3339, such as 2026-06-01T00:00:00Z" in run.err
+    run("simulate", fleet.path, "--scores", fleet.path / "nowhere.yaml", code=1)
+    assert "does not exist" in run.err
+
+
+@pytest.mark.parametrize("where", ["local", "remote"])
+def test_the_state_branch(fleet: GitFleet, tmp_path: Path, run: Run, where: str) -> None:
+    arguments = ("simulate", fleet.path, "--state-branch", "gitops-dsf-state")
+    assert "there is no branch gitops-dsf-state in this clone (git fetch origin +refs/heads/gitops-dsf-state:" in run(*arguments)
+    publish_state(fleet)
+    path = fleet.path
+    if where == "remote":
+        subprocess.run(["git", "clone", "--quiet", str(fleet.top), str(tmp_path / "clone")], check=True)
+        path = tmp_path / "clone"
+    found = run.json("simulate", path, "--state-branch", "gitops-dsf-state")
+    assert ranked(found) == VALUES
+    assert found["hub"]["origin"].startswith("branch gitops-dsf-state at ")
+    assert found["hub"]["now"] == found["hub"]["observedAt"], "scores are judged at the moment they were seen"
+    assert "seen 5 min ago" in run("diff", path, "--base", "main", "--state-branch", "gitops-dsf-state")
+
+
+def publish_state(fleet: GitFleet) -> None:
+    fleet.git("checkout", "--quiet", "--orphan", "gitops-dsf-state")
+    fleet.git("rm", "-r", "--quiet", "--force", ".")
+    save(snapshot(), fleet.path)
+    fleet.commit("state")
+    fleet.git("checkout", "--quiet", "main")
+
+
+def hub_objects(**facts: Any) -> dict[str, list[dict[str, Any]]]:
+    def cluster(name: str, region: str, **spec: Any) -> dict[str, Any]:
+        return {"metadata": {"name": name, "labels": {SET: "fleet", "region": region, "extra": "x"}}, "spec": spec}
+
+    gone = {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect", "timeAdded": "2026-01-01T00:00:00Z"}
+    return {
+        "v1/managedclusters": [
+            cluster("eu-1", "eu", taints=[gone]),
+            cluster("eu-2", "eu"),
+            cluster("us-1", "us"),
+            cluster("only-on-hub", "eu"),
+        ],
+        "v1beta2/managedclustersets": [{"metadata": {"name": "fleet"}, "spec": {"clusterSelector": {}}}],
+        "v1beta1/placementdecisions": [decision("eu-1")],
+        "v1alpha1/addonplacementscores": [score(*item) for item in VALUES.items()],
+        **facts,
+    }
+
+
+def test_a_hub_by_its_context(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    with serving(Hub(hub_objects())) as hub:
+        config = hub.kubeconfig(tmp_path / "kubeconfig")
+        found = run.json("simulate", fleet.path, "--context", "hub", "--kubeconfig", config)
+        assert ranked(found) == {"eu-2": 60, "only-on-hub": 0, "us-1": 20}
+        [verdict] = found["placements"]
+        assert verdict["dropped"]["eu-1"]["filter"] == "TaintToleration"
+        assert verdict["evicted"] == ["eu-1"]
+        assert found["hub"]["ageSeconds"] <= 60
+        assert [item for item in hub.requests if "managedclusters?" in item] == [
+            "/apis/cluster.open-cluster-management.io/v1/managedclusters?limit=500",
+            "/apis/cluster.open-cluster-management.io/v1/managedclusters?limit=500&continue=2",
+        ]
+        warnings = run.json("diff", fleet.path, "--base", "main", "--context", "hub", "--kubeconfig", config)["comparison"]["warnings"]
+        assert "on the hub but not in clusters/: only-on-hub; no scorer runs there, and Placements may select them" in warnings
+
+
+def test_labels_on_the_hub_win_and_are_pointed_out(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    fleet.write("apps/guestbook.yaml", application("guestbook", region="eu"))
+    fleet.commit("in eu")
+    moved = [{"metadata": {"name": name, "labels": {SET: "fleet", "region": "us"}}} for name in ("eu-1", "us-1")]
+    with serving(Hub(hub_objects(**{"v1/managedclusters": moved}))) as hub:
+        config = hub.kubeconfig(tmp_path / "kubeconfig")
+        assert ranked(run.json("simulate", fleet.path, "--context", "hub", "--kubeconfig", config)) == {"eu-2": 60}
+        warnings = run.json("diff", fleet.path, "--base", "main", "--context", "hub", "--kubeconfig", config)["comparison"]["warnings"]
+        assert "labels on the hub differ from clusters/ for eu-1; decisions follow the hub's" in warnings
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        ({"v1/managedclusters": 404}, "404 Not Found; this cluster is no OCM hub"),
+        ({"v1alpha1/addonplacementscores": 403}, "403 Forbidden; reading needs the verb list on it, in every namespace"),
+    ],
+)
+def test_a_hub_that_refuses(fleet: GitFleet, tmp_path: Path, run: Run, refused: dict[str, int], said: str) -> None:
+    with serving(Hub(hub_objects(), refused=refused)) as hub:
+        config = hub.kubeconfig(tmp_path / "kubeconfig")
+        run("simulate", fleet.path, "--context", "hub", "--kubeconfig", config, code=1)
+        assert said in run.err
+        run("simulate", fleet.path, "--context", "other", "--kubeconfig", config, code=1)
+        assert "context other: " in run.err
+    run("simulate", fleet.path, "--context", "hub", "--kubeconfig", config, code=1)
+    assert "the hub does not answer" in run.err
+
+
+def test_a_repository_with_errors_is_not_simulated(fleet: GitFleet, run: Run) -> None:
+    (fleet.path / "apps/guestbook.yaml").write_text("kind: [\n")
+    assert run("simulate", fleet.path, code=1) == ""
+    assert "apps/guestbook.yaml:" in run.err
+    assert "nothing can be simulated" in run.err
+    assert run("explain", "guestbook", "eu-1", fleet.path, code=1) == ""

@@ -1,0 +1,119 @@
+"""The snapshot's files: what is written is read back, the same bytes for the same snapshot, and mistakes are named."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitops_dsf.snapshot import Decision, PublishedScore, Snapshot, SnapshotError, age_text, files, from_path, from_texts
+
+NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?", fullmatch=True)
+DIMENSIONS = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)
+MOMENTS = st.integers(0, 4_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
+SCORES = st.builds(
+    PublishedScore,
+    values=st.dictionaries(DIMENSIONS, st.integers(-100, 100), max_size=3),
+    valid_until=st.none() | MOMENTS,
+    raw=st.dictionaries(DIMENSIONS, st.floats(allow_nan=False, allow_infinity=False), max_size=3),
+)
+DECISIONS = st.lists(
+    st.builds(Decision, namespace=NAMES, name=NAMES, placement=NAMES, clusters=st.lists(NAMES, max_size=3).map(tuple)),
+    unique_by=lambda item: (item.namespace, item.name),
+).map(lambda found: tuple(sorted(found, key=lambda item: (item.namespace, item.name))))
+LABELS = st.dictionaries(NAMES, DIMENSIONS, max_size=2)
+TAINTS = st.lists(st.fixed_dictionaries({"key": NAMES, "effect": st.sampled_from(["NoSelect", "NoSelectIfNew"])}), max_size=2)
+CLAIMS = LABELS.map(lambda found: [{"name": key, "value": value} for key, value in sorted(found.items())])
+
+
+@st.composite
+def facts(draw: st.DrawFn, name: str) -> dict[str, object]:
+    metadata = {"name": name, **draw(st.fixed_dictionaries({}, optional={"labels": LABELS}))}
+    quantities = st.dictionaries(NAMES, st.just("4") | st.integers(0, 9))
+    status = draw(st.fixed_dictionaries({}, optional={"clusterClaims": CLAIMS, "allocatable": quantities, "capacity": quantities}))
+    return {"metadata": metadata, "spec": draw(st.fixed_dictionaries({}, optional={"taints": TAINTS})), "status": status}
+
+
+@st.composite
+def snapshots(draw: st.DrawFn) -> Snapshot:
+    names = draw(st.lists(NAMES, unique=True, max_size=3))
+    return Snapshot(
+        origin="a place",
+        observed_at=draw(st.none() | MOMENTS),
+        scores=draw(st.dictionaries(NAMES, st.dictionaries(NAMES, SCORES, min_size=1, max_size=3), max_size=3)),
+        decisions=draw(DECISIONS),
+        clusters={name: draw(facts(name)) for name in names},
+    )
+
+
+@given(snapshots())
+def test_what_is_written_is_read_back(snapshot: Snapshot) -> None:
+    written = files(snapshot, hub="hub")
+    assert from_texts({path: content.decode() for path, content in reversed(written.items())}, origin="a place") == snapshot
+    assert files(from_texts({path: content.decode() for path, content in written.items()}, origin="x"), hub="hub") == written
+
+
+def test_one_line_per_cluster() -> None:
+    def lines(value: int) -> list[str]:
+        table = {name: PublishedScore(values={"cpu": value if name == "b" else 1}, raw={"cpu": 0.5}) for name in ("c", "a", "b")}
+        return files(Snapshot(origin="", scores={"cpu": table}), hub="h")["scores/cpu.json"].decode().splitlines()
+
+    changed = [old for old, new in zip(lines(1), lines(2), strict=True) if old != new]
+    assert changed == ['"b": {"values":{"cpu":1},"raw":{"cpu":0.5}},']
+
+
+def test_the_age_is_that_of_the_oldest_part() -> None:
+    text = "apiVersion: gitops-dsf.io/v1alpha1\nkind: HubSnapshot\nobservedAt: '{}'\n"
+    found = from_texts({"a.yaml": text.format("2026-06-02T00:00:00Z"), "b.yaml": text.format("2026-06-01T02:00:00+02:00")}, origin="x")
+    assert found.observed_at == datetime(2026, 6, 1, tzinfo=UTC)
+
+
+HEAD = "apiVersion: gitops-dsf.io/v1alpha1\nkind: HubSnapshot\n"
+SCORE = "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPlacementScore\nmetadata: {name: cpu, namespace: eu}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{HEAD}scores: {{cpu: {{eu: {{values: {{cpu: 101}}}}}}}}\n", r"Expected `int` <= 100 at `scores\[\.\.\.\]\[\.\.\.\]\.values"),
+        (f"{HEAD}observed: now\n", "unknown field `observed`"),
+        ("apiVersion: gitops-dsf.io/v9\nkind: HubSnapshot\n", "this version reads gitops-dsf.io/v1alpha1"),
+        (f"{SCORE}status: {{scores: [{{name: cpu, value: high}}]}}\n", "AddOnPlacementScore cpu: Expected `int`, got `str`"),
+        (f"{SCORE}status: {{validUntil: '2026-06-01T00:00:00'}}\n", "status.validUntil"),
+        (f"{SCORE}---\n{SCORE}", r"state.yaml:5: AddOnPlacementScore eu/cpu is there already, at .*state.yaml:1"),
+        ("kind: List\nitems: 7\n", "items of a List must be a list"),
+        ("kind: List\nitems: [7]\n", r"items\[0\]: expected an object"),
+        ("kind: [\n", "state.yaml:"),
+        ("{", "not valid JSON"),
+        ("kind: ConfigMap\nmetadata: {name: x}\n", "no AddOnPlacementScore, HubSnapshot"),
+        ("kind: ManagedCluster\nmetadata: {name: x}\nstatus: []\n", "ManagedCluster x: status must be an object"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "state.yaml").write_text(text)
+    with pytest.raises(SnapshotError, match=said):
+        from_path(tmp_path)
+
+
+def test_other_kinds_and_hidden_files_are_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "cm.yaml").write_text("kind: ConfigMap\nmetadata: {name: x}\n")
+    (tmp_path / ".tmp.yaml").write_text("kind: [\n")
+    (tmp_path / "notes.txt").write_text("kind: [\n")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep/score.yml").write_text(f"{SCORE}status: {{scores: [{{name: cpu, value: 3}}]}}\n")
+    found = from_path(tmp_path).published("cpu", "eu")
+    assert found is not None
+    assert found.values == {"cpu": 3}
+
+
+def test_typed_lists_leave_the_kind_of_their_items_out() -> None:
+    text = '{"kind": "AddOnPlacementScoreList", "items": [{"metadata": {"name": "cpu", "namespace": "eu"}, "status": {}}]}'
+    assert from_texts({"a.json": text}, origin="x").score_count == 1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0 s"), (119.9, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h"), (172_800, "2 d")]
+)
+def test_ages(seconds: float, text: str) -> None:
+    assert age_text(seconds) == text
