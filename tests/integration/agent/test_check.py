@@ -1,0 +1,89 @@
+"""``check``: one cycle of every scorer as a table, nothing published, an exit code that says whether all is well."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent.apis import last_values, matrix, prometheus_error, scores, series
+from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.http import HttpFake, Reply, Seen
+from tests.support.agent.process import COMMAND
+
+
+async def _check(*arguments: str | Path) -> tuple[int, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        COMMAND,
+        "check",
+        "--cluster-name",
+        "c1",
+        *map(str, arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={},
+    )
+    out, errors = await process.communicate()
+    return process.returncode or 0, out.decode(), errors.decode()
+
+
+def test_the_table(tmp_path: Path) -> None:
+    """Good, failing and unusable entries, with what would be published and why the others give nothing."""
+
+    async def story() -> None:
+        def source(seen: Seen) -> Reply:
+            if seen.path.startswith("/bad/"):
+                return prometheus_error("bad_data", "parse error")
+            return matrix(series(7), warnings=["metric might not be a counter"])
+
+        volume = ConfigMapVolume(tmp_path)
+        async with HttpFake(source) as prometheus, HttpFake(last_values) as scoring, HttpFake(scores(500.0, "x")) as mixed:
+            volume.put(
+                entry("cpu", scoring=scoring.url, source=prometheus.url),
+                entry("query", scoring=scoring.url, source=f"{prometheus.url}/bad"),
+                {"name": "odd"},
+                entry("silent", scoring=mixed.url, scoreDestination="None"),
+            )
+            code, out, errors = await _check("--config-dir", tmp_path)
+            lines = out.splitlines()
+            assert code == 1
+            assert errors == ""
+            assert lines[0].split() == ["SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE"]
+            assert lines[1].split()[:2] + lines[1].split()[3:] == ["cpu", "7", "7", "0", "0", "7", "ok"]
+            assert lines[2].split() == ["query", *"------", "fetch:", "query_bad_data"]
+            assert lines[3].split()[3:] == ["1", "1", "1", "-", "ok"]
+            assert lines[4].split() == ["odd", *"------", "bad_entry"]
+            assert "cpu: cpu-score: n0=2, n1=3, n2=4, n3=5, n4=6, and 2 more" in lines
+            assert "cpu: the source warns: metric might not be a counter" in lines
+            assert "silent: (not published): n0=100" in lines
+            assert "silent: dropped 1: invalid" in lines
+            assert any(
+                line.startswith("query: query at http://127.0.0.1") and line.endswith("refused: bad_data: parse error") for line in lines
+            )
+            code, out, _ = await _check("--config-dir", tmp_path, "--scorer", "cpu")
+            assert code == 0
+            assert len(out.splitlines()) == 4
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("content", "flags", "code", "text"),
+    [
+        (None, [], 1, "summaries is not there"),
+        (b"{}", [], 1, "expected a JSON array"),
+        (json.dumps([entry("cpu", scoring="http://127.0.0.1:1")]).encode(), ["--scorer", "gpu"], 2, "no scorer gpu in"),
+    ],
+)
+def test_what_cannot_be_checked(tmp_path: Path, content: bytes | None, flags: list[str], code: int, text: str) -> None:
+    """One line on standard error, no table."""
+
+    async def story() -> None:
+        if content is not None:
+            ConfigMapVolume(tmp_path).put_raw(content)
+        found, out, errors = await _check("--config-dir", tmp_path, *flags)
+        assert (found, out) == (code, "")
+        assert text in errors
+        assert len(errors.splitlines()) == 1
+
+    asyncio.run(story())

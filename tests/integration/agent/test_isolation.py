@@ -1,0 +1,150 @@
+"""One scorer never harms another: hanging peers, sudden size, a clock that jumps; and nothing grows with time."""
+
+import asyncio
+import itertools
+from contextlib import AsyncExitStack
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from dsf_agent.clock import SystemClock
+from tests.support.agent.apis import last_values, matrix, scores, series
+from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen
+from tests.support.agent.hub import HubFake, kubeconfig
+from tests.support.agent.process import agent, until
+from tests.support.agent.running import play, running
+
+
+def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) -> None:
+    """Peers that accept and say nothing, one origin each for ten scorers, beside a scorer of one second."""
+
+    async def story() -> None:
+        volume = ConfigMapVolume(tmp_path / "config")
+        silent = [HttpFake(lambda _seen: Fault(hang=True)) for _ in range(10)]
+        async with AsyncExitStack() as stack:
+            for fake in silent:
+                await stack.enter_async_context(fake)
+            scoring = await stack.enter_async_context(HttpFake(scores(1.0)))
+            hanging = [entry(f"h{number}", scoring=silent[number % 10].url, scoringInterval=1) for number in range(100)]
+            volume.put(*hanging, entry("well", scoring=scoring.url, scoringInterval=1))
+            async with running(
+                "--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--request-timeout", "60"
+            ) as agent_:
+                await until(lambda: len(scoring.seen) >= 6, what="the healthy one goes on")
+                gaps = [after.at - before.at for before, after in itertools.pairwise(scoring.seen[1:])]
+                assert all(0.6 < gap < 1.4 for gap in gaps), gaps
+                assert "well-score" not in await agent_.failures()
+                assert [fake.open for fake in silent] == [8] * 10, "no more calls to one origin than allowed"
+
+    play(story())
+
+
+def test_ten_times_the_series_and_back(tmp_path: Path) -> None:
+    """A burst is scored like any other answer; what was extra leaves /metrics and the hub with the next cycle."""
+
+    async def story() -> None:
+        count = 20
+        volume, hub = ConfigMapVolume(tmp_path / "config"), HubFake()
+        answers = {size: matrix(series(size)) for size in (20, 200)}
+        async with HttpFake(lambda _seen: answers[count]) as source, HttpFake(last_values) as scoring, HttpFake(hub) as server:
+            eager = {"deadband": 0, "minIntervalSeconds": 0}
+            volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, publish=eager))
+            config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
+            async with running("--config-dir", volume.directory, "--hub-kubeconfig", config) as agent_:
+                for count in (20, 200, 20):
+                    await until(lambda count=count: len(hub.values("cpu-score")) == count, what=f"{count} items")
+                    exposed = [name for name in await agent_.samples() if name.startswith("dynamic_score{")]
+                    assert len(exposed) == count
+
+    play(story())
+
+
+class Jumping(SystemClock):
+    """A wall clock that can be set, as by an administrator or after a suspend."""
+
+    def __init__(self) -> None:
+        self.jump = 0.0
+
+    def wall(self) -> float:
+        return super().wall() + self.jump
+
+
+@pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
+def test_a_jump_of_the_clock(tmp_path: Path, jump: float) -> None:
+    """The pace goes on, and validUntil stays right by the hub's clock."""
+
+    async def story() -> None:
+        clock, hub, volume = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config")
+        async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
+            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish={"deadband": 0, "minIntervalSeconds": 0}))
+            config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
+            async with running("--config-dir", volume.directory, "--hub-kubeconfig", config, clock=clock) as agent_:
+                await until(lambda: hub.values("cpu-score"), what="published")
+                clock.jump = jump
+                scoring.handler = scores(50.0)
+                await until(lambda: hub.values("cpu-score") == {"n0": 50}, what="published after the jump")
+                left = datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp() - hub.now()
+                assert 890 <= left <= 902
+                calls = len(scoring.seen)
+                await until(lambda: len(scoring.seen) >= calls + 2, what="the pace goes on", seconds=4)
+                assert await agent_.failures() == {}
+
+    play(story())
+
+
+def test_soak(tmp_path: Path) -> None:
+    """Faults of every kind, edits and restarts of workers for a while: descriptors and memory stay where they were."""
+
+    async def story() -> None:
+        turn = itertools.count()
+        body = matrix(series(300, points=20)).body
+        kinds: list[Reply | Fault] = [
+            Reply(body=body),
+            Reply(status=500),
+            Fault(),
+            Fault(writes=(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", body[:500])),
+            Reply(body=body[:-9]),
+            Reply(body=body),
+        ]
+
+        def source(_seen: Seen) -> Reply | Fault:
+            return kinds[next(turn) % len(kinds)]
+
+        volume = ConfigMapVolume(tmp_path / "config")
+        async with HttpFake(source) as prometheus, HttpFake(last_values) as scoring:
+            flags = [
+                "--config-dir",
+                volume.directory,
+                "--cluster-name",
+                "c1",
+                "--publish",
+                f"dir:{tmp_path / 'out'}",
+                "--prune-delay",
+                "0.1",
+            ]
+            async with agent(*flags) as process:
+
+                async def rounds(count: int) -> None:
+                    for number in range(count):
+                        names = [f"s{index}" for index in range(12)] + [f"t{number % 7}"]
+                        interval = 1 + number % 2
+                        volume.put(*(entry(name, scoring=scoring.url, source=prometheus.url, scoringInterval=interval) for name in names))
+                        await process.metrics()
+                        await asyncio.sleep(0.15)
+
+                await rounds(40)
+                await asyncio.sleep(1)
+                memory, descriptors = process.resident(), process.descriptors()
+                await rounds(60)
+                await asyncio.sleep(1)
+                assert process.resident() < memory + 6 * 2**20
+                assert process.descriptors() < descriptors + 10
+                samples = await process.metrics()
+                names = {name for name in samples if name.startswith("dynamic_scoring_requests_total") and '"t' in name}
+                assert len(names) == 2, "only the present one of the passing scorers has series"
+                assert await process.terminate() == 0
+                assert "Traceback" not in process.log
+
+    asyncio.run(story())
