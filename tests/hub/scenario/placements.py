@@ -1,0 +1,128 @@
+"""Placements as a test writes them by hand, the clusters and scores that they rank, and what OCM made of them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.manifests import namespace as namespace_object
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import wait_for
+
+CLUSTER = "cluster.open-cluster-management.io"
+PLACEMENT = f"{CLUSTER}/v1beta1/Placement"
+DECISION = f"{CLUSTER}/v1beta1/PlacementDecision"
+SCORE = f"{CLUSTER}/v1alpha1/AddOnPlacementScore"
+MANAGED_CLUSTER = f"{CLUSTER}/v1/ManagedCluster"
+CLUSTER_SET = f"{CLUSTER}/v1beta2/ManagedClusterSet"
+BINDING = f"{CLUSTER}/v1beta2/ManagedClusterSetBinding"
+PLACEMENT_LABEL = f"{CLUSTER}/placement"
+SET_LABEL = "test.example.com/set"
+
+
+def placement(name: str, *, namespace: str, **spec: Any) -> Object:
+    """A Placement with this spec and nothing written out besides."""
+    return {"apiVersion": f"{CLUSTER}/v1beta1", "kind": "Placement", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+
+
+def score_prioritizer(resource: str, score: str, *, weight: int = 1) -> Object:
+    """A prioritizer that ranks by one score of an AddOnPlacementScore."""
+    return {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": score}}, "weight": weight}
+
+
+def builtin(name: str, *, weight: int = 1) -> Object:
+    return {"scoreCoordinate": {"type": "BuiltIn", "builtIn": name}, "weight": weight}
+
+
+def exact(*prioritizers: Object) -> Object:
+    return {"mode": "Exact", "configurations": list(prioritizers)}
+
+
+def cluster_set(name: str, selector: Object | None = None) -> Object:
+    """A ManagedClusterSet by label selector; by default of the clusters with `SET_LABEL: name`."""
+    chosen = {"matchLabels": {SET_LABEL: name}} if selector is None else selector
+    return {
+        "apiVersion": f"{CLUSTER}/v1beta2",
+        "kind": "ManagedClusterSet",
+        "metadata": {"name": name},
+        "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": chosen}},
+    }
+
+
+def binding(cluster_set: str, *, namespace: str, name: str | None = None) -> Object:
+    return {
+        "apiVersion": f"{CLUSTER}/v1beta2",
+        "kind": "ManagedClusterSetBinding",
+        "metadata": {"name": name or cluster_set, "namespace": namespace},
+        "spec": {"clusterSet": cluster_set},
+    }
+
+
+def publish(hub: Client, cluster: str, resource: str, scores: Mapping[str, int], *, valid_until: str | None = None) -> None:
+    """One AddOnPlacementScore with exactly these scores, as its two writes."""
+    body = {
+        "apiVersion": f"{CLUSTER}/v1alpha1",
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": resource, "namespace": cluster},
+    }
+    status: Object = {"scores": [{"name": name, "value": value} for name, value in scores.items()]}
+    if valid_until is not None:
+        status["validUntil"] = valid_until
+    hub.apply(body)
+    hub.apply_status({**body, "status": status})
+
+
+def pages(hub: Client, name: str, *, namespace: str) -> list[Object]:
+    """The PlacementDecisions of a Placement, by their owner: a name too long for a label finds them, too."""
+    found = hub.list(DECISION, namespace=namespace)
+    return [page for page in found if any(owner["name"] == name for owner in page["metadata"].get("ownerReferences", []))]
+
+
+def clusters_of(page: Object) -> list[str]:
+    return [decision["clusterName"] for decision in page.get("status", {}).get("decisions") or []]
+
+
+def decided(hub: Client, name: str, *, namespace: str) -> list[str]:
+    """The clusters in all pages, sorted."""
+    return sorted(cluster for page in pages(hub, name, namespace=namespace) for cluster in clusters_of(page))
+
+
+def condition(hub: Client, name: str, kind: str, *, namespace: str) -> tuple[str, str, str] | None:
+    """(status, reason, message) of a condition of a Placement; None while OCM has not looked at it."""
+    found = hub.get(PLACEMENT, name, namespace=namespace)
+    conditions = found.get("status", {}).get("conditions") or []
+    return next(((one["status"], one["reason"], one["message"]) for one in conditions if one["type"] == kind), None)
+
+
+@contextmanager
+def clusters_in_set(plane: ControlPlane, name: str, clusters: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, ...]]:
+    """These clusters (name -> labels), registered, in a ManagedClusterSet `name` that is bound to a namespace of that name."""
+    hub = plane.hub.admin
+    hub.apply(namespace_object(name))
+    hub.apply(cluster_set(name))
+    hub.apply(binding(name, namespace=name))
+    try:
+        plane.add_clusters({cluster: {**labels, SET_LABEL: name} for cluster, labels in clusters.items()})
+        yield tuple(clusters)
+    finally:
+        for one in hub.list(PLACEMENT, namespace=name):
+            hub.delete(PLACEMENT, one["metadata"]["name"], namespace=name)
+        remove_clusters(plane, tuple(clusters))
+        hub.delete(BINDING, name, namespace=name)
+        hub.delete(CLUSTER_SET, name)
+
+
+def remove_clusters(plane: ControlPlane, clusters: tuple[str, ...]) -> None:
+    """Deletes the ManagedClusters and their scores, and waits until OCM let them go."""
+    hub = plane.hub.admin
+    for cluster in clusters:
+        for score in hub.list(SCORE, namespace=cluster):
+            hub.delete(SCORE, score["metadata"]["name"], namespace=cluster)
+        hub.delete(MANAGED_CLUSTER, cluster)
+    for cluster in clusters:
+        wait_for(
+            lambda cluster=cluster: hub.find(MANAGED_CLUSTER, cluster) is None,  # type: ignore[misc]
+            what=f"ManagedCluster {cluster} is gone",
+            timeout=60,
+            seen=lambda cluster=cluster: hub.find(MANAGED_CLUSTER, cluster),  # type: ignore[misc]
+        )
