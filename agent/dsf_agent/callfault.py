@@ -43,6 +43,9 @@ def named(*, url: str, seconds: float) -> Iterator[None]:
     except (httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError) as error:
         msg = f"{display(url)} is not a URL that can be called: {excerpt(str(error))}"
         raise CallError(msg, reason=Reason.BAD_URL) from error
+    except httpx.DecodingError as error:
+        msg = f"{display(url)} sent a damaged body: {excerpt(str(error))}"
+        raise CallError(msg, reason=Reason.INVALID_BODY) from error
     except (httpx.TransportError, ssl.SSLError, OSError) as error:
         tls = error if isinstance(error, ssl.SSLError) else _tls_cause(error)
         if tls is not None and not isinstance(tls, ssl.SSLEOFError):

@@ -13,6 +13,7 @@ from typing import Final
 from dsf_agent.backoff import Backoff
 from dsf_agent.errors import PublishError
 from dsf_agent.metrics import Metrics
+from dsf_agent.reasons import Reason
 from dsf_agent.snapshot import Snapshot
 from dsf_agent.store import ScoreStore
 
@@ -53,6 +54,9 @@ class Pruner:
             except PublishError as error:
                 failures += 1
                 log.warning("scores of removed scorers could not be looked for: %s", error, extra={"reason": error.reason.value})
+            except Exception:
+                failures += 1
+                log.exception("looking for scores of removed scorers failed inside the agent", extra={"reason": Reason.INTERNAL.value})
 
     async def _disturbed(self, seconds: float) -> bool:
         """Whether news came within this time."""

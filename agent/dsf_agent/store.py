@@ -12,13 +12,18 @@ KIND: Final = "AddOnPlacementScore"
 
 @dataclass(frozen=True, kw_only=True)
 class Stored:
-    """An object as it stands: its items, its expiry (Unix seconds, None for never), whether it is labelled ours, and its version."""
+    """An object as it stands: its items, its expiry (Unix seconds, None for never), its labels and its version."""
 
     name: str
     values: Mapping[str, int]
     valid_until: float | None
-    ours: bool
+    labels: Mapping[str, str]
     version: str = ""
+
+    @property
+    def ours(self) -> bool:
+        """Whether an agent of ours says that it writes this object."""
+        return self.labels.get(MANAGED_BY_LABEL) == AGENT_MANAGER
 
 
 class ScoreStore(Protocol):
@@ -87,19 +92,23 @@ def timestamp(seconds: float) -> str:
 
 def stored(plain: Mapping[str, Any]) -> Stored:
     """An object as read. Tolerant: what cannot be understood counts as absent, so that it is written anew."""
-    metadata = plain.get("metadata") or {}
-    state = plain.get("status") or {}
+    metadata, state = _mapping(plain.get("metadata")), _mapping(plain.get("status"))
     values: dict[str, int] = {}
-    for item in state.get("scores") or []:
+    scores = state.get("scores")
+    for item in scores if isinstance(scores, list) else []:
         if isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("value"), int):
             values[item["name"]] = item["value"]
     return Stored(
         name=str(metadata.get("name", "")),
         values=values,
         valid_until=seconds(state.get("validUntil")),
-        ours=(metadata.get("labels") or {}).get(MANAGED_BY_LABEL) == AGENT_MANAGER,
+        labels={str(key): str(value) for key, value in _mapping(metadata.get("labels")).items()},
         version=str(metadata.get("resourceVersion", "")),
     )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def seconds(text: object) -> float | None:

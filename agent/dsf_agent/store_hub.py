@@ -58,13 +58,14 @@ class HubStore:
                 written = await self._apply_status(name, body)
             else:
                 raise
-        if not written.ours:
-            await self._adopt(name, scorer=scorer)
+        if not store.labels(scorer).items() <= written.labels.items():
+            await self._label(name, scorer=scorer)
 
     async def ours(self) -> list[Stored]:
         selector = {"labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"}
         reply = await self._server.call("GET", self._base, params=selector)
-        return [store.stored(item) for item in reply.object.get("items") or []]
+        items = reply.object.get("items")
+        return [store.stored(item) for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
     async def delete(self, stored: Stored) -> None:
         body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"resourceVersion": stored.version}}
@@ -116,8 +117,8 @@ class HubStore:
         reply = await self._server.call("PATCH", f"{self._path(name)}/status", params=params, body=body, content_type=APPLY)
         return store.stored(reply.object)
 
-    async def _adopt(self, name: str, *, scorer: str) -> None:
-        """Labels an object that was there before us: its scores are ours now, so its removal is, too."""
+    async def _label(self, name: str, *, scorer: str) -> None:
+        """For an object that was there before us, or whose scorer has another name now: its scores are ours, so its removal is, too."""
         body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
         params = {"fieldManager": AGENT_MANAGER, "force": "true"}
         await self._server.call("PATCH", self._path(name), params=params, body=body, content_type=APPLY)

@@ -50,7 +50,10 @@ class Suspension:
     async def run(self) -> None:
         """For ever."""
         while True:
-            await self.look()
+            try:
+                await self.look()
+            except Exception:
+                log.exception("reading the suspended scorers failed inside the agent", extra={"reason": Reason.INTERNAL.value})
             await self._clock.sleep(self._poll * self._chance.uniform(1 - JITTER, 1 + JITTER))
 
     async def look(self) -> None:
