@@ -81,6 +81,9 @@ def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
     evidence = Evidence(snapshot=data.snapshot, now=data.now, age=data.age, missing=data.missing)
     before = _at(base, base.commit)
     after = _working_tree(args.directory) if args.head is None else _at(base, _head(base, args.head))
+    if after.absent:
+        msg = f"{args.head} has no fleet repository in this folder"
+        raise UsageError(msg)
     notes = [base.note] if base.note else []
     if before.absent:
         notes.append("the base has no fleet repository in this folder: everything is new")

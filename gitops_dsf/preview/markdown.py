@@ -174,12 +174,12 @@ def _diff(before: str, after: str) -> Iterator[str]:
 
 def _escaped(text: str) -> str:
     """Text that no Markdown reader takes for markup, a mention or a second line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.replace("->", "→").split())).replace("@", "&#64;")
+    return _SPECIAL.sub(r"\\\1", " ".join(text.replace("->", "→").split())).replace("@", "@\u200b")
 
 
 def _code(text: str) -> str:
     """A code span, whatever the text holds."""
-    line = " ".join(text.split()).replace("|", "\\|")
+    line = " ".join(text.split())
     if "`" not in line:
         return f"`{line}`"
     fence = "`" * (1 + max(len(run) for run in re.findall(r"`+", line)))

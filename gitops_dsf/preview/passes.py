@@ -38,7 +38,7 @@ def passes(base: Fleet | None, head: Fleet, snapshot: Snapshot, *, now: datetime
     future = next_scores(base, head, snapshot)
     first = hub_state(base, snapshot, decisions=snapshot.decisions) if base else None
     before = {key: simulate(first, key, now) for key in base.placements} if base and first else {}
-    decisions = tuple(_decided(before, snapshot))
+    decisions = _decided(before, snapshot)
     if first is not None:
         before |= _settled(before, with_decisions(first, decisions), now)
     second = hub_state(head, snapshot, scores=future.scores, decisions=decisions)
@@ -77,16 +77,16 @@ def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unkn
     return any(not cell.exists and cluster in candidates for name in used for cluster, cell in unknown.get(name, {}).items())
 
 
-def _decided(before: Mapping[str, Verdict], snapshot: Snapshot) -> Iterator[Decision]:
-    """The PlacementDecisions that the first pass leaves on the hub."""
+def _decided(before: Mapping[str, Verdict], snapshot: Snapshot) -> tuple[Decision, ...]:
+    """The PlacementDecisions that the first pass leaves on the hub; OCM writes them by name, whoever had that name before."""
     scheduled = {key for key, verdict in before.items() if verdict.outcome is Outcome.SCHEDULED}
-    for item in snapshot.decisions:
-        if f"{item.namespace}/{item.placement}" not in scheduled:
-            yield item
+    left = (item for item in snapshot.decisions if f"{item.namespace}/{item.placement}" not in scheduled)
+    found = {(item.namespace, item.name): item for item in left}
     for key in sorted(scheduled):
         namespace, _, name = key.partition("/")
-        for found in before[key].decisions:
-            yield Decision(namespace=namespace, name=found.name, placement=name, clusters=found.clusters)
+        for page in before[key].decisions:
+            found[namespace, page.name] = Decision(namespace=namespace, name=page.name, placement=name, clusters=page.clusters)
+    return tuple(found.values())
 
 
 def _same_surroundings(first: HubState, second: HubState) -> bool:

@@ -154,6 +154,22 @@ def test_stickiness_counts_from_where_the_application_is(fleet: GitFleet, tmp_pa
     assert (move["from"], move["to"]) == (["eu-2"], ["eu-1"])
 
 
+def test_without_decisions_the_base_settles_before_the_change_is_judged(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+    fleet.write("apps/guestbook.yaml", application("guestbook", stickiness=20))
+    fleet.commit("sticky")
+    where = save(snapshot(raw={"eu-1": 80.0, "eu-2": 70.0, "us-1": 0.0}, decided={}), tmp_path / "hub")
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 70}))
+    found = run.json("diff", fleet.path, "--base", "main", "--scores", where)["comparison"]
+    # 76 against us-1's 100: more than 20 points, so it moves although it would stick to eu-1.
+    [move] = found["moves"]
+    leaving = {term["name"]: (term["before"], term["after"]) for term in move["scores"][0]["terms"]}
+    assert leaving["Steady"] == (100, 100)
+    assert found["pending"] == []
+    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 80}))
+    # 84 against 100: within the stickiness.
+    assert run.json("diff", fleet.path, "--base", "main", "--scores", where)["comparison"]["moves"] == []
+
+
 def test_old_and_expired_data_are_pointed_out(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
     where = save(snapshot(age=timedelta(hours=5)), tmp_path / "hub")
     warnings = run.json("diff", fleet.path, "--base", "main", "--scores", where)["comparison"]["warnings"]
