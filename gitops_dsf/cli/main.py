@@ -46,6 +46,7 @@ class VerbModule(Protocol):
 VERBS: Final[dict[str, Verb]] = {
     "diff": Verb("gitops_dsf.cli.diff", "what a change does: scorers, clusters, applications that would move"),
     "explain": Verb("gitops_dsf.cli.explain", "why a cluster is in or out, and what would have to change"),
+    "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
     "init": Verb("gitops_dsf.cli.init", "start a fleet repository that is valid as it is"),
     "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
     "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),

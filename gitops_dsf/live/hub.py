@@ -36,14 +36,14 @@ _HINTS = {
 
 def observe(*, context: str, kubeconfig: Path | None = None) -> Snapshot:
     """What a hub holds now. Raises HubError when the kubeconfig, the hub or the rights do not allow it."""
-    client = _client(context, kubeconfig)
+    client = connect(context, kubeconfig)
     close: Callable[[], None] = client.close
     observed_at = datetime.now(UTC)
     try:
         documents = [
             HubDocument(place=f"{context}: {kind}", data={"kind": kind, **item})
             for kind, version, plural in RESOURCES
-            for item in _items(client, context, f"/apis/{GROUP}/{version}/{plural}")
+            for item in items(client, context, f"/apis/{GROUP}/{version}/{plural}")
         ]
     finally:
         close()
@@ -60,33 +60,34 @@ def _placed(documents: list[HubDocument]) -> Iterator[HubDocument]:
         yield HubDocument(place=f"{document.place} {name}", data=document.data)
 
 
-def _client(context: str, kubeconfig: Path | None) -> "ApiClient":
+def connect(context: str, kubeconfig: Path | None) -> "ApiClient":
+    """A client for a context of the kubeconfig, to be closed. Raises HubError when the package or the context is not there."""
     try:
         from kubernetes import config  # noqa: PLC0415 - an extra, and slow to import
     except ImportError as error:
         msg = "asking a hub needs the Kubernetes client: pip install 'gitops-dsf[live]'"
         raise HubError(msg) from error
-    connect: Callable[..., ApiClient] = config.new_client_from_config
+    new_client: Callable[..., ApiClient] = config.new_client_from_config
     try:
-        return connect(config_file=str(kubeconfig) if kubeconfig else None, context=context)
+        return new_client(config_file=str(kubeconfig) if kubeconfig else None, context=context)
     except (config.ConfigException, OSError, ValueError) as error:
         msg = f"context {context}: {error}"
         raise HubError(msg) from error
 
 
-def _items(client: "ApiClient", context: str, path: str) -> Iterator[dict[str, Any]]:
-    """Every object of a resource, page by page."""
+def items(client: "ApiClient", context: str, path: str, *, optional: bool = False) -> Iterator[dict[str, Any]]:
+    """Every object of a resource, page by page; none where an optional one is not installed. Raises HubError."""
     token = ""
     while True:
-        page = _get(client, context, path, [("limit", PAGE), *([("continue", token)] if token else [])])
+        page = _get(client, context, path, [("limit", PAGE), *([("continue", token)] if token else [])], optional=optional)
         yield from page.get("items") or ()
         token = (page.get("metadata") or {}).get("continue") or ""
         if not token:
             return
 
 
-def _get(client: "ApiClient", context: str, path: str, query: list[tuple[str, Any]]) -> dict[str, Any]:
-    from kubernetes.client import ApiException  # noqa: PLC0415 - see _client
+def _get(client: "ApiClient", context: str, path: str, query: list[tuple[str, Any]], *, optional: bool) -> dict[str, Any]:
+    from kubernetes.client import ApiException  # noqa: PLC0415 - see connect
     from urllib3.exceptions import HTTPError  # noqa: PLC0415 - comes with it
 
     headers = {"Accept": "application/json"}
@@ -97,6 +98,8 @@ def _get(client: "ApiClient", context: str, path: str, query: list[tuple[str, An
     except (ApiException, HTTPError, OSError) as error:
         msg = f"context {context}: the hub does not answer: {error}"
         raise HubError(msg) from error
+    if status == HTTPStatus.NOT_FOUND and optional:
+        return {}
     if status != HTTPStatus.OK:
         msg = f"context {context}: GET {path}: {status} {reason}{_HINTS.get(status, '')}"
         raise HubError(msg)

@@ -1,0 +1,116 @@
+"""gitops-dsf import: the inventory of a hub as files, and the scorers and masks that git does not have yet."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gitops_dsf.errors import RepositoryError, UsageError
+
+if TYPE_CHECKING:
+    from gitops_dsf.importer import Import, Line
+
+DESCRIPTION = """\
+Writes what a hub knows into a fleet repository: ManagedClusters and ManagedClusterSets to clusters/, DynamicScorers to scorers/,
+the DynamicScoringConfig to config/. Nothing is ever deleted, comments and order of existing files stay, and a second run with the
+same input changes nothing.
+
+Clusters follow the hub. Scorers and masks follow git: those that git has already are compared, and replaced only with --overwrite.
+Objects that gitops-dsf itself rendered are passed over.
+
+Of a cluster's labels those without a domain are taken (they are their owner's), the cluster set, topology.kubernetes.io/*, and every
+label that a selector of the repository names; of its claims platform, product, region and those that a selector names. What a file
+holds already is kept up to date."""
+
+EXAMPLES = """\
+examples:
+  kubectl get managedclusters,managedclustersets -o yaml | gitops-dsf import --from -
+  kubectl get managedclusters,dynamicscorers,dynamicscoringconfigs -A -o yaml > hub.yaml
+  gitops-dsf import --from hub.yaml fleet --dry-run
+  gitops-dsf import --context hub --label 'compliance.example.com/*' --claim 'kubeversion.*'
+  gitops-dsf import --context hub --resources      for applications that rank by allocatable resources"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of import."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--from", dest="file", metavar="FILE", help="what `kubectl get -o yaml` (or json) printed; - is standard input")
+    source.add_argument("--context", metavar="NAME", help="read a hub through this context of the kubeconfig")
+    parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help="with --context: another kubeconfig than the usual one")
+    parser.add_argument("--label", metavar="GLOB", action="append", default=[], help="take labels of this name, too; may be repeated")
+    parser.add_argument("--claim", metavar="GLOB", action="append", default=[], help="take claims of this name, too; may be repeated")
+    parser.add_argument("--resources", action="store_true", help="take allocatable and capacity, which change with every node")
+    parser.add_argument("--overwrite", action="store_true", help="let the hub's scorers and masks replace those of git")
+    parser.add_argument("--dry-run", action="store_true", help="say what would change and write nothing")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when the repository holds what the hub knows. Raises what cannot be read or written."""
+    from gitops_dsf.importer import Selection, take
+    from gitops_dsf.importer.apply import apply
+    from gitops_dsf.load import SETTINGS_FILE
+
+    if not (args.directory / SETTINGS_FILE).is_file():
+        msg = f"{args.directory} holds no {SETTINGS_FILE}; name a fleet repository, or make one with gitops-dsf init"
+        raise UsageError(msg)
+    if args.kubeconfig and not args.context:
+        msg = "--kubeconfig goes with --context"
+        raise UsageError(msg)
+    selection = Selection(labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources)
+    found = take(args.directory, _objects(args), selection=selection, overwrite=args.overwrite)
+    if not args.dry_run:
+        apply(found)
+    _report(found, dry_run=args.dry_run)
+    return 0
+
+
+def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
+    if args.context:
+        from gitops_dsf.live.inventory import inventory
+
+        return inventory(context=args.context, kubeconfig=args.kubeconfig)
+    from gitops_dsf.snapshot.documents import documents
+
+    name = "standard input" if args.file == "-" else args.file
+    return [document.data for document in documents(_text(args.file), file=name)]
+
+
+def _text(file: str) -> str:
+    if file == "-" and sys.stdin.isatty():
+        print("reading standard input; end it with Ctrl-D", file=sys.stderr)
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        msg = f"{file} is not UTF-8 (byte {error.start}); in PowerShell write kubectl's output with Out-File -Encoding utf8"
+        raise RepositoryError(msg) from error
+    except OSError as error:
+        msg = f"{file} cannot be read: {error.strerror or error}"
+        raise RepositoryError(msg) from error
+
+
+def _report(found: "Import", *, dry_run: bool) -> None:
+    for line in found.added:
+        print(f"{_where(found, line)}: {line.kind} {line.name} added")
+    for line in found.changed:
+        print(f"{_where(found, line)}: {line.kind} {line.name}: {'; '.join(line.changes)}")
+    for line in found.differing:
+        print(
+            f"{_where(found, line)}: {line.kind} {line.name} is another one on the hub ({'; '.join(line.changes)}); left alone, "
+            "--overwrite takes the hub's",
+            file=sys.stderr,
+        )
+    for line in found.missing:
+        print(f"{_where(found, line)}: {line.kind} {line.name} is not on the hub; remove it here if it has left the fleet", file=sys.stderr)
+    if found.skipped:
+        print(f"passed over: {', '.join(found.skipped)}", file=sys.stderr)
+    would = "would be " if dry_run else ""
+    print(f"{len(found.added)} {would}added, {len(found.changed)} {would}changed, {found.unchanged} as they were")
+
+
+def _where(found: "Import", line: "Line") -> str:
+    return str(found.root / line.file)

@@ -1,0 +1,197 @@
+"""Objects of a hub against the documents of a repository: what is new, what changed, what git knows alone."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from gitops_dsf.diagnostics import Severity
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.importer.result import Import, Line
+from gitops_dsf.importer.selection import Selection
+from gitops_dsf.importer.update import update, value_at
+from gitops_dsf.importer.wanted import Object, is_rendered, name_of, wanted
+from gitops_dsf.importer.yamlfile import YamlFile, appended
+from gitops_dsf.load import Document, load
+from gitops_dsf.model.cluster import BUILT_IN_SETS
+from gitops_dsf.model.kinds import FOLDERS, KINDS
+from gitops_dsf.render.emit import emit
+
+_KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
+_MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
+"""The inventory follows the hub. Scorers and masks follow git: of them only those are taken that git lacks."""
+
+_LONGEST: Final = 200
+"""Characters of an object's name in a file's; file systems take 255 bytes."""
+
+Key = tuple[str, str]
+
+
+def take(root: Path, objects: Iterable[Mapping[str, Any]], *, selection: Selection, overwrite: bool = False) -> Import:
+    """Works out an import; writes nothing. With `overwrite` the hub's scorers and masks replace those of git, too.
+
+    Raises RepositoryError when the repository or an object cannot be read, or when the objects hold nothing to import.
+    """
+    existing = _existing(root)
+    taker = _Taker(root, existing, selection=selection.and_asked_for(existing.values()), overwrite=overwrite)
+    for data in objects:
+        taker.add(data)
+    return taker.result()
+
+
+def _existing(root: Path) -> dict[Key, Document]:
+    loaded = load(root)
+    broken = [item for item in loaded.diagnostics if item.severity is Severity.ERROR and item.position.file != "gitops-dsf.yaml"]
+    if broken:
+        places = "\n".join(f"  {item.position}: {item.message}" for item in broken[:5])
+        msg = f"what cannot be read cannot be kept up to date; mend these first (gitops-dsf validate says more):\n{places}"
+        raise RepositoryError(msg)
+    found: dict[Key, Document] = {}
+    for document in loaded.documents:
+        found.setdefault((document.kind, document.name), document)
+    return found
+
+
+class _Taker:
+    def __init__(self, root: Path, existing: Mapping[Key, Document], *, selection: Selection, overwrite: bool) -> None:
+        self._root = root
+        self._existing = existing
+        self._selection = selection
+        self._overwrite = overwrite
+        self._seen: set[Key] = set()
+        self._skipped: Counter[str] = Counter()
+        self._new: dict[str, list[Object]] = {}
+        self._edited: dict[str, YamlFile] = {}
+        self._touched: set[str] = set()
+        self._lines: dict[str, list[Line]] = {"added": [], "changed": [], "differing": []}
+        self._unchanged = 0
+
+    def add(self, data: Mapping[str, Any]) -> None:
+        kind = str(data.get("kind") or "object without a kind")
+        if kind not in _KINDS:
+            self._skipped[kind] += 1
+            return
+        if is_rendered(data):
+            self._skipped[f"{kind} that gitops-dsf rendered"] += 1
+            return
+        key = (kind, name_of(data))
+        if key in self._seen:
+            msg = f"{kind} {key[1]} is in the input twice; give one state of the hub"
+            raise RepositoryError(msg)
+        self._seen.add(key)
+        document = self._existing.get(key)
+        value = wanted(data, _and_known(self._selection, document))
+        if value is None:
+            if key[1] not in BUILT_IN_SETS:
+                self._skipped[f"{kind} of another version or name"] += 1
+        elif document is None:
+            self._add_new(kind, value)
+        else:
+            self._edit(document, value)
+
+    def result(self) -> Import:
+        if not self._seen:
+            there = f"; it holds {', '.join(self._skips())}" if self._skipped else ""
+            msg = f"there is no {', '.join(_KINDS[:-1])} or {_KINDS[-1]} in the input{there}"
+            raise RepositoryError(msg)
+        files = {file: self._edited[file].text for file in sorted(self._touched)}
+        for file, documents in self._new.items():
+            text = files.get(file) or _read(self._root / file)
+            for document in documents:
+                text = appended(text, emit(document))
+            files[file] = text
+        return Import(
+            root=self._root,
+            files=files,
+            added=_in_order(self._lines["added"]),
+            changed=_in_order(self._lines["changed"]),
+            differing=_in_order(self._lines["differing"]),
+            missing=_in_order(self._missing()),
+            unchanged=self._unchanged,
+            skipped=tuple(self._skips()),
+        )
+
+    def _add_new(self, kind: str, value: Object) -> None:
+        name = value["metadata"]["name"]
+        # A file of that name may hold something else: then the document goes behind it, and not in its place.
+        file = f"{FOLDERS[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
+        self._new.setdefault(file, []).append(value)
+        self._lines["added"].append(Line(file=file, kind=kind, name=name, changes=()))
+
+    def _edit(self, document: Document, value: Object) -> None:
+        if _means_the_same(document, value):
+            self._unchanged += 1
+            return
+        may_write = document.kind in _MIRRORED or self._overwrite
+        editor = self._editor(document.file) if may_write else YamlFile(_read(self._root / document.file))
+        target = editor.find(document.kind, document.name)
+        if target is None:
+            msg = f"{document.position}: {document.kind} {document.name} cannot be edited; write it without aliases and merge keys"
+            raise RepositoryError(msg)
+        changes = tuple(update(target, value))
+        line = Line(file=document.file, kind=document.kind, name=document.name, changes=changes)
+        if not changes:
+            self._unchanged += 1
+        elif may_write:
+            self._touched.add(document.file)
+            self._lines["changed"].append(line)
+        else:
+            self._lines["differing"].append(line)
+
+    def _editor(self, file: str) -> YamlFile:
+        if file not in self._edited:
+            self._edited[file] = YamlFile(_read(self._root / file))
+        return self._edited[file]
+
+    def _missing(self) -> list[Line]:
+        """Only of kinds that the input holds at all: a list of clusters says nothing about scorers."""
+        kinds = {kind for kind, _ in self._seen} & {*_MIRRORED}
+        gone = [document for key, document in self._existing.items() if key[0] in kinds and key not in self._seen]
+        return [Line(file=item.file, kind=item.kind, name=item.name, changes=()) for item in gone]
+
+    def _skips(self) -> list[str]:
+        return [f"{count} {what}" for what, count in sorted(self._skipped.items())]
+
+
+def _means_the_same(document: Document, value: Object) -> bool:
+    """Whether two scorers or masks differ in nothing but defaults: the API server writes them out, people do not."""
+    if document.kind in _MIRRORED:
+        return False
+    model = KINDS[value["apiVersion"], value["kind"]]
+    try:
+        ours, theirs = (model.model_validate({**item, "metadata": {"name": "same"}}) for item in (document.data, value))
+    except ValidationError:
+        return False
+    return ours == theirs
+
+
+def _and_known(selection: Selection, document: Document | None) -> Selection:
+    """What the file of a cluster holds already is kept up to date, whether or not it would be taken for a new one."""
+    if document is None or document.kind != "ManagedCluster":
+        return selection
+    labels = value_at(document.data, ("metadata", "labels")) or {}
+    claims = value_at(document.data, ("status", "clusterClaims")) or []
+    resources = bool(value_at(document.data, ("status", "allocatable")) or value_at(document.data, ("status", "capacity")))
+    return selection.and_names(
+        labels=labels if isinstance(labels, Mapping) else (),
+        claims=[claim["name"] for claim in claims if isinstance(claim, Mapping) and isinstance(claim.get("name"), str)],
+        resources=resources,
+    )
+
+
+def _in_order(lines: list[Line]) -> tuple[Line, ...]:
+    return tuple(sorted(lines, key=lambda line: (line.kind, line.name)))
+
+
+def _read(path: Path) -> str:
+    """The text with its line breaks as they are; empty for a file that is not there."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        msg = f"{path} cannot be read: {error.strerror or error}"
+        raise RepositoryError(msg) from error

@@ -1,0 +1,64 @@
+"""Which fields of a document follow the hub, and bringing them there; the rest of a document is its author's."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ruamel.yaml.comments import CommentedMap
+
+from gitops_dsf.importer.mirror import mirror, same
+from gitops_dsf.importer.wanted import Object
+
+_FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "ManagedCluster": (
+        ("metadata", "labels"),
+        ("spec", "taints"),
+        ("status", "clusterClaims"),
+        ("status", "allocatable"),
+        ("status", "capacity"),
+    ),
+    "ManagedClusterSet": (("spec", "clusterSelector"),),
+    "DynamicScorer": (("spec",),),
+    "DynamicScoringConfig": (("spec",),),
+}
+"""What is compared and kept up to date; the rest of a document is its author's."""
+
+
+def update(target: CommentedMap, value: Object) -> list[str]:
+    """Edits a document in place, in the fields that follow the hub; what changed, in words."""
+    changes: list[str] = []
+    for path in _FIELDS[str(target["kind"])]:
+        *parents, last = path
+        new = value_at(value, path)
+        old = value_at(target, path)
+        if (new is None and old is None) or (new is not None and old is not None and same(old, new)):
+            continue
+        holder = target
+        for part in parents:
+            if not isinstance(holder.get(part), CommentedMap):
+                holder[part] = CommentedMap()
+            holder = holder[part]
+        wanted_part = {**holder, last: new} if new is not None else {key: item for key, item in holder.items() if key != last}
+        changes += mirror(holder, wanted_part, path="".join(f"{part}." for part in parents))
+    if target["kind"] == "ManagedCluster":
+        changes += _accepted(target, accepted=value["spec"]["hubAcceptsClient"])
+    return changes
+
+
+def _accepted(target: CommentedMap, *, accepted: bool) -> list[str]:
+    """Without `hubAcceptsClient` true counts, so that true alone is no reason to write it."""
+    spec = target.get("spec")
+    if (spec.get("hubAcceptsClient", True) if isinstance(spec, Mapping) else True) is accepted:
+        return []
+    if not isinstance(spec, CommentedMap):
+        target["spec"] = CommentedMap()
+    target["spec"]["hubAcceptsClient"] = accepted
+    return [f"spec.hubAcceptsClient: {str(not accepted).lower()} -> {str(accepted).lower()}"]
+
+
+def value_at(value: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - whatever YAML holds
+    """The value at a path, None where it is not there."""
+    for part in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(part)
+    return value

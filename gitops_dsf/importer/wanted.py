@@ -1,0 +1,130 @@
+"""An object of the hub -> the document that git should hold: what people decide, without what controllers report. Pure."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.importer.selection import Selection
+from gitops_dsf.model.base import CLUSTER_API, DNS_SUBDOMAIN, DSF_API
+from gitops_dsf.model.cluster import BUILT_IN_SETS
+from gitops_dsf.model.scoring_config import SINGLETON_NAME
+
+Object = dict[str, Any]
+
+OCM_TAINTS: Final = (f"{CLUSTER_API}/unavailable", f"{CLUSTER_API}/unreachable")
+"""Taints that OCM itself sets and removes with a cluster's condition (ocm.md section 2)."""
+
+_TOOL_METADATA: Final = ("kubectl.kubernetes.io/", "argocd.argoproj.io/", "app.kubernetes.io/managed-by", "app.kubernetes.io/instance")
+
+
+def wanted(data: Mapping[str, Any], selection: Selection) -> Object | None:
+    """The document for an object; None for kinds and objects that git does not hold. Raises RepositoryError for a malformed one."""
+    build = _KINDS.get((str(data.get("apiVersion")), str(data.get("kind"))))
+    return None if build is None else build(data, selection)
+
+
+def name_of(data: Mapping[str, Any]) -> str:
+    """metadata.name, which becomes part of a path: anything but a Kubernetes name is refused. Raises RepositoryError."""
+    found = _mapping(data, "metadata").get("name")
+    if not isinstance(found, str) or len(found) > 253 or not re.fullmatch(DNS_SUBDOMAIN, found):
+        msg = f"{data.get('kind')}: metadata.name {found!r} is not the name of an object"
+        raise RepositoryError(msg)
+    return found
+
+
+def is_rendered(data: Mapping[str, Any]) -> bool:
+    """Whether the object comes from a fleet repository: then git holds its source already."""
+    labels = _mapping(_mapping(data, "metadata"), "labels")
+    return labels.get(MANAGED_BY_LABEL) == GENERATOR_MANAGER
+
+
+def _cluster(data: Mapping[str, Any], selection: Selection) -> Object:
+    labels = _mapping(_mapping(data, "metadata"), "labels")
+    spec, status = _mapping(data, "spec"), _mapping(data, "status")
+    taken = {key: value for key, value in sorted(labels.items()) if selection.takes_label(key)}
+    result: Object = {"apiVersion": data["apiVersion"], "kind": data["kind"], "metadata": {"name": name_of(data)}}
+    if taken:
+        result["metadata"]["labels"] = taken
+    result["spec"] = {"hubAcceptsClient": bool(spec.get("hubAcceptsClient"))}
+    taints = [
+        {key: taint[key] for key in ("key", "value", "effect") if taint.get(key)}
+        for taint in _list(spec, "taints")
+        if taint.get("key") not in OCM_TAINTS
+    ]
+    if taints:
+        result["spec"]["taints"] = taints
+    known: Object = {}
+    claims = [
+        {"name": str(claim.get("name")), "value": str(claim.get("value", ""))}
+        for claim in _list(status, "clusterClaims")
+        if selection.takes_claim(str(claim.get("name")))
+    ]
+    if claims:
+        known["clusterClaims"] = sorted(claims, key=lambda claim: claim["name"])
+    if selection.resources:
+        known |= {field: dict(_mapping(status, field)) for field in ("allocatable", "capacity") if _mapping(status, field)}
+    if known:
+        result["status"] = known
+    return result
+
+
+def _cluster_set(data: Mapping[str, Any], selection: Selection) -> Object | None:  # noqa: ARG001 - one signature for all kinds
+    if name_of(data) in BUILT_IN_SETS:
+        return None
+    result: Object = {"apiVersion": data["apiVersion"], "kind": data["kind"], "metadata": {"name": name_of(data)}}
+    selector = _mapping(_mapping(data, "spec"), "clusterSelector")
+    if selector:
+        result["spec"] = {"clusterSelector": _plain(selector)}
+    return result
+
+
+def _scorer(data: Mapping[str, Any], selection: Selection) -> Object:  # noqa: ARG001 - one signature for all kinds
+    metadata: Object = {"name": name_of(data)}
+    for field in ("labels", "annotations"):
+        kept = {key: value for key, value in _mapping(_mapping(data, "metadata"), field).items() if not key.startswith(_TOOL_METADATA)}
+        if kept:
+            metadata[field] = kept
+    return {"apiVersion": data["apiVersion"], "kind": data["kind"], "metadata": metadata, "spec": _plain(_mapping(data, "spec"))}
+
+
+def _scoring_config(data: Mapping[str, Any], selection: Selection) -> Object | None:
+    return _scorer(data, selection) if name_of(data) == SINGLETON_NAME else None
+
+
+_KINDS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Selection], Object | None]]] = {
+    (f"{CLUSTER_API}/v1", "ManagedCluster"): _cluster,
+    (f"{CLUSTER_API}/v1beta2", "ManagedClusterSet"): _cluster_set,
+    (DSF_API, "DynamicScorer"): _scorer,
+    (DSF_API, "DynamicScoringConfig"): _scoring_config,
+}
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """A copy without the fields of objects that are null, as the API server stores them; nulls of free-form arguments stay."""
+    if isinstance(value, Mapping):
+        return {key: item if key == "arguments" else _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _mapping(data: Mapping[str, Any], field: str) -> Mapping[str, Any]:
+    found = data.get(field)
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        msg = f"{data.get('kind', 'object')}: {field} must be an object"
+        raise RepositoryError(msg)
+    return found
+
+
+def _list(data: Mapping[str, Any], field: str) -> list[Mapping[str, Any]]:
+    found = data.get(field)
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(item, Mapping) for item in found):
+        msg = f"{field} must be a list of objects"
+        raise RepositoryError(msg)
+    return found

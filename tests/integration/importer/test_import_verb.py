@@ -1,0 +1,157 @@
+"""`gitops-dsf import` as a process: files, standard input, a hub behind a kubeconfig, refusals and exit codes."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import yaml
+
+from gitops_dsf.scaffold import scaffold
+from tests.support.kubectl import cluster_set, dynamic_scorer, managed_cluster, printed
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    scaffold(target=tmp_path / "fleet", name="fleet")
+    return tmp_path / "fleet"
+
+
+def gitops_dsf(*arguments: str, cwd: Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gitops_dsf", *arguments], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_from_standard_input_and_then_again(fleet: Path) -> None:
+    hub = printed([managed_cluster("ber-1", labels={"region": "eu"}), managed_cluster("ber-2"), cluster_set("edge")])
+    first = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.splitlines() == [
+        "clusters/ber-1.yaml: ManagedCluster ber-1 added",
+        "clusters/ber-2.yaml: ManagedCluster ber-2 added",
+        "clusters/sets.yaml: ManagedClusterSet edge added",
+        "3 added, 0 changed, 0 as they were",
+    ]
+    assert "clusters/eu-west-1.yaml: ManagedCluster eu-west-1 is not on the hub" in first.stderr
+    second = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
+    assert second.stdout == "0 added, 0 changed, 3 as they were\n"
+    assert gitops_dsf("validate", cwd=fleet).returncode == 0
+
+
+def test_json_and_a_single_object_are_read_too(fleet: Path) -> None:
+    (fleet / "hub.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [managed_cluster("ber-1")]}), "utf-8")
+    assert gitops_dsf("import", "--from", "hub.json", cwd=fleet).returncode == 0
+    done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([managed_cluster("ber-1")]))
+    assert done.stdout == "0 added, 0 changed, 1 as they were\n"
+
+
+def test_a_dry_run_writes_nothing(fleet: Path) -> None:
+    done = gitops_dsf("import", "--from", "-", "--dry-run", cwd=fleet, stdin=printed([managed_cluster("ber-1")]))
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 would be added, 0 would be changed, 0 as they were")
+    assert not (fleet / "clusters" / "ber-1.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "code", "message"),
+    [
+        (["--from", "nowhere.yaml"], "", 1, "nowhere.yaml cannot be read: No such file or directory"),
+        (["--from", "-"], "", 1, "there is no DynamicScorer"),
+        (["--from", "-"], "kind: [", 1, "standard input:2:1"),
+        (["--from", "-"], "- a\n- b\n", 1, "standard input:1:1"),
+        (["--from", "-"], '{"kind": "List", "items": 7}', 1, "items of a List must be a list"),
+        (["--from", "-"], "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nspec: 7\n", 1, "metadata.name None"),
+        (
+            ["--from", "-"],
+            "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: a}\nspec: 7\n",
+            1,
+            "ManagedCluster: spec must be an object",
+        ),
+        ([], "", 2, "one of the arguments --from --context is required"),
+        (["--from", "-", "--kubeconfig", "x"], "", 2, "--kubeconfig goes with --context"),
+        (["--from", "-", "elsewhere"], "", 2, "elsewhere holds no gitops-dsf.yaml"),
+    ],
+)
+def test_what_cannot_be_done_is_said(fleet: Path, arguments: list[str], stdin: str, code: int, message: str) -> None:
+    done = gitops_dsf("import", *arguments, cwd=fleet, stdin=stdin)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+class Hub(BaseHTTPRequestHandler):
+    """An API server that pages its lists two by two, leaves kinds out of items, and has no CRD of ours."""
+
+    objects: ClassVar[dict[str, list[dict[str, Any]]]] = {}
+
+    def do_GET(self) -> None:
+        url = urlsplit(self.path)
+        query = parse_qs(url.query)
+        found = self.objects.get(url.path)
+        start = int(query.get("continue", ["0"])[0])
+        rest = "" if found is None or start + 2 >= len(found) else str(start + 2)
+        body = (
+            {"kind": "Status", "status": "Failure", "code": 404}
+            if found is None
+            else {"kind": "List", "metadata": {"continue": rest}, "items": found[start : start + 2]}
+        )
+        content = json.dumps(body).encode()
+        self.send_response(404 if found is None else 200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
+        """Quiet."""
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Iterator[Path]:
+    """The kubeconfig of a hub with five clusters."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    cluster = {"name": "hub", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}
+    context = {"name": "hub", "context": {"cluster": "hub", "user": "me"}}
+    path = tmp_path / "kubeconfig"
+    content = {"apiVersion": "v1", "kind": "Config", "clusters": [cluster], "contexts": [context], "users": [{"name": "me", "user": {}}]}
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    yield path
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def listed(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key not in {"apiVersion", "kind"}}
+
+
+def test_from_a_hub_without_our_crds(fleet: Path, hub: Path) -> None:
+    group = "/apis/cluster.open-cluster-management.io"
+    Hub.objects = {
+        f"{group}/v1/managedclusters": [listed(managed_cluster(f"ber-{number}")) for number in range(5)],
+        f"{group}/v1beta2/managedclustersets": [listed(cluster_set("default")), listed(cluster_set("edge"))],
+    }
+    done = gitops_dsf("import", "--context", "hub", "--kubeconfig", str(hub), cwd=fleet)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "6 added, 0 changed, 0 as they were"), done.stderr
+    dsf = "/apis/dynamic-scoring.open-cluster-management.io/v1alpha1"
+    Hub.objects = {**Hub.objects, f"{dsf}/dynamicscorers": [listed(dynamic_scorer("sample"))]}
+    done = gitops_dsf("import", "--context", "hub", "--kubeconfig", str(hub), cwd=fleet)
+    assert done.stdout.splitlines()[0] == "scorers/sample.yaml: DynamicScorer sample added"
+
+
+def test_a_hub_that_is_none_is_said(fleet: Path, hub: Path) -> None:
+    Hub.objects = {}
+    done = gitops_dsf("import", "--context", "hub", "--kubeconfig", str(hub), cwd=fleet)
+    assert done.returncode == 1
+    assert "this cluster is no OCM hub" in done.stderr
+    done = gitops_dsf("import", "--context", "nobody", "--kubeconfig", str(hub), cwd=fleet)
+    assert done.returncode == 1
+    assert "context nobody" in done.stderr

@@ -1,0 +1,262 @@
+"""What an import takes, what it leaves, and what it does to files that people wrote.
+
+Aspects covered: the allow-list and its exceptions; new objects; edits that keep comments; git's scorers; refusals; a second run.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.importer import Import, Selection, take
+from gitops_dsf.importer.apply import apply
+from gitops_dsf.pipeline import check
+from gitops_dsf.scaffold import scaffold
+from tests.support.kubectl import OCM, cluster_set, dynamic_scorer, managed_cluster, scoring_config
+
+WRITTEN_BY_HAND = """\
+# Frankfurt, rack 7
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata:
+  name: fra-7   # do not rename
+  annotations: {example.com/owner: 'dc ops'}
+  labels:
+    region: eu   # not the billing region
+    rack: "07"
+spec:
+  hubAcceptsClient: true
+  taints:
+    # until the switch is replaced
+    - key: maintenance
+      effect: NoSelect
+---
+# its neighbour
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: fra-8, labels: {region: eu}}
+"""
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    root = tmp_path / "fleet"
+    scaffold(target=root, name="fleet")
+    for path in (root / "clusters").glob("*.yaml"):
+        if "kind: ManagedCluster\n" in path.read_text():
+            path.unlink()
+    return root
+
+
+def bring(fleet: Path, *objects: dict[str, Any], selection: Selection | None = None, overwrite: bool = False) -> Import:
+    found = take(fleet, objects, selection=selection or Selection(), overwrite=overwrite)
+    apply(found)
+    return found
+
+
+def document(path: Path) -> dict[str, Any]:
+    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def test_a_new_cluster_is_what_people_decide_about_it(fleet: Path) -> None:
+    labels = {"region": "eu", "answer": "yes", "build": "017", "compliance.example.com/level": "3"}
+    bring(fleet, managed_cluster("ber-1", labels=labels, taints=[{"key": "gpu", "value": "a", "effect": "NoSelect"}]))
+    assert document(fleet / "clusters" / "ber-1.yaml") == {
+        "apiVersion": f"{OCM}/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": "ber-1", "labels": {f"{OCM}/clusterset": "fleet", "region": "eu", "answer": "yes", "build": "017"}},
+        "spec": {"hubAcceptsClient": True, "taints": [{"key": "gpu", "value": "a", "effect": "NoSelect"}]},
+        "status": {"clusterClaims": [{"name": "platform.open-cluster-management.io", "value": "AWS"}]},
+    }
+    assert [item for item in check(fleet).diagnostics if item.position.file.startswith("clusters/")] == []
+
+
+def test_flags_take_more(fleet: Path) -> None:
+    selection = Selection(labels=("compliance.example.com/*",), claims=("kubeversion.*",), resources=True)
+    bring(fleet, managed_cluster("ber-1", labels={"compliance.example.com/level": "3"}), selection=selection)
+    written = document(fleet / "clusters" / "ber-1.yaml")
+    assert written["metadata"]["labels"]["compliance.example.com/level"] == "3"
+    assert [claim["name"] for claim in written["status"]["clusterClaims"]] == [
+        "kubeversion.open-cluster-management.io",
+        "platform.open-cluster-management.io",
+    ]
+    assert written["status"]["allocatable"] == {"cpu": "8", "memory": "32Gi"}
+
+
+def test_what_a_selector_of_the_repository_asks_for_is_taken(fleet: Path) -> None:
+    (fleet / "apps" / "asking.yaml").write_text(
+        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: asking}\nspec:\n"
+        "  predicates:\n  - requiredClusterSelector:\n"
+        "      labelSelector: {matchExpressions: [{key: node.example.com/arch, operator: Exists}]}\n"
+        "      claimSelector: {matchExpressions: [{key: kubeversion.open-cluster-management.io, operator: Exists}]}\n",
+        encoding="utf-8",
+    )
+    bring(fleet, managed_cluster("ber-1", labels={"node.example.com/arch": "arm64", "node.example.com/other": "x"}))
+    written = document(fleet / "clusters" / "ber-1.yaml")
+    assert written["metadata"]["labels"].keys() == {f"{OCM}/clusterset", "node.example.com/arch"}
+    assert "kubeversion.open-cluster-management.io" in {claim["name"] for claim in written["status"]["clusterClaims"]}
+
+
+def test_an_edit_keeps_every_other_line(fleet: Path) -> None:
+    path = fleet / "clusters" / "fra.yaml"
+    path.write_text(WRITTEN_BY_HAND, encoding="utf-8")
+    hub = managed_cluster("fra-7", labels={"region": "eu-central", "rack": "07"}, taints=[{"key": "maintenance", "effect": "NoSelect"}])
+    hub["metadata"]["labels"].pop(f"{OCM}/clusterset")
+    hub["status"]["clusterClaims"] = []
+    found = bring(fleet, hub, managed_cluster("fra-8", labels={"region": "eu"}))
+    text = path.read_text(encoding="utf-8")
+    first, _, second = text.partition("---\n")
+    before, _, _ = WRITTEN_BY_HAND.partition("---\n")
+    assert first == before.replace("region: eu   #", "region: eu-central #")
+    assert "# its neighbour" in second
+    assert f"{OCM}/clusterset: fleet" in second
+    changes = {line.name: line.changes for line in found.changed}
+    assert changes["fra-7"] == ("metadata.labels.region: eu -> eu-central",)
+
+
+def test_a_label_that_left_the_hub_leaves_the_file_and_an_unusual_one_that_is_there_is_kept_up(fleet: Path) -> None:
+    bring(fleet, managed_cluster("ber-1", labels={"x.example.com/y": "1", "old": "a"}), selection=Selection(labels=("x.example.com/*",)))
+    found = bring(fleet, managed_cluster("ber-1", labels={"x.example.com/y": "2"}))
+    assert found.changed[0].changes == ("metadata.labels.old removed", "metadata.labels.x.example.com/y: 1 -> 2")
+
+
+def test_claims_and_taints_change_one_by_one(fleet: Path) -> None:
+    path = fleet / "clusters" / "fra.yaml"
+    path.write_text(WRITTEN_BY_HAND.partition("---")[0], encoding="utf-8")
+    taints = [{"key": "gpu", "effect": "NoSelectIfNew"}, {"key": "maintenance", "effect": "NoSelect", "value": "planned"}]
+    found = bring(fleet, managed_cluster("fra-7", labels={"region": "eu", "rack": "07"}, taints=taints))
+    assert "# until the switch is replaced" in path.read_text(encoding="utf-8")
+    assert document(path)["spec"]["taints"] == [
+        {"key": "maintenance", "effect": "NoSelect", "value": "planned"},
+        {"key": "gpu", "effect": "NoSelectIfNew"},
+    ]
+    assert "spec.taints[gpu NoSelectIfNew] added" in found.changed[0].changes
+
+
+def test_a_second_run_changes_nothing(fleet: Path) -> None:
+    hub = [
+        managed_cluster("ber-1", labels={"region": "eu"}),
+        cluster_set("fleet"),
+        cluster_set("edge"),
+        dynamic_scorer("sample"),
+        scoring_config(("ber-1", "sample_score")),
+    ]
+    first = bring(fleet, *hub)
+    before = {path: path.read_bytes() for path in fleet.rglob("*") if path.is_file()}
+    second = bring(fleet, *reversed(hub))
+    assert len(first.added) >= 3
+    assert (second.files, second.added, second.changed) == ({}, (), ())
+    assert {path: path.read_bytes() for path in fleet.rglob("*") if path.is_file()} == before
+
+
+def test_scorers_and_masks_come_without_what_controllers_report(fleet: Path) -> None:
+    (fleet / "config").mkdir(exist_ok=True)
+    for path in (fleet / "config").glob("*.yaml"):
+        path.unlink()
+    bring(fleet, managed_cluster("ber-1"), managed_cluster("ber-2"), dynamic_scorer("sample"), scoring_config(("ber-1", "sample_score")))
+    scorer = document(fleet / "scorers" / "sample.yaml")
+    assert scorer["metadata"] == {"name": "sample", "labels": {"team": "platform"}, "annotations": {"example.com/owner": "platform"}}
+    assert scorer["spec"] == dynamic_scorer("sample")["spec"]
+    assert document(fleet / "config" / "dynamic-scoring-config.yaml")["spec"]["masks"] == [
+        {"clusterName": "ber-1", "scoreName": "sample_score"}
+    ]
+    assert [
+        item for item in check(fleet).diagnostics if item.position.file in {"scorers/sample.yaml", "config/dynamic-scoring-config.yaml"}
+    ] == []
+
+
+def test_a_scorer_that_git_has_counts(fleet: Path) -> None:
+    bring(fleet, dynamic_scorer("sample", interval=30))
+    path = fleet / "scorers" / "sample.yaml"
+    before = path.read_bytes()
+    found = bring(fleet, dynamic_scorer("sample", interval=60))
+    assert (found.files, path.read_bytes()) == ({}, before)
+    assert [line.changes for line in found.differing] == [("spec.scoring.params.interval: 30 -> 60",)]
+    overwritten = bring(fleet, dynamic_scorer("sample", interval=60), overwrite=True)
+    assert [line.changes for line in overwritten.changed] == [("spec.scoring.params.interval: 30 -> 60",)]
+    assert document(path)["spec"]["scoring"]["params"]["interval"] == 60
+
+
+def test_defaults_that_an_api_server_wrote_out_are_no_difference(fleet: Path) -> None:
+    bring(fleet, dynamic_scorer("sample"))
+    path = fleet / "scorers" / "sample.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text("".join(line for line in text.splitlines(keepends=True) if "location" not in line), encoding="utf-8")
+    found = bring(fleet, dynamic_scorer("sample"))
+    assert (found.unchanged, found.differing) == (1, ())
+
+
+def test_what_gitops_dsf_rendered_is_passed_over(fleet: Path) -> None:
+    rendered = dynamic_scorer("ours", labels={"app.kubernetes.io/managed-by": "gitops-dsf"})
+    found = bring(fleet, rendered, managed_cluster("ber-1"))
+    assert not (fleet / "scorers" / "ours.yaml").exists()
+    assert found.skipped == ("1 DynamicScorer that gitops-dsf rendered",)
+
+
+def test_a_cluster_that_is_not_on_the_hub_is_reported_and_stays(fleet: Path) -> None:
+    bring(fleet, managed_cluster("ber-1"), managed_cluster("ber-2"))
+    found = bring(fleet, managed_cluster("ber-2"))
+    assert [(line.kind, line.name, line.file) for line in found.missing] == [("ManagedCluster", "ber-1", "clusters/ber-1.yaml")]
+    assert (fleet / "clusters" / "ber-1.yaml").exists()
+
+
+def test_a_list_of_scorers_says_nothing_about_clusters(fleet: Path) -> None:
+    bring(fleet, managed_cluster("ber-1"))
+    assert bring(fleet, dynamic_scorer("sample")).missing == ()
+
+
+def test_a_file_of_the_same_name_gets_one_more_document(fleet: Path) -> None:
+    path = fleet / "clusters" / "ber-1.yaml"
+    path.write_text(WRITTEN_BY_HAND, encoding="utf-8")
+    bring(fleet, managed_cluster("ber-1"), managed_cluster("fra-8", labels={"region": "us"}))
+    names = [item["metadata"]["name"] for item in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
+    assert names == ["fra-7", "fra-8", "ber-1"]
+    assert "region: us" in path.read_text(encoding="utf-8").replace('"', "")
+
+
+def test_line_breaks_of_windows_stay(fleet: Path) -> None:
+    path = fleet / "clusters" / "fra.yaml"
+    path.write_bytes(WRITTEN_BY_HAND.replace("\n", "\r\n").encode())
+    bring(fleet, managed_cluster("fra-8", labels={"region": "us"}))
+    content = path.read_bytes()
+    assert content.count(b"\n") == content.count(b"\r\n") > 10
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "", "A", "a/b", "a\n", 7, None])
+def test_a_name_that_is_no_name_is_refused(fleet: Path, name: Any) -> None:
+    before = set(fleet.parent.rglob("*"))
+    with pytest.raises(RepositoryError, match="not the name of an object"):
+        bring(fleet, {"apiVersion": f"{OCM}/v1", "kind": "ManagedCluster", "metadata": {"name": name}})
+    assert set(fleet.parent.rglob("*")) == before
+
+
+def test_the_same_object_twice_is_refused(fleet: Path) -> None:
+    with pytest.raises(RepositoryError, match="ManagedCluster ber-1 is in the input twice"):
+        bring(fleet, managed_cluster("ber-1"), managed_cluster("ber-1"))
+
+
+def test_nothing_to_import_is_said(fleet: Path) -> None:
+    with pytest.raises(RepositoryError, match=r"no DynamicScorer, .* or ManagedClusterSet in the input; it holds 1 Pod"):
+        bring(fleet, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}})
+
+
+def test_a_repository_that_cannot_be_read_is_not_written_to(fleet: Path) -> None:
+    (fleet / "clusters" / "broken.yaml").write_text("kind: [", encoding="utf-8")
+    with pytest.raises(RepositoryError, match=r"clusters/broken.yaml:2:1"):
+        bring(fleet, managed_cluster("ber-1"))
+    assert not (fleet / "clusters" / "ber-1.yaml").exists()
+
+
+def test_nothing_is_written_through_a_link_out_of_the_repository(fleet: Path) -> None:
+    outside = fleet.parent / "outside"
+    outside.mkdir()
+    found = take(fleet, [managed_cluster("ber-1")], selection=Selection())
+    (fleet / "clusters").rename(fleet / "elsewhere")
+    (fleet / "clusters").symlink_to(outside)
+    with pytest.raises(RepositoryError, match="leads out of the repository"):
+        apply(found)
+    assert list(outside.iterdir()) == []
