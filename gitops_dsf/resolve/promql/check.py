@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import promql_parser
@@ -12,6 +13,9 @@ from gitops_dsf.resolve.promql.tokens import Token, tokens
 MAX_WORDS = 2000
 MAX_DEPTH = 60
 """The parser recurses natively: ten thousand brackets, signs or terms end the process. Both bounds are far below that."""
+
+MAX_SECONDS = 1e11
+"""Longest duration that is passed on: three thousand years."""
 
 _UNKNOWN_FUNCTION = re.compile(r"unknown function with name '([^']*)'")
 _RANGE_RESULTS = {"MatrixSelector": "a range vector", "SubqueryExpr": "a range vector", "StringLiteral": "a string"}
@@ -39,11 +43,11 @@ class Checked:
 def check(text: str) -> Checked:
     """Parses one expression (no `;` list). Never raises, whatever the text."""
     words = tokens(text, most=MAX_WORDS + 1)
-    refused = _too_much(words)
+    refused = _too_much(words) or _unmeasured(text, words) or _too_long(words)
     if refused is not None:
         return Checked(tree=None, mistakes=(refused,))
     try:
-        tree = promql_parser.parse(text)
+        tree = _parse(text)
     except ValueError as error:
         return Checked(tree=None, mistakes=_mistakes(text, words, str(error)))
     result = _RANGE_RESULTS.get(type(tree).__name__)
@@ -52,6 +56,44 @@ def check(text: str) -> Checked:
         hint = "wrap it in a function such as rate(...) or avg_over_time(...)" if result == "a range vector" else ""
         return Checked(tree=None, mistakes=(Mistake(kind="result", message=message, offset=_first(words), hint=hint),))
     return Checked(tree=tree, mistakes=())
+
+
+def _unmeasured(text: str, words: list[Token]) -> Mistake | None:
+    """A long rest behind a character that is no PromQL: its depth is unknown, and the parser must not find out."""
+    if not words or words[-1].kind != "bad" or len(text) - words[-1].offset <= MAX_WORDS:
+        return None
+    return Mistake(kind="syntax", message=f"{words[-1].text} does not fit here", offset=words[-1].offset)
+
+
+def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
+    """The tree; ValueError also for a panic of the native parser, which Python sees as something that is no Exception."""
+    try:
+        return promql_parser.parse(text)
+    except BaseException as error:
+        if type(error).__name__ == "PanicException":
+            msg = "the parser cannot read this query"
+            raise ValueError(msg) from error
+        raise
+
+
+def _too_long(words: list[Token]) -> Mistake | None:
+    """A duration, written as a number of seconds, that ends the native parser with a panic."""
+    for index, word in enumerate(words):
+        before = [item.text.lower() for item in words[max(0, index - 2) : index]]
+        sign = before[-1:] in (["-"], ["+"])
+        is_duration = before[-1:] in (["["], [":"], ["offset"]) or (sign and before[:1] == ["offset"])
+        if is_duration and word.kind in {"number", "name"} and not _seconds(word.text) <= MAX_SECONDS:
+            message = f"{word.text} is no duration"
+            return Mistake(kind="syntax", message=message, offset=word.offset, hint="write a duration such as 5m")
+    return None
+
+
+def _seconds(text: str) -> float:
+    """The number of seconds; NaN for what is no number at all, such as a name."""
+    try:
+        return float(int(text, 16)) if text[:2].lower() == "0x" else float(text)
+    except (ValueError, OverflowError):
+        return nan
 
 
 def _first(words: list[Token]) -> int:
@@ -97,7 +139,7 @@ def _culprit(text: str, recogniser: Recogniser) -> int:
     """Where the smallest sub-expression starts that the parser refuses on its own: a mistake of types, not of grammar."""
     for start, end in recogniser.parts:
         try:
-            promql_parser.parse(text[start:end])
+            _parse(text[start:end])
         except ValueError:
             return start
     return recogniser.parts[-1][0] if recogniser.parts else 0

@@ -9,7 +9,7 @@ _TOKEN = re.compile(
   | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`)
   | (?P<duration>(?:[0-9]+(?:ms|[smhdwy]))+(?![0-9a-zA-Z_]))
   | (?P<number>0[xX][0-9a-fA-F_]+|[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?)
-  | (?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*|:(?=\s*[\]0-9]))
+  | (?P<name>[a-zA-Z_:][a-zA-Z0-9_:]*)
   | (?P<operator>==|!=|<=|>=|=~|!~|[-+*/%^<>=!@,:;(){}\[\]])
     """,
     re.VERBOSE | re.DOTALL,
@@ -36,6 +36,7 @@ def tokens(text: str, *, most: int) -> list[Token]:
     """
     found: list[Token] = []
     index = 0
+    in_range = False
     while index < len(text) and len(found) < most:
         match = _TOKEN.match(text, index)
         if match is None:
@@ -43,9 +44,10 @@ def tokens(text: str, *, most: int) -> list[Token]:
             break
         kind = match.lastgroup or "bad"
         word = match[0]
-        if kind == "name" and word.startswith(":") and len(word) == 1:
-            kind = "operator"
+        if word[0] == ":" and in_range:  # elsewhere a colon starts the name of a recording rule
+            kind, word = "operator", ":"
+        in_range = word == "[" or (in_range and word != "]")
         if kind != "blank":
             found.append(Token(kind, word, index))
-        index = match.end()
+        index += len(word)
     return found

@@ -1,6 +1,8 @@
 """PromQL: where it stops to parse, what cannot be parsed safely, and which labels results can have."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitops_dsf.resolve.promql import can_have, check
 
@@ -45,10 +47,81 @@ def test_valid_queries_have_a_tree(query: str) -> None:
     assert check(query).tree is not None
 
 
-@pytest.mark.parametrize("query", ["(" * 61 + "x" + ")" * 61, "-" * 61 + "x", "+".join(["x"] * 1500)])
+@pytest.mark.parametrize(
+    "query", ["(" * 61 + "x" + ")" * 61, "-" * 61 + "x", "+".join(["x"] * 1500), '"a\nb" + ' + "(" * 99_999, "é" + "-" * 99_999]
+)
 def test_what_recurses_too_deep_never_reaches_the_parser(query: str) -> None:
     [mistake] = check(query).mistakes
-    assert "more than" in mistake.message
+    assert "more than" in mistake.message or "does not fit" in mistake.message
+
+
+@pytest.mark.parametrize("query", ["rate(x[1e999])", "x offset inf", "x offset -NaN", "rate(x[5m:18446744073709551616])", "x offset 1e308"])
+def test_durations_beyond_reason_are_mistakes(query: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """The native parser panics on them, and says so on standard error."""
+    [mistake] = check(query).mistakes
+    assert "is no duration" in mistake.message
+    assert capfd.readouterr().err == ""
+
+
+WORDS = (
+    *(
+        "sum",
+        "by",
+        "without",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        "=",
+        "=~",
+        "!=",
+        '"a"',
+        "'",
+        '"',
+        "`",
+        "5m",
+        "1e5",
+        "0x1",
+        "1e999",
+        ":",
+        "+",
+        "-",
+    ),
+    *(
+        "*",
+        "/",
+        "==",
+        "bool",
+        "on",
+        "ignoring",
+        "group_left",
+        "and",
+        "unless",
+        "offset",
+        "@",
+        "start()",
+        "x",
+        "foo:bar",
+        "rate",
+        "topk",
+        "inf",
+    ),
+    *("nan", "#", "\n", "é", "\x00", "absent", "label_replace", "scalar", ";", "18446744073709551616", "\\"),
+)
+
+
+@settings(max_examples=400)
+@given(words=st.lists(st.sampled_from(WORDS), max_size=15), space=st.sampled_from(["", " "]))
+def test_any_words_end_in_a_tree_or_in_mistakes(words: list[str], space: str) -> None:
+    text = space.join(words)
+    checked = check(text)
+    assert (checked.tree is None) == bool(checked.mistakes)
+    assert all(0 <= mistake.offset <= len(text) for mistake in checked.mistakes)
+    if checked.tree is not None:
+        assert can_have(checked.tree, "node") in {True, False}
 
 
 @pytest.mark.parametrize(
