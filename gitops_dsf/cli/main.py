@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Final, Protocol, cast
 
-from gitops_dsf import __version__
+from gitops_dsf import __version__, completion
 from gitops_dsf.errors import GitopsDsfError, UsageError
 
 OK: Final = 0
@@ -44,6 +44,7 @@ class VerbModule(Protocol):
 
 
 VERBS: Final[dict[str, Verb]] = {
+    "completion": Verb("gitops_dsf.cli.completion", "code that makes bash, zsh or fish complete verbs and options"),
     "diff": Verb("gitops_dsf.cli.diff", "what a change does: scorers, clusters, applications that would move"),
     "explain": Verb("gitops_dsf.cli.explain", "why a cluster is in or out, and what would have to change"),
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
@@ -101,8 +102,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    completing = completion.is_asked()
+    if completing:
+        arguments = completion.words()
     verb = next((word for word in arguments if not word.startswith("-")), None)
     parser, verb_module = _parser(verb if verb in VERBS else None)
+    if completing:
+        completion.answer(parser)
     args = parser.parse_args(arguments)
     if verb_module is None:
         parser.print_help()
