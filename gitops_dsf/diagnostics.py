@@ -36,8 +36,8 @@ class Diagnostic:
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Sorted by place, then code and message; exact repetitions are left out."""
-    return sorted(set(diagnostics), key=lambda item: (item.position, item.code, item.message))
+    """Sorted by place, then code, message and hint; exact repetitions are left out."""
+    return sorted(set(diagnostics), key=lambda item: (item.position, item.code, item.message, item.hint))
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:

@@ -36,7 +36,7 @@ def _rule(code: str) -> dict[str, Any]:
 def _result(item: Diagnostic, index: int) -> dict[str, Any]:
     text = f"{item.message}. {item.hint}" if item.hint else item.message
     region = {"startLine": item.position.line, "startColumn": item.position.column}
-    artifact = {"uri": quote(item.position.file)}
+    artifact = {"uri": quote(item.position.file, errors="replace")}
     return {
         "ruleId": item.code,
         "ruleIndex": index,

@@ -45,17 +45,18 @@ def discover(root: Path, *, limits: Limits) -> Discovered:
     total = 0
     base = root.resolve()
     for name in sorted(_names(root)):
-        content = _read(root, name, base=base, limits=limits, diagnostics=diagnostics)
+        shown = os.fsencode(name).decode("utf-8", "replace")
+        content = _read(root, name, shown=shown, base=base, limits=limits, diagnostics=diagnostics)
         if content is None:
             continue
         total += len(content)
         if total > limits.total_bytes:
             message = f"the repository's YAML files are larger than {limits.total_bytes} bytes together; the rest is not read"
-            diagnostics.append(codes.SIZE.at(Position(file=name), message, "split the fleet into several repositories"))
+            diagnostics.append(codes.SIZE.at(Position(file=shown), message, "split the fleet into several repositories"))
             break
-        text = _decode(content, name=name, diagnostics=diagnostics)
+        text = _decode(content, name=shown, diagnostics=diagnostics)
         if text is not None:
-            files.append(SourceFile(file=name, text=text))
+            files.append(SourceFile(file=shown, text=text))
     return Discovered(files=files, diagnostics=diagnostics)
 
 
@@ -89,27 +90,27 @@ def _below(root: Path, folder: str) -> Iterator[str]:
                 yield f"{where}/{name}"
 
 
-def _read(root: Path, name: str, *, base: Path, limits: Limits, diagnostics: list[Diagnostic]) -> bytes | None:
+def _read(root: Path, name: str, *, shown: str, base: Path, limits: Limits, diagnostics: list[Diagnostic]) -> bytes | None:
     path = f"{root}/{name}"
     try:
         state = os.lstat(path)
         if stat.S_ISLNK(state.st_mode):
-            mistake = _link_mistake(Path(path), name, base=base)
+            mistake = _link_mistake(Path(path), shown, base=base)
             if mistake is not None:
                 diagnostics.append(mistake)
                 return None
             state = os.stat(path)  # noqa: PTH116 - thousands of files: a Path for each costs more than reading it
         if not stat.S_ISREG(state.st_mode):
-            diagnostics.append(codes.NOT_AN_OBJECT.at(Position(file=name), "not a regular file", "remove it, or rename it"))
+            diagnostics.append(codes.NOT_AN_OBJECT.at(Position(file=shown), "not a regular file", "remove it, or rename it"))
             return None
         if state.st_size > limits.file_bytes:
             message = f"{state.st_size} bytes; a file may have at most {limits.file_bytes}"
-            diagnostics.append(codes.SIZE.at(Position(file=name), message, "split it into several files"))
+            diagnostics.append(codes.SIZE.at(Position(file=shown), message, "split it into several files"))
             return None
         with open(path, "rb") as file:  # noqa: PTH123 - as above
             return file.read(limits.file_bytes)
     except OSError as error:
-        msg = f"{name} cannot be read: {error.strerror}"
+        msg = f"{shown} cannot be read: {error.strerror}"
         raise RepositoryError(msg) from error
 
 

@@ -5,6 +5,7 @@ deep nesting; files in any order.
 """
 
 import copy
+import os
 import random
 import shutil
 import subprocess
@@ -351,6 +352,25 @@ def test_deep_promql_is_a_finding(query: str, tmp_path: Path) -> None:
     result = subprocess.run([sys.executable, "-m", "gitops_dsf", "validate", str(tmp_path)], capture_output=True, text=True, check=False)
     assert result.returncode == 1, result.stderr
     assert "DSF109" in result.stdout
+
+
+def test_findings_do_not_depend_on_hash_seed_locale_or_timezone(tmp_path: Path) -> None:
+    folders = [tmp_path / str(seed) for seed in range(12)]
+    for seed, folder in enumerate(folders):
+        mutilated(seed, folder)
+    script = "import sys; from gitops_dsf.cli.main import main; [main(['validate', '--format', 'json', folder]) for folder in sys.argv[1:]]"
+
+    def report(**environment: str) -> str:
+        result = subprocess.run(
+            [sys.executable, "-c", script, *map(str, folders)],
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+            env={**os.environ, "PYTHONUTF8": "1", **environment},
+        )
+        return result.stdout
+
+    assert report(PYTHONHASHSEED="1", LC_ALL="C", TZ="UTC") == report(PYTHONHASHSEED="2", LC_ALL="C.UTF-8", TZ="Asia/Kathmandu")
 
 
 @settings(max_examples=25, deadline=None)
