@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Final, Protocol, cast
 
 from gitops_dsf import __version__, completion
@@ -76,6 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; never raises."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
+    _speak_utf8()
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -99,6 +101,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _report_bug(error, arguments)
         return BUG
     return code
+
+
+def _speak_utf8() -> None:
+    """Manifests, JSON and SARIF are UTF-8 wherever they are written; a locale of pipelines and containers is often plain ASCII."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _run(arguments: Sequence[str]) -> int:

@@ -1,5 +1,6 @@
 """The command line: exit codes, help, and what happens to bugs and interruptions."""
 
+import os
 import subprocess
 import sys
 import time
@@ -88,6 +89,18 @@ def test_an_interruption_is_130(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("style", ["text", "json", "github", "sarif"])
+def test_output_is_utf8_in_any_locale_and_for_any_file_name(style: str, tmp_path: Path) -> None:
+    (tmp_path / "clusters").mkdir()
+    for name in ("ä.yaml".encode(), b"\xff.yaml"):
+        Path(os.fsdecode(os.fsencode(tmp_path / "clusters") + b"/" + name)).write_text("apiVersion: v1\nkind: Köln\n", encoding="utf-8")
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "gitops_dsf", "validate", "--format", style, str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, check=False, env=environment)
+    assert result.returncode == 1, result.stderr
+    assert "Köln" in result.stdout.decode("utf-8")
 
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
