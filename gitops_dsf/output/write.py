@@ -36,7 +36,8 @@ def write(tree: RenderedTree, rendered: Path, changes: Changes) -> None:
         _drop_empty(rendered, changes.removed)
         _replace(rendered / INVENTORY, tree.files[INVENTORY])
     except OSError as error:
-        msg = f"cannot write {error.filename or rendered}: {error.strerror or error}"
+        # A rename names its target second: the temporary file would tell nobody anything.
+        msg = f"cannot write {error.filename2 or error.filename or rendered}: {error.strerror or error}"
         raise RepositoryError(msg) from error
 
 

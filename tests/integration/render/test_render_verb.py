@@ -1,0 +1,350 @@
+"""`gitops-dsf render` as a process: what it writes, refuses, streams and returns.
+
+Aspects covered: --check; --stdout and --part; --out; the guard against shrinking; files that are not ours; output that cannot be
+written; errors in the repository; both output modes; both delivery modes; limits.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_dsf.scaffold import scaffold
+from tests.support import fleets
+
+DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
+
+
+def render(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gitops_dsf", "render", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def content(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def scorer(name: str, **spec: Any) -> dict[str, Any]:
+    base = {
+        "description": "Fixed",
+        "configURL": f"http://{name}.scorers.svc/config",
+        "configSyncMode": "None",
+        "source": {"type": "None"},
+        "scoring": {"params": {"name": name, "interval": 60}},
+    }
+    return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": name}, "spec": base | spec}
+
+
+def sources(clusters: int = 10, *, scorers: tuple[dict[str, Any], ...] = (), **spec: Any) -> fleets.FleetSources:
+    settings = {
+        "apiVersion": "gitops-dsf.io/v1alpha1",
+        "kind": "FleetRepository",
+        "metadata": {"name": "fleet"},
+        "spec": {"git": {"url": "https://git.example.com/fleet.git"}, **spec},
+    }
+    documents = [fleets.cluster(f"c{number}") for number in range(clusters)]
+    return fleets.FleetSources(settings=settings, documents=(*documents, *(scorers or (scorer("cpu"),))))
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Path:
+    scaffold(target=tmp_path / "fleet", name="fleet")
+    return tmp_path / "fleet"
+
+
+class TestCheck:
+    def test_before_the_first_render_everything_is_missing(self, fleet: Path) -> None:
+        done = render("--check", cwd=fleet)
+        assert done.returncode == 1
+        assert "missing: rendered/INVENTORY" in done.stdout.splitlines()
+        assert "run `gitops-dsf render`" in done.stderr
+        assert not (fleet / "rendered").exists()
+
+    def test_after_a_render_nothing_is(self, fleet: Path) -> None:
+        assert render(cwd=fleet).returncode == 0
+        done = render("--check", cwd=fleet)
+        assert (done.returncode, done.stdout) == (0, "")
+
+    def test_each_way_of_being_stale_is_named_and_nothing_is_written(self, fleet: Path) -> None:
+        extra = fleet / "clusters" / "extra.yaml"
+        extra.write_text(fleets.text_of([fleets.cluster("extra")]), encoding="utf-8")
+        render(cwd=fleet)
+        rendered = fleet / "rendered"
+        (rendered / "platform" / "dynamicscorer.cpu-headroom.yaml").unlink()
+        (rendered / "delivery" / "placement.guestbook.yaml").write_text("# edited\n", encoding="utf-8")
+        extra.unlink()
+        before = content(rendered)
+        done = render("--check", cwd=fleet)
+        assert done.returncode == 1
+        lines = set(done.stdout.splitlines())
+        assert lines >= {
+            "missing: rendered/platform/dynamicscorer.cpu-headroom.yaml",
+            "stale: rendered/delivery/placement.guestbook.yaml",
+            "stale: rendered/INVENTORY",
+            "left over: rendered/works-00/extra.manifestwork.yaml",
+        }
+        assert content(rendered) == before
+
+    def test_a_render_mends_all_of_it(self, fleet: Path) -> None:
+        render(cwd=fleet)
+        before = content(fleet / "rendered")
+        (fleet / "rendered" / "INVENTORY").unlink()
+        (fleet / "rendered" / "platform" / "README.md").unlink()
+        done = render(cwd=fleet)
+        assert done.stdout.endswith("2 added, 0 changed, 0 removed\n")
+        assert content(fleet / "rendered") == before
+
+
+class TestStdout:
+    def test_a_part_is_the_objects_of_its_folder(self, fleet: Path) -> None:
+        render(cwd=fleet)
+        for part in ("platform", "works-00", "delivery", "argocd"):
+            done = render("--stdout", "--part", part, cwd=fleet)
+            assert done.returncode == 0
+            files = sorted((fleet / "rendered" / part).glob("*.yaml"))
+            assert list(yaml.safe_load_all(done.stdout)) == [yaml.safe_load(path.read_text("utf-8")) for path in files]
+
+    def test_without_a_part_it_is_all_but_the_bootstrap(self, fleet: Path) -> None:
+        done = render("--stdout", cwd=fleet)
+        kinds = {item["kind"] for item in yaml.safe_load_all(done.stdout)}
+        assert {"ManifestWork", "DynamicScorer", "Placement", "ApplicationSet"} <= kinds
+        assert "AppProject" not in kinds
+        assert not (fleet / "rendered").exists()
+
+    def test_warnings_go_to_standard_error(self, fleet: Path) -> None:
+        (fleet / "scorers" / "nowhere.yaml").write_text(
+            fleets.text_of([scorer("nowhere", clusterSelector={"matchLabels": {"no": "where"}})]), encoding="utf-8"
+        )
+        done = render("--stdout", "--part", "platform", cwd=fleet)
+        assert done.returncode == 0
+        assert "warning DSF" in done.stderr
+        assert all(item["kind"] for item in yaml.safe_load_all(done.stdout))
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "message"),
+        [
+            (
+                ["--stdout", "--part", "works-07"],
+                2,
+                "there is no part 'works-07'; this repository renders argocd, delivery, platform, works-00",
+            ),
+            (["--part", "platform"], 2, "--part goes with --stdout"),
+            (["--stdout", "--check"], 2, "not allowed with argument"),
+            (["nowhere"], 2, "nowhere is not a folder"),
+        ],
+    )
+    def test_wrong_usage_leaves_standard_output_empty(self, fleet: Path, arguments: list[str], code: int, message: str) -> None:
+        done = render(*arguments, cwd=fleet)
+        assert (done.returncode, done.stdout) == (code, "")
+        assert message in done.stderr
+
+    def test_an_error_leaves_standard_output_empty(self, fleet: Path) -> None:
+        (fleet / "scorers" / "broken.yaml").write_text("kind: DynamicScorer\n", encoding="utf-8")
+        done = render("--stdout", cwd=fleet)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "nothing was rendered" in done.stderr
+
+    def test_an_empty_part_is_an_error(self, tmp_path: Path) -> None:
+        """Argo CD takes an empty answer as: delete everything."""
+        fleet = fleets.write(tmp_path / "fleet", sources(clusters=0))
+        done = render("--stdout", "--part", "works-00", cwd=fleet)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "would make Argo CD delete what is there" in done.stderr
+
+    def test_a_reader_that_goes_away_is_no_bug(self, fleet: Path) -> None:
+        command = [sys.executable, "-m", "gitops_dsf", "render", "--stdout"]
+        with subprocess.Popen(command, cwd=fleet, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.read(1)
+            process.stdout.close()
+            message = process.stderr.read().decode()
+        assert process.returncode in {0, 1}
+        assert "Traceback" not in message
+        assert "bug" not in message
+
+
+class TestOutput:
+    def test_out_is_the_tree_elsewhere(self, fleet: Path, tmp_path: Path) -> None:
+        render(cwd=fleet)
+        done = render("--out", str(tmp_path / "a" / "tree"), cwd=fleet)
+        assert done.returncode == 0, done.stderr
+        assert content(tmp_path / "a" / "tree") == content(fleet / "rendered")
+
+    def test_a_file_of_somebody_else_is_reported_and_left(self, fleet: Path) -> None:
+        render(cwd=fleet)
+        note = fleet / "rendered" / "works-00" / "notes.txt"
+        note.write_text("mine", encoding="utf-8")
+        for arguments in ([], ["--check"]):
+            done = render(*arguments, cwd=fleet)
+            assert done.returncode == 0
+            assert "rendered/works-00/notes.txt: not written by gitops-dsf, left alone" in done.stderr
+        assert note.read_text("utf-8") == "mine"
+
+    def test_a_file_of_somebody_else_in_our_place_stops_everything(self, fleet: Path) -> None:
+        place = fleet / "rendered" / "platform" / "dynamicscorer.cpu-headroom.yaml"
+        place.parent.mkdir(parents=True)
+        place.write_text("kind: Mine\n", encoding="utf-8")
+        done = render(cwd=fleet)
+        assert done.returncode == 1
+        assert "rendered/platform/dynamicscorer.cpu-headroom.yaml" in done.stderr
+        assert content(fleet / "rendered") == {"platform/dynamicscorer.cpu-headroom.yaml": b"kind: Mine\n"}
+        assert render("--check", cwd=fleet).returncode == 1
+
+    def test_an_error_in_the_repository_changes_nothing(self, fleet: Path) -> None:
+        render(cwd=fleet)
+        before = content(fleet / "rendered")
+        (fleet / "clusters" / "new.yaml").write_text(fleets.text_of([fleets.cluster("new")]), encoding="utf-8")
+        (fleet / "scorers" / "broken.yaml").write_text("kind: [\n", encoding="utf-8")
+        done = render(cwd=fleet)
+        assert done.returncode == 1
+        assert "scorers/broken.yaml:2:1: error DSF001" in done.stderr
+        assert content(fleet / "rendered") == before
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+    def test_a_folder_that_may_not_be_written_is_said(self, fleet: Path) -> None:
+        (fleet / "rendered").mkdir(mode=0o555)
+        done = render(cwd=fleet)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "cannot write" in done.stderr
+
+    @pytest.mark.parametrize("place", ["rendered", "rendered/platform"])
+    def test_a_file_where_a_folder_belongs_is_said(self, fleet: Path, place: str) -> None:
+        (fleet / place).parent.mkdir(exist_ok=True)
+        (fleet / place).write_text("mine", encoding="utf-8")
+        done = render(cwd=fleet)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert place in done.stderr
+        assert "Traceback" not in done.stderr
+        assert (fleet / place).read_text("utf-8") == "mine"
+
+    def test_a_folder_where_a_file_belongs_is_said(self, fleet: Path) -> None:
+        place = fleet / "rendered" / "platform" / "dynamicscorer.cpu-headroom.yaml"
+        place.mkdir(parents=True)
+        done = render(cwd=fleet)
+        assert done.returncode == 1
+        assert "rendered/platform/dynamicscorer.cpu-headroom.yaml" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+class TestShrinking:
+    def test_more_than_a_fifth_of_the_works_needs_a_word(self, tmp_path: Path) -> None:
+        fleet = tmp_path / "fleet"
+        everything = sources(10)
+        fleets.write(fleet, everything)
+        render(cwd=fleet)
+        before = content(fleet / "rendered")
+        for number in range(3):
+            (fleet / "clusters" / f"{number:03}.yaml").unlink()
+        done = render(cwd=fleet)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "would drop 3 of 10 ManifestWorks, more than 20%" in done.stderr
+        assert content(fleet / "rendered") == before
+        assert render("--allow-shrink", cwd=fleet).stdout.endswith("0 added, 1 changed, 9 removed\n")
+
+    def test_a_fifth_goes_without(self, tmp_path: Path) -> None:
+        fleet = fleets.write(tmp_path / "fleet", sources(10))
+        render(cwd=fleet)
+        for number in range(2):
+            (fleet / "clusters" / f"{number:03}.yaml").unlink()
+        assert render(cwd=fleet).returncode == 0
+
+    def test_a_move_to_another_shard_is_no_shrinking(self, tmp_path: Path) -> None:
+        fleet = fleets.write(tmp_path / "fleet", sources(10))
+        render(cwd=fleet)
+        fleets.write(fleet, sources(10, output={"shards": 7}))
+        assert render(cwd=fleet).returncode == 0
+        assert len(list((fleet / "rendered").glob("works-*/c*.manifestwork.yaml"))) == 10
+
+
+class TestModes:
+    def test_directory_and_branch_differ_in_the_revision_that_argocd_follows(self, tmp_path: Path) -> None:
+        trees = {}
+        for mode in ("Directory", "Branch"):
+            fleet = fleets.write(tmp_path / mode, sources(3, output={"mode": mode, "branch": "by-ci"}))
+            assert render(cwd=fleet).returncode == 0
+            trees[mode] = content(fleet / "rendered")
+        differing = {path for path in trees["Branch"] if trees["Branch"][path] != trees["Directory"].get(path)}
+        assert trees["Branch"].keys() == trees["Directory"].keys()
+        assert differing == {path for path in trees["Branch"] if path.startswith("argocd/application.")}
+        for path in differing:
+            revisions = {mode: yaml.safe_load(tree[path])["spec"]["source"]["targetRevision"] for mode, tree in trees.items()}
+            assert revisions == {"Directory": "main", "Branch": "by-ci"}
+
+    def test_upstreams_controller_gets_its_resources_and_nothing_else(self, tmp_path: Path) -> None:
+        fleet = fleets.write(tmp_path / "fleet", sources(3, delivery={"mode": "UpstreamController"}))
+        assert render(cwd=fleet).returncode == 0
+        kinds = {yaml.safe_load(data)["kind"] for path, data in content(fleet / "rendered").items() if path.endswith(".yaml")}
+        assert "DynamicScorer" in kinds
+        assert kinds.isdisjoint({"ManifestWork", "ManagedClusterAddOn", "AddOnTemplate", "CustomResourceDefinition"})
+
+    def test_our_fields_are_errors_for_upstreams_controller(self, tmp_path: Path) -> None:
+        ours: dict[str, Any] = {
+            "suspend": True,
+            "clusterSelector": {"matchLabels": {"a": "b"}},
+            "scoreRange": {"min": 0, "max": 1},
+            "scoreAggregation": "Mean",
+            "scoreTTLSeconds": 900,
+            "publish": {"deadband": 1},
+            "source": {"type": "None", "auth": {"serviceAccountToken": True}},
+            "scoring": {
+                "params": {"name": "cpu", "interval": 60},
+                "arguments": {"a": 1},
+                "auth": {"caConfigMapRef": {"name": "ca", "key": "ca.crt"}},
+            },
+        }
+        mixed = sources(3, scorers=(scorer("cpu", **ours),), delivery={"mode": "UpstreamController"})
+        masks = [{"clusterName": "c*", "scoreName": "cpu"}, {"clusterSelector": {"matchLabels": {"a": "b"}}, "scoreName": "cpu"}]
+        config = {
+            "apiVersion": DSF,
+            "kind": "DynamicScoringConfig",
+            "metadata": {"name": "dynamic-scoring-config"},
+            "spec": {"masks": masks},
+        }
+        done = render(cwd=fleets.write(tmp_path / "fleet", mixed.with_documents(config)))
+        assert done.returncode == 1
+        found = [line for line in done.stderr.splitlines() if "error DSF022" in line]
+        named = ("suspend", "clusterSelector", "scoreRange", "scoreAggregation", "scoreTTLSeconds", "publish", "arguments")
+        for field in (*named, "serviceAccountToken", "caConfigMapRef", "c*"):
+            assert any(field in line for line in found), (field, found)
+        assert not (tmp_path / "fleet" / "rendered").exists()
+
+
+class TestLimits:
+    def test_a_work_that_ocm_would_refuse(self, tmp_path: Path) -> None:
+        large = tuple(
+            scorer(f"s{number}", scoring={"params": {"name": f"s{number}", "interval": 60}, "arguments": {"model": "x" * 60_000}})
+            for number in range(9)
+        )
+        done = render(cwd=fleets.write(tmp_path / "fleet", sources(3, scorers=large)))
+        assert done.returncode == 1
+        assert "gitops-dsf.yaml:1:1: error DSF501: the ManifestWork of c0 and 2 more clusters would be" in done.stderr
+        assert not (tmp_path / "fleet" / "rendered").exists()
+
+    def test_an_overfull_shard_names_the_number_that_is_enough(self, tmp_path: Path) -> None:
+        fleet = fleets.write(tmp_path / "fleet", sources(501))
+        done = render(cwd=fleet)
+        assert done.returncode == 1
+        assert "error DSF502: works-00 would hold 501 clusters" in done.stderr
+        assert "set spec.output.shards to 2 in gitops-dsf.yaml" in done.stderr
+        fleets.write(fleet, sources(501, output={"shards": 2}))
+        assert render(cwd=fleet).returncode == 0
+
+    def test_names_as_long_as_kubernetes_allows_get_files(self, tmp_path: Path) -> None:
+        twins = tuple(scorer("a" * 252 + last, scoring={"params": {"name": last, "interval": 60}}) for last in ("b", "c"))
+        fleet = fleets.write(tmp_path / "fleet", sources(1, scorers=twins))
+        assert render(cwd=fleet).returncode == 0
+        names = {yaml.safe_load(path.read_text("utf-8"))["metadata"]["name"] for path in fleet.glob("rendered/platform/dynamicscorer.*")}
+        assert names == {"a" * 252 + "b", "a" * 252 + "c"}
+
+    def test_two_documents_that_would_be_one_object(self, fleet: Path) -> None:
+        raw = (fleet / "apps" / "raw-guestbook.yaml").read_text("utf-8").replace("raw-guestbook", "guestbook")
+        (fleet / "apps" / "again.yaml").write_text(raw, encoding="utf-8")
+        done = render(cwd=fleet)
+        assert done.returncode == 1
+        assert "error DSF018: Placement guestbook in argocd comes from apps/guestbook.yaml" in done.stderr
