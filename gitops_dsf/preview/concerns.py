@@ -89,7 +89,7 @@ def _too_few(item: Pass, verdict: Verdict) -> Iterator[str]:
     chosen = verdict.chosen
     if not chosen:
         yield f"{item.placement} is left with no cluster: {_why_none(verdict)}"
-    elif verdict.unscheduled > 0 and (item.before is None or len(chosen) < len(item.before.chosen)):
+    elif verdict.unscheduled > (item.before.unscheduled if item.before else 0):
         yield f"{item.placement} gets {len(chosen)} of {len(chosen) + verdict.unscheduled} clusters"
 
 

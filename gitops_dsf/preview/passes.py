@@ -96,8 +96,6 @@ def _same_surroundings(first: HubState, second: HubState) -> bool:
 def _touched(placement: Object, base: Fleet | None, key: str, future: NextScores, old: Verdict) -> bool:
     if base is None or base.placements[key]["spec"] != placement["spec"] or _annotations(base.placements[key]) != _annotations(placement):
         return True
-    if any(item.prioritizer.built_in == "Balance" for item in old.prioritizers):
-        return True  # decisions of every other Placement count
     if asks_for_scores(placement) and future.changed:
         return True
     return any(item.prioritizer.resource in future.changed for item in old.prioritizers)

@@ -179,7 +179,7 @@ def test_symbolic_links_inside_the_repository_are_followed_and_others_reported(f
 
 def test_in_a_hook_of_git(fleet: GitFleet, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
-    monkeypatch.setenv("GIT_DIR", ".git")
+    monkeypatch.setenv("GIT_DIR", "/nonexistent/.git")
     monkeypatch.setenv("GIT_INDEX_FILE", "/nonexistent/index")
     assert len(run.json("diff", fleet.path, "--base", "main")["comparison"]["scorers"]) == 1
 
