@@ -6,6 +6,7 @@ UV := $(VENV)/bin/uv
 PY := $(VENV)/bin/python
 FAMILY ?= kubernetes,ocm,argocd,prometheus
 PYTEST_ARGS ?=
+DEMO_ARGS ?=
 .DEFAULT_GOAL := help
 
 .PHONY: help install test test-hub lint format bench demo golden schemas lock wheel clean
@@ -49,8 +50,11 @@ lock: install ## refresh the lock file
 golden: install ## write what the generator renders now into tests/golden
 	$(PY) -m pytest tests/golden --update-golden -q
 
+demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--keep-running leaves it up)
+	$(PY) -m gitops_dsf.demo $(DEMO_ARGS)
+
 wheel: install ## the three distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist
 
 clean: ## remove what make install and the tests left
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build demo-out .pytest_cache .mypy_cache .ruff_cache .hypothesis

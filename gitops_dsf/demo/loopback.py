@@ -1,0 +1,73 @@
+"""HTTP servers on 127.0.0.1, each on a free port with a thread of its own, up for as long as a `with` block."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Self
+
+HOST = "127.0.0.1"
+
+
+class Loopback:
+    """Serves one handler class; a context manager."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler], *, name: str) -> None:
+        self._handler = handler
+        self._name = name
+        self._server: ThreadingHTTPServer | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        self._server = ThreadingHTTPServer((HOST, 0), self._handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name=self._name, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._server is not None and self._thread is not None:
+            self._server.shutdown()
+            self._thread.join()
+            self._server.server_close()
+
+    @property
+    def authority(self) -> str:
+        """`host:port`; serves only inside the `with` block."""
+        if self._server is None:
+            msg = f"{self._name} serves only inside its `with` block"
+            raise RuntimeError(msg)
+        return f"{HOST}:{self._server.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """What all of them share: connections that stay open, answers with a length, no log on the terminal."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 60
+
+    def serve(self) -> None:
+        """Answers a request of any method; the subclass's part."""
+        raise NotImplementedError
+
+    def do_GET(self) -> None:
+        """A GET."""
+        self.serve()
+
+    def do_POST(self) -> None:
+        """A POST."""
+        self.serve()
+
+    def answer(self, status: int, body: bytes, content_type: str) -> None:
+        """Sends a whole answer."""
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def body(self) -> bytes:
+        """The request's body."""
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name for it
+        """The programs that ask have logs of their own."""
