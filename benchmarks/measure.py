@@ -56,10 +56,11 @@ def run(command: Sequence[str]) -> Cost:
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
+        # The end is enough, and this process must stay small: a child's peak is never counted below its parent's.
+        output.seek(max(0, output.seek(0, os.SEEK_END) - 4000))
         text = output.read().decode("utf-8", "replace")
     if process.returncode:
-        sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{text[-3000:]}")
+        sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{text}")
     unit = 1 if sys.platform == "darwin" else 1024
     return Cost(wall=wall, cpu=usage.ru_utime + usage.ru_stime, memory=usage.ru_maxrss * unit, output=text)
 
@@ -68,8 +69,8 @@ def best(command: Sequence[str], *, repeats: int, before: Callable[[], object] =
     """The fastest of several runs, with the largest memory of all. What is dirty is written back first: its cost is not this program's."""
     costs = []
     for _ in range(repeats):
-        before()
         os.sync()
+        before()
         costs.append(run(command))
     fastest = min(costs, key=lambda cost: cost.wall)
     return replace(fastest, cpu=min(cost.cpu for cost in costs), memory=max(cost.memory for cost in costs))
