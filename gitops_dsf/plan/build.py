@@ -20,10 +20,20 @@ def build(resolved: Resolved) -> Plan:
         pending=resolved.pending,
         scoring_config=resolved.scoring_config,
         works=works,
-        cluster_sets=tuple(sorted({name for app in resolved.applications for name in app.declared.spec.placement.cluster_sets})),
+        cluster_sets=_cluster_sets(resolved),
         applications=resolved.applications,
         raw_documents=resolved.raw_documents,
     )
+
+
+def _cluster_sets(resolved: Resolved) -> tuple[str, ...]:
+    """The sets that Placements in the Argo CD namespace choose from, those of raw Placements included."""
+    names = {name for app in resolved.applications for name in app.declared.spec.placement.cluster_sets}
+    home = resolved.repository.spec.argocd.namespace
+    for document in resolved.raw_documents:
+        if document.kind == "Placement" and document.data["metadata"].get("namespace", home) == home:
+            names.update(document.data.get("spec", {}).get("clusterSets") or ())
+    return tuple(sorted(names))
 
 
 def shard_of(cluster: str, shards: int) -> int:

@@ -40,9 +40,9 @@ def hub_rights(repository: FleetRepository) -> Iterator[Object]:
             {
                 "apiGroups": [SCORE_GROUP],
                 "resources": [SCORE_PLURAL],
-                "verbs": ["get", "list", "watch", "create", "update", "patch", "delete"],
+                "verbs": ["get", "list", "create", "patch", "delete"],
             },
-            {"apiGroups": [SCORE_GROUP], "resources": [f"{SCORE_PLURAL}/status"], "verbs": ["get", "update", "patch"]},
+            {"apiGroups": [SCORE_GROUP], "resources": [f"{SCORE_PLURAL}/status"], "verbs": ["patch"]},
         ],
     }
     namespace = repository.spec.hub_namespace
@@ -156,7 +156,9 @@ def _deployment(repository: FleetRepository) -> Object:
                                 "optional": True,
                                 "items": [{"key": CONFIGMAP_KEY, "path": CONFIGMAP_KEY}],
                             },
-                        }
+                        },
+                        # The root file system is read-only, and the hub kubeconfig's inline certificates need a file.
+                        {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
                     ],
                 },
             },
@@ -193,7 +195,7 @@ def _container(repository: FleetRepository) -> Object:
             "runAsNonRoot": True,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": [{"name": "config", "mountPath": CONFIG_DIR, "readOnly": True}],
+        "volumeMounts": [{"name": "config", "mountPath": CONFIG_DIR, "readOnly": True}, {"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
     }
 
 

@@ -40,7 +40,7 @@ def fleet(tmp_path: Path) -> Path:
 def test_a_part_is_that_part_alone(fleet: Path) -> None:
     result = generate(fleet, part="works-00")
     assert result.returncode == 0, result.stderr
-    assert kinds(result.stdout) == {"ManifestWork", "ManagedClusterAddOn"}
+    assert kinds(result.stdout) == {"ManifestWork", "ManagedClusterAddOn", "RoleBinding"}
 
 
 def test_without_a_part_everything_but_the_bootstrap_is_there(fleet: Path) -> None:

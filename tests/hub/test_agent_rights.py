@@ -59,8 +59,8 @@ def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -
 
 def test_on_the_hub_it_holds_exactly_what_we_render(rights: Rights) -> None:
     stranger = Identity(user="somebody", groups=())
-    scores = {("addonplacementscores", verb) for verb in ("get", "list", "watch", "create", "update", "patch", "delete")}
-    scores |= {("addonplacementscores/status", verb) for verb in ("get", "update", "patch")}
+    scores = {("addonplacementscores", verb) for verb in ("get", "list", "create", "patch", "delete")}
+    scores |= {("addonplacementscores/status", "patch")}
     hub = rights.installation.plane.hub
     with hub.client(stranger) as anybody:
         for namespace, wanted in {

@@ -52,19 +52,34 @@ def fixed_name(template: str, *, score_name: str) -> str | None:
 
 
 def can_yield(template: str, dimension: str, *, score_name: str) -> bool:
-    """Whether some labels could make the format yield exactly this item name."""
-    template = template or DEFAULT_FORMAT
-    pattern: list[str] = []
+    """Whether some labels could make the format yield exactly this item name. Linear in both: no backtracking over placeholders."""
+    fixed = _fixed_parts(template or DEFAULT_FORMAT, score_name=score_name)
+    first, last = fixed[0], fixed[-1]
+    if len(fixed) == 1:
+        return dimension == first
+    if len(dimension) < len(first) + len(last) or not (dimension.startswith(first) and dimension.endswith(last)):
+        return False
+    position, end = len(first), len(dimension) - len(last)
+    for part in fixed[1:-1]:
+        found = dimension.find(part, position, end)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return True
+
+
+def _fixed_parts(template: str, *, score_name: str) -> list[str]:
+    """The literal text before, between and after the placeholders that labels or the cluster fill in."""
+    parts = [""]
     position = 0
     for match in _PLACEHOLDER.finditer(template):
-        pattern.append(re.escape(template[position : match.start()]))
-        name = match[1]
-        if name == "scoreName":
-            pattern.append(re.escape(score_name))
-        elif name in PLACEHOLDERS:
-            pattern.append(".*")
+        parts[-1] += template[position : match.start()]
+        if match[1] == "scoreName":
+            parts[-1] += score_name
+        elif match[1] in PLACEHOLDERS:
+            parts.append("")
         else:
-            pattern.append(re.escape(match[0]))
+            parts[-1] += match[0]
         position = match.end()
-    pattern.append(re.escape(template[position:]))
-    return re.fullmatch("".join(pattern), dimension, re.DOTALL) is not None
+    parts[-1] += template[position:]
+    return parts

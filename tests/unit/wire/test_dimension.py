@@ -1,5 +1,7 @@
 """Dimension formats: filled by labels, fixed or not, possible or not."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,3 +58,23 @@ def test_what_cannot_be_yielded() -> None:
     """A literal that differs, or a fixed name that is another one."""
     assert not dimension.can_yield("${node}-x", "n1-y", score_name="s")
     assert not dimension.can_yield("", "other", score_name="s")
+
+
+def test_many_placeholders_are_matched_in_no_time() -> None:
+    template = ";".join("${node}" for _ in range(30))
+    assert dimension.can_yield(template, ";" * 29, score_name="s")
+    assert not dimension.can_yield(template + "!", ";x" * 2000, score_name="s")
+
+
+@given(
+    st.lists(st.sampled_from(["${node}", "${pod}", "${scoreName}", "${other}", "a", ";", "ab"]), max_size=6),
+    st.text(alphabet="ab;s", max_size=8),
+    st.dictionaries(st.sampled_from(["node", "pod"]), st.text(alphabet="ab;", max_size=3)),
+)
+def test_it_agrees_with_a_pattern_that_backtracks(pieces: list[str], name: str, labels: dict[str, str]) -> None:
+    template = "".join(pieces) or "x"
+    pattern = re.escape(template).replace(re.escape("${scoreName}"), "s")
+    for label in ("node", "pod"):
+        pattern = pattern.replace(re.escape(f"${{{label}}}"), ".*")
+    assert dimension.can_yield(template, name, score_name="s") == bool(re.fullmatch(pattern, name, re.DOTALL))
+    assert dimension.can_yield(template, dimension.fill(template, cluster="c", score_name="s", labels=labels), score_name="s")
