@@ -1,0 +1,317 @@
+"""What OCM does when a rule of ours is ignored: the reason of each rule, seen on the real controllers. docs/hazards.md lists them."""
+
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.manifests import namespace as namespace_object
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.placements import (
+    PLACEMENT,
+    SCORE,
+    binding,
+    builtin,
+    clusters_in_set,
+    condition,
+    decided,
+    exact,
+    pages,
+    placement,
+    publish,
+    score_prioritizer,
+)
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm"), pytest.mark.timeout(180)]
+
+NAMESPACE = "hazards"
+LOAD = "hazard-load"
+A, B, C = "hazard-a", "hazard-b", "hazard-c"
+ALL = [A, B, C]
+WORK = "work.open-cluster-management.io/v1/ManifestWork"
+LIMIT = 512_000
+CONFLICT = "hazard-works"
+SATISFIED, MISCONFIGURED = "PlacementSatisfied", "PlacementMisconfigured"
+
+
+@pytest.fixture(scope="module")
+def clusters(control_plane: ControlPlane, hub: Client) -> Iterator[tuple[str, ...]]:
+    """Three clusters and the namespace that may use them."""
+    with clusters_in_set(control_plane, NAMESPACE, {A: {"env": "prod"}, B: {"env": "prod"}, C: {"env": "edge"}}) as names:
+        yield names
+
+
+class Hand:
+    """A person who writes Placements and scores by hand; what they wrote is taken away after the test."""
+
+    def __init__(self, hub: Client, prefix: str) -> None:
+        self.hub, self._prefix, self._number = hub, prefix, 0
+
+    def places(self, **spec: Any) -> str:
+        """A new Placement; its name."""
+        self._number += 1
+        name = f"{self._prefix}-{self._number}"
+        self.hub.create(placement(name, namespace=NAMESPACE, **spec))
+        return name
+
+    def edits(self, name: str, **spec: Any) -> None:
+        self.hub.patch(PLACEMENT, name, {"spec": spec}, namespace=NAMESPACE)
+
+    def scores(self, **values: dict[str, int]) -> None:
+        """By the letter of the cluster."""
+        for letter, scores in values.items():
+            publish(self.hub, f"hazard-{letter}", LOAD, scores)
+
+    def sees(self, name: str, *clusters: str) -> None:
+        """Wait until this is the decision, written as a PlacementDecision."""
+        wait_for(
+            lambda: pages(self.hub, name, namespace=NAMESPACE) and self.decided(name) == list(clusters),
+            what=f"{name} is decided as {clusters}",
+            seen=lambda: self.hub.get(PLACEMENT, name, namespace=NAMESPACE),
+        )
+
+    def decided(self, name: str) -> list[str]:
+        return decided(self.hub, name, namespace=NAMESPACE)
+
+    def condition(self, name: str, kind: str) -> tuple[str, str, str] | None:
+        return condition(self.hub, name, kind, namespace=NAMESPACE)
+
+    def leaves(self) -> None:
+        for item in self.hub.list(PLACEMENT, namespace=NAMESPACE):
+            self.hub.delete(PLACEMENT, item["metadata"]["name"], namespace=NAMESPACE)
+        for cluster in ALL:
+            self.hub.delete(SCORE, LOAD, namespace=cluster)
+
+
+@pytest.fixture
+def hand(clusters: tuple[str, ...], hub: Client, request: pytest.FixtureRequest) -> Iterator[Hand]:
+    hand = Hand(hub, f"hazard-{zlib.crc32(request.node.name.encode())}")
+    yield hand
+    hand.leaves()
+
+
+@pytest.mark.parametrize(
+    ("mistake", "message"),
+    [
+        ({"prioritizerPolicy": {"mode": "exact"}}, "incorrect prioritizer policy mode: exact"),
+        ({"prioritizerPolicy": exact(builtin("Spread"))}, "incorrect builtin prioritizer: Spread"),
+        ({"tolerations": [{"operator": "Equal", "value": "x"}]}, "If the key is empty, operator must be Exists"),
+        ({"tolerations": [{"key": "k", "operator": "Exists", "value": "x"}]}, "value should be empty"),
+        (
+            {"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchExpressions": [{"key": "env", "operator": "in"}]}}}]},
+            '"in" is not a valid label selector operator',
+        ),
+        ({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["nonsense"]}}}]}, "undeclared reference"),
+    ],
+    ids=("mode", "built-in", "toleration-without-key", "toleration-with-value", "operator", "cel"),
+)
+def test_a_mistake_in_a_placement_takes_every_cluster_away(hand: Hand, mistake: Object, message: str) -> None:
+    name = hand.places(prioritizerPolicy=exact())
+    hand.sees(name, *ALL)
+    hand.edits(name, **mistake)
+    hand.sees(name)
+    found = wait_for(
+        lambda: (hand.condition(name, MISCONFIGURED) or ("",))[0] == "True" and hand.condition(name, MISCONFIGURED), what="it says so"
+    )
+    assert found[1] == "Misconfigured"
+    assert message in found[2]
+
+
+def test_zero_clusters_takes_every_cluster_away(hand: Hand) -> None:
+    name = hand.places(prioritizerPolicy=exact())
+    hand.sees(name, *ALL)
+    hand.edits(name, numberOfClusters=0)
+    hand.sees(name)
+    wait_for(lambda: (hand.condition(name, SATISFIED) or ("", ""))[1] == "NoManagedClusterMatched", what="its reason misleads")
+    assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False"
+
+
+def test_a_negative_number_of_clusters_panics_in_the_controller_at_every_look(hand: Hand, control_plane: ControlPlane) -> None:
+    """The process survives, because OCM's start-up switches the crash on panic off unless OPENSHIFT_ON_PANIC asks for it."""
+    log = control_plane.placement.process.log
+    start = log.stat().st_size
+
+    def panics() -> int:
+        with log.open(encoding="utf-8", errors="replace") as text:
+            text.seek(start)
+            return text.read().count('panic="runtime error: slice bounds out of range [:-1]"')
+
+    name = hand.places(prioritizerPolicy=exact())
+    hand.sees(name, *ALL)
+    hand.edits(name, numberOfClusters=-1)
+    wait_for(lambda: panics() == 1, what="the controller panics")
+    hand.hub.patch(PLACEMENT, name, {"metadata": {"labels": {"touched": "yes"}}}, namespace=NAMESPACE)
+    wait_for(lambda: panics() == 2, what="and again when anything happens to the Placement")
+    assert hand.decided(name) == ALL, "the old decision stays"
+    assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False", "no condition tells"
+    hand.sees(hand.places(prioritizerPolicy=exact()), *ALL)  # the only worker comes back for the others after a second
+    hand.edits(name, numberOfClusters=1)
+    hand.sees(name, A)
+
+
+def test_a_quoted_group_size_deletes_the_decisions_and_says_satisfied(hand: Hand) -> None:
+    name = hand.places(prioritizerPolicy=exact(), decisionStrategy={"groupStrategy": {"clustersPerDecisionGroup": 5}})
+    hand.sees(name, *ALL)
+    hand.edits(name, decisionStrategy={"groupStrategy": {"clustersPerDecisionGroup": "5"}})
+    wait_for(lambda: pages(hand.hub, name, namespace=NAMESPACE) == [], what="there is no PlacementDecision any more")
+    wait_for(lambda: (hand.condition(name, MISCONFIGURED) or ("",))[0] == "True", what="only this condition tells")
+    assert (hand.condition(name, SATISFIED) or ("",))[0] == "True"
+
+
+def test_a_name_over_63_bytes_is_never_decided_and_nothing_says_why(hand: Hand) -> None:
+    name = "n" * 64
+    hand.hub.create(placement(name, namespace=NAMESPACE))
+    hold_for(
+        lambda: not pages(hand.hub, name, namespace=NAMESPACE) and hand.condition(name, SATISFIED) is None,
+        what="neither decision nor condition",
+        seconds=2,
+    )
+
+
+def test_a_binding_must_be_named_as_its_set(hub: Client, clusters: tuple[str, ...]) -> None:
+    with pytest.raises(ApiError, match="The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet"):
+        hub.create(binding(NAMESPACE, namespace=NAMESPACE, name="another-name"))
+
+
+def test_a_score_that_is_listed_twice_counts_twice(hand: Hand) -> None:
+    hand.scores(a={"cpu": 60, "gpu": 0}, b={"cpu": 0, "gpu": 100}, c={"cpu": -1, "gpu": -1})
+    cpu, gpu = score_prioritizer(LOAD, "cpu"), score_prioritizer(LOAD, "gpu")
+    hand.sees(hand.places(numberOfClusters=1, prioritizerPolicy=exact(cpu, gpu)), B)
+    hand.sees(hand.places(numberOfClusters=1, prioritizerPolicy=exact(cpu, cpu, gpu)), A)
+
+
+def test_no_score_beats_a_negative_one(hand: Hand) -> None:
+    hand.scores(a={"cpu": -10}, b={"cpu": -1})
+    hand.sees(hand.places(numberOfClusters=1, prioritizerPolicy=exact(score_prioritizer(LOAD, "cpu"))), C)
+
+
+def test_a_misspelled_score_ranks_by_name_and_nothing_says_so(hand: Hand) -> None:
+    hand.scores(a={"cpu": 1}, b={"cpu": 2}, c={"cpu": 3})
+    name = hand.places(numberOfClusters=1, prioritizerPolicy=exact(score_prioritizer(LOAD, "cpuu")))
+    hand.sees(name, A)
+    wait_for(lambda: (hand.condition(name, SATISFIED) or ("",))[0] == "True", what="it is satisfied")
+    assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False"
+
+
+def test_without_steady_one_point_moves_the_decision_and_with_it_a_hundred_do_not(hand: Hand) -> None:
+    hand.scores(a={"cpu": 51}, b={"cpu": 50}, c={"cpu": 0})
+    cpu = score_prioritizer(LOAD, "cpu")
+    nervous = hand.places(numberOfClusters=1, prioritizerPolicy=exact(cpu))
+    # Additive is what a Placement has that writes no mode: Balance and Steady count, too, each with weight 1.
+    unwritten = hand.places(numberOfClusters=1, prioritizerPolicy={"configurations": [cpu]})
+    for name in (nervous, unwritten):
+        wait_for(lambda name=name: len(hand.decided(name)) == 1, what="decided")  # type: ignore[misc]
+    first = hand.decided(unwritten)
+    hand.sees(nervous, A)
+    hand.scores(b={"cpu": 52})
+    hand.sees(nervous, B)
+    steady = hand.places(numberOfClusters=1, prioritizerPolicy=exact(cpu, builtin("Steady")))
+    hand.sees(steady, B)
+    hand.scores(a={"cpu": 100}, b={"cpu": 0}, c={"cpu": 0})
+    hand.sees(nervous, A)
+    hand.sees(steady, A)  # exactly 100 points, and its name comes first
+    hand.scores(a={"cpu": 0}, b={"cpu": 99}, c={"cpu": 0})
+    hand.sees(nervous, B)
+    hold_for(lambda: hand.decided(steady) == [A], what="99 points are not enough against Steady", seconds=1)
+    assert len(first) == 1
+
+
+def test_an_expired_score_passes_cel_and_counts_nothing_in_a_prioritizer(hand: Hand) -> None:
+    publish(hand.hub, C, LOAD, {"cpu": 100}, valid_until="2020-01-01T00:00:00Z")
+    exists = f'managedCluster.scores("{LOAD}").exists(s, s.name == "cpu")'
+    predicate = {"requiredClusterSelector": {"celSelector": {"celExpressions": [exists]}}}
+    hand.sees(hand.places(predicates=[predicate], prioritizerPolicy=exact()), C)
+    hand.sees(hand.places(numberOfClusters=1, prioritizerPolicy=exact(score_prioritizer(LOAD, "cpu"))), A)
+
+
+def test_cel_is_not_asked_again_when_a_score_changes(hand: Hand) -> None:
+    hand.scores(a={"cpu": 10}, b={"cpu": 90}, c={"cpu": 10})
+    expression = f'managedCluster.scores("{LOAD}").exists(s, s.name == "cpu" && s.value > 50)'
+    predicate = {"requiredClusterSelector": {"celSelector": {"celExpressions": [expression]}}}
+    name = hand.places(predicates=[predicate], prioritizerPolicy=exact())
+    hand.sees(name, B)
+    hand.scores(a={"cpu": 90}, b={"cpu": 10})
+    hold_for(lambda: hand.decided(name) == [B], what="the old answer stays", seconds=3)
+    hand.edits(name, numberOfClusters=3)  # any event of the Placement makes it look
+    hand.sees(name, A)
+
+
+def test_a_failing_cel_expression_drops_the_cluster_silently(hand: Hand) -> None:
+    expression = 'managedCluster.metadata.labels["tier"] == "gold"'
+    name = hand.places(predicates=[{"requiredClusterSelector": {"celSelector": {"celExpressions": [expression]}}}])
+    hand.sees(name)
+    wait_for(lambda: hand.condition(name, SATISFIED), what="it has a status")
+    assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False"
+    assert (hand.condition(name, SATISFIED) or ("", ""))[1] == "NoManagedClusterMatched"
+
+
+def test_one_value_beyond_100_refuses_all_scores(hub: Client, hand: Hand) -> None:
+    with pytest.raises(ApiError, match=r"status.scores\[1\].value.*should be less than or equal to 100"):
+        publish(hub, A, LOAD, {"fine": 5, "too-much": 101})
+    assert hub.get(SCORE, LOAD, namespace=A).get("status", {}).get("scores", []) == []
+
+
+def test_a_create_drops_the_scores(hub: Client, hand: Hand) -> None:
+    """The status is a subresource: what one apply from git could deliver is an object without scores."""
+    body = {"apiVersion": SCORE.rpartition("/")[0], "kind": "AddOnPlacementScore", "metadata": {"name": LOAD, "namespace": A}}
+    created = hub.create({**body, "status": {"scores": [{"name": "cpu", "value": 5}]}})
+    assert "status" not in created
+
+
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_work_may_have_512000_bytes_and_not_one_more(hub: Client, clusters: tuple[str, ...], over: int) -> None:
+    """The sum is ours, too (DSF501): compact JSON, and four bytes for each manifest of this size."""
+    empty = len(json.dumps(config_map("large", ""), separators=(",", ":"))) + 4
+    body = work(A, "large", [config_map("large", "x" * (LIMIT + over - empty))])
+    path = hub.path(WORK, namespace=A)
+    if over:
+        with pytest.raises(ApiError, match=rf"the size of manifests is {LIMIT + 1} bytes which exceeds the {LIMIT} limit"):
+            hub.request("POST", path, body=body, parameters={"dryRun": "All"})
+    else:
+        hub.request("POST", path, body=body, parameters={"dryRun": "All"})
+
+
+def test_a_work_with_one_object_twice_is_refused(hub: Client, clusters: tuple[str, ...]) -> None:
+    with pytest.raises(ApiError, match=r"duplicate manifest for resource hazard-works/same with resource type v1\.ConfigMap"):
+        hub.create(work(A, "twice", [config_map("same", "1"), config_map("same", "2")]))
+
+
+def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(control_plane: ControlPlane, hub: Client) -> None:
+    spoke = control_plane.spokes["cluster1"].admin
+    value = lambda: (spoke.find("v1/ConfigMap", "shared", namespace=CONFLICT) or {"data": {}})["data"].get("key")  # noqa: E731
+    spoke.apply(namespace_object(CONFLICT))
+    try:
+        for writer in ("first", "second"):
+            hub.apply(work("cluster1", f"hazard-{writer}", [config_map("shared", writer)]))
+            wait_for(lambda writer=writer: value() == writer, what=f"{writer} has written", timeout=60)  # type: ignore[misc]
+        for writer in ("first", "second"):
+            wait_for(lambda writer=writer: applied(hub, f"hazard-{writer}"), what=f"{writer} says Applied")  # type: ignore[misc]
+        hub.patch(WORK, "hazard-first", {"metadata": {"labels": {"touched": "yes"}}}, namespace="cluster1")
+        hub.apply(work("cluster1", "hazard-first", [config_map("shared", "first again")]))
+        wait_for(lambda: value() == "first again", what="the last writer wins", timeout=60)
+        assert applied(hub, "hazard-second")
+    finally:
+        for writer in ("first", "second"):
+            hub.delete(WORK, f"hazard-{writer}", namespace="cluster1")
+        for writer in ("first", "second"):
+            wait_for(lambda writer=writer: hub.find(WORK, f"hazard-{writer}", namespace="cluster1") is None, what="gone", timeout=60)  # type: ignore[misc]
+        spoke.delete("v1/Namespace", CONFLICT)
+
+
+def applied(hub: Client, name: str) -> bool:
+    conditions = hub.get(WORK, name, namespace="cluster1").get("status", {}).get("conditions") or []
+    return any(one["type"] == "Applied" and one["status"] == "True" for one in conditions)
+
+
+def config_map(name: str, value: str) -> Object:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": CONFLICT}, "data": {"key": value}}
+
+
+def work(cluster: str, name: str, manifests: list[Object]) -> Object:
+    version, _, kind = WORK.rpartition("/")
+    metadata = {"name": name, "namespace": cluster}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {"workload": {"manifests": manifests}}}
