@@ -55,6 +55,7 @@ VERBS: Final[dict[str, Verb]] = {
     "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),
     "scorer": Verb("gitops_dsf.cli.scorer", "run, check or start a scoring API"),
     "simulate": Verb("gitops_dsf.cli.simulate", "where OCM would place the applications, and why"),
+    "sync": Verb("gitops_dsf.cli.sync", "bring locks/ up to date with what scoring APIs say"),
     "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
 }
 """Sorted by name; a verb that is not listed here does not exist."""

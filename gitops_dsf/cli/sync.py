@@ -1,0 +1,122 @@
+"""gitops-dsf sync: locks/ brought up to date with what scoring APIs say."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitops_dsf.sync import Outcome, SyncPlan
+
+DESCRIPTION = """\
+Asks the /config page of every DynamicScorer with configSyncMode Full, judges the answers by the rules of `gitops-dsf validate`
+and writes locks/<scorer>.yaml where the meaning changed. What is not accepted is reported with its reason; its lock stays."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf sync                               the repository in this folder
+  gitops-dsf sync fleet --scorer cpu-forecast   one scorer only
+  gitops-dsf sync --check                       write nothing; exit 1 when a lock differs from what its page says
+  gitops-dsf sync --check --format json         field by field, for programs
+
+Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage. No token is sent to any page."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of sync."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a lock differs")
+    parser.add_argument("--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated")
+    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="for each page, all in all (10)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how outcomes are written (text)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Asks, judges and writes; 1 when a page was not accepted, or with --check a lock differs."""
+    import asyncio
+
+    from gitops_dsf.errors import UsageError
+
+    if not args.directory.is_dir():
+        hint = f"; write --scorer {args.directory} for one scorer" if len(args.directory.parts) == 1 else ""
+        msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml{hint}"
+        raise UsageError(msg)
+    if not 0 < args.timeout <= 600:
+        msg = f"--timeout {args.timeout:g}: write seconds above 0, at most 600"
+        raise UsageError(msg)
+    plan = asyncio.run(_plan(args))
+    if not args.check:
+        from gitops_dsf.sync import write_locks
+
+        write_locks(args.directory, plan.files)
+    sys.stdout.write(_json(plan) if args.format == "json" else _text(plan, check=args.check))
+    sys.stderr.write(f"{_summary(plan, check=args.check)}\n")
+    return int(plan.refused or (args.check and plan.drifted))
+
+
+async def _plan(args: argparse.Namespace) -> "SyncPlan":
+    from gitops_dsf.errors import GitopsDsfError
+
+    try:
+        from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+    except ModuleNotFoundError as error:
+        msg = f"{error.name} is not installed; asking scoring APIs needs: pip install 'gitops-dsf[live]'"
+        raise GitopsDsfError(msg) from error
+    from gitops_dsf.sync import plan_sync
+
+    async with Fetcher(limits=FetchLimits(seconds=args.timeout)) as fetcher:
+        return await plan_sync(args.directory, fetcher=fetcher, only=args.scorer)
+
+
+def _text(plan: "SyncPlan", *, check: bool) -> str:
+    width = max((len(item.scorer) for item in plan.outcomes), default=0)
+    return "".join(line for item in plan.outcomes for line in _lines(item, width, check=check))
+
+
+def _lines(item: "Outcome", width: int, *, check: bool) -> list[str]:
+    from gitops_dsf.sync import Verdict
+
+    would = "would be " if check else ""
+    head = {
+        Verdict.UNCHANGED: f"unchanged  {item.file}",
+        Verdict.NEW: f"new        {item.file} {would}written",
+        Verdict.CHANGED: f"changed    {item.file} {would}written",
+        Verdict.REFUSED: f"refused    {item.file} stays as it is",
+        Verdict.UNUSED: f"unused     {item.file}",
+    }[item.verdict]
+    lines = [f"{item.scorer:<{width}}  {head}\n"]
+    lines += [f"    {reason}\n" for reason in item.reasons]
+    for change in item.changes:
+        if item.verdict is Verdict.NEW:
+            lines.append(f"    {change.field}: {_value(change.after)}\n")
+            continue
+        lines += [f"    {change.field}\n", f"      - {_value(change.before)}\n", f"      + {_value(change.after)}\n"]
+    return lines + [f"    warning: {note}\n" for note in item.notes]
+
+
+def _value(value: object) -> str:
+    from gitops_dsf.sync.text import shown
+
+    return "(absent)" if value is None else shown(value, most=400)
+
+
+def _summary(plan: "SyncPlan", *, check: bool) -> str:
+    from collections import Counter
+
+    from gitops_dsf.sync import Verdict
+
+    if not plan.outcomes:
+        return "no scorer has configSyncMode Full: nothing to ask"
+    counts = Counter(item.verdict for item in plan.outcomes)
+    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    return f"{words}; run gitops-dsf sync to write them" if check and plan.drifted else words
+
+
+def _json(plan: "SyncPlan") -> str:
+    import json
+    from dataclasses import asdict
+
+    plain = [{**asdict(item), "verdict": str(item.verdict)} for item in plan.outcomes]
+    return json.dumps(plain, indent=2, ensure_ascii=True) + "\n"

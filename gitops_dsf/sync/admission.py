@@ -1,0 +1,133 @@
+"""Which of the new locks a repository can take: judged by the rules of `validate`, alone first and then together. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.load import SETTINGS_FILE, Document, Loaded, load_text
+from gitops_dsf.model.declared import Item
+from gitops_dsf.model.scorer import DynamicScorer
+from gitops_dsf.model.validate import declare
+from gitops_dsf.resolve import resolve
+from gitops_dsf.sync.lockfile import updated
+from gitops_dsf.sync.page import Config
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Candidate:
+    """A lock that a page asks for."""
+
+    scorer: Item[DynamicScorer]
+    file: str
+    config: Config
+
+    @property
+    def name(self) -> str:
+        """Name of scorer and lock."""
+        return self.scorer.name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Admission:
+    """New texts of lock files, why the others are refused, and warnings about those that are not; by scorer."""
+
+    files: Mapping[str, str]
+    refused: Mapping[str, tuple[Diagnostic, ...]]
+    warnings: Mapping[str, tuple[Diagnostic, ...]]
+
+
+class Judge:
+    """Admits candidates to one repository. `texts` are the lock files that exist, by file."""
+
+    def __init__(self, *, loaded: Loaded, texts: Mapping[str, str]) -> None:
+        self._loaded = loaded
+        self._texts = texts
+        self._before = Counter(_key(item) for item in _errors(self._findings(())))
+
+    def admit(self, candidates: Sequence[Candidate]) -> Admission:
+        """A candidate that causes an error that was not there before is refused; among rivals the first by name wins."""
+        refused: dict[str, tuple[Diagnostic, ...]] = {}
+        fine: list[Candidate] = []
+        for candidate in sorted(candidates, key=lambda item: item.name):
+            errors = self._alone(candidate)
+            if errors:
+                refused[candidate.name] = errors
+            else:
+                fine.append(candidate)
+        accepted: list[Candidate] = []
+        self._together(fine, accepted, refused)
+        findings = self._findings(accepted)
+        warnings = {item.name: tuple(found for found in self._about(item, findings) if not _is_error(found)) for item in accepted}
+        return Admission(files=self._written(accepted), refused=refused, warnings=warnings)
+
+    def _together(self, candidates: list[Candidate], accepted: list[Candidate], refused: dict[str, tuple[Diagnostic, ...]]) -> None:
+        """Halves until the culprits stand alone: names that collide and references that break show in the whole repository only."""
+        if not candidates:
+            return
+        errors = self._new_errors([*accepted, *candidates])
+        if not errors:
+            accepted += candidates
+        elif len(candidates) == 1:
+            refused[candidates[0].name] = errors
+        else:
+            middle = len(candidates) // 2
+            self._together(candidates[:middle], accepted, refused)
+            self._together(candidates[middle:], accepted, refused)
+
+    def _alone(self, candidate: Candidate) -> tuple[Diagnostic, ...]:
+        """Errors in the new lock or about its scorer, with nothing else in the repository."""
+        lock = self._lock(candidate)
+        settings = [item for item in self._loaded.documents if item.file == SETTINGS_FILE]
+        loaded = Loaded(documents=(*settings, candidate.scorer.document, *lock.documents), diagnostics=lock.diagnostics)
+        without = Loaded(documents=(*settings, candidate.scorer.document), diagnostics=())
+        known = Counter(_key(item) for item in _errors(resolve(declare(without))[1]))
+        mine = {candidate.file, candidate.scorer.document.file}
+        return tuple(item for item in _errors(resolve(declare(loaded))[1]) if item.position.file in mine and not known[_key(item)])
+
+    def _lock(self, candidate: Candidate) -> Loaded:
+        text = updated("", scorer=candidate.name, config_url=candidate.scorer.value.spec.config_url, config=candidate.config)
+        return load_text(text, file=candidate.file)
+
+    def _new_errors(self, candidates: Sequence[Candidate]) -> tuple[Diagnostic, ...]:
+        seen = Counter(self._before)
+        found = []
+        for item in _errors(self._findings(candidates)):
+            seen[_key(item)] -= 1
+            if seen[_key(item)] < 0:
+                found.append(item)
+        return tuple(found)
+
+    def _written(self, candidates: Sequence[Candidate]) -> dict[str, str]:
+        texts: dict[str, str] = {}
+        for item in candidates:
+            text = texts.get(item.file, self._texts.get(item.file, ""))
+            texts[item.file] = updated(text, scorer=item.name, config_url=item.scorer.value.spec.config_url, config=item.config)
+        return texts
+
+    def _findings(self, candidates: Sequence[Candidate]) -> list[Diagnostic]:
+        """What `validate` would say with these locks written."""
+        written = {file: load_text(text, file=file) for file, text in self._written(candidates).items()}
+        documents: list[Document] = [item for item in self._loaded.documents if item.file not in written]
+        diagnostics = [item for item in self._loaded.diagnostics if item.position.file not in written]
+        for loaded in written.values():
+            documents += loaded.documents
+            diagnostics += loaded.diagnostics
+        documents.sort(key=lambda item: item.file)
+        return resolve(declare(Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))))[1]
+
+    def _about(self, candidate: Candidate, findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+        return [item for item in findings if item.position.file == candidate.file]
+
+
+def _errors(findings: Sequence[Diagnostic]) -> list[Diagnostic]:
+    return [item for item in findings if _is_error(item)]
+
+
+def _is_error(item: Diagnostic) -> bool:
+    return item.severity is Severity.ERROR
+
+
+def _key(item: Diagnostic) -> tuple[str, str, str]:
+    """The same mistake before and after: lines move when a lock above it grows."""
+    return item.code, item.position.file, item.message

@@ -1,0 +1,217 @@
+"""GET of public pages of scoring APIs: bounded in time and size, on the origin that was asked for, every failure with its kind.
+
+No token is ever sent: /config and /healthz are public by contract (design: wire contracts).
+"""
+
+import asyncio
+import http
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Final, Self
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+
+from gitops_dsf import __version__
+from gitops_dsf.sync.text import shown
+
+USER_AGENT: Final = f"gitops-dsf/{__version__}"
+MAX_REDIRECTS: Final = 3
+
+
+class FaultKind(StrEnum):
+    """Why a page was not read."""
+
+    BAD_URL = "BadURL"
+    DNS = "DNS"
+    CERTIFICATE = "Certificate"
+    CONNECTION = "Connection"
+    TIMEOUT = "Timeout"
+    STATUS = "Status"
+    REDIRECT = "Redirect"
+    TOO_LARGE = "TooLarge"
+    PROTOCOL = "Protocol"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fault:
+    """A page that was not read, and why, in words for people."""
+
+    kind: FaultKind
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Page:
+    """A page that answered 2xx."""
+
+    url: str
+    media: str
+    """Content-Type in lower case, without parameters; empty when there is none."""
+    body: bytes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FetchLimits:
+    """Bounds of one call. Seconds and bytes."""
+
+    seconds: float = 10.0
+    """For name, connection, redirects and the whole answer together."""
+    answer_bytes: int = 256 * 1024
+    """A /config page is some hundred bytes; the longest query that is accepted has 64 KiB."""
+    concurrent: int = 256
+    """Calls at a time."""
+
+
+class _RefusedError(Exception):
+    """Carries a Fault out of the exchange."""
+
+    def __init__(self, kind: FaultKind, message: str) -> None:
+        super().__init__(message)
+        self.fault = Fault(kind=kind, message=message)
+
+
+class Fetcher:
+    """Owns the connections of one event loop. An asynchronous context manager."""
+
+    def __init__(self, *, limits: FetchLimits | None = None, trust: ssl.SSLContext | None = None) -> None:
+        self._limits = limits or FetchLimits()
+        self._admission = asyncio.Semaphore(self._limits.concurrent)
+        self._client = httpx.AsyncClient(
+            verify=trust or httpx.create_ssl_context(),
+            # The pool never refuses: with the default one, hanging peers starve the healthy. The semaphore bounds it.
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
+            timeout=httpx.Timeout(self._limits.seconds, pool=None),
+            follow_redirects=False,
+            headers={"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"},
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._client.aclose()
+
+    async def get(self, url: str) -> Page | Fault:
+        """One page. Never raises for what the other side, the network or the URL does."""
+        async with self._admission:
+            try:
+                with _named(url, seconds=self._limits.seconds):
+                    async with asyncio.timeout(self._limits.seconds):
+                        return await self._follow(url)
+            except _RefusedError as refused:
+                return refused.fault
+
+    async def _follow(self, url: str) -> Page:
+        target = url
+        for _ in range(MAX_REDIRECTS + 1):
+            _check(target)
+            async with self._client.stream("GET", target) as response:
+                if not response.is_redirect or "location" not in response.headers:
+                    return await self._read(response, target)
+                target = _next(target, response.headers["location"], response.status_code)
+        msg = f"{display(url)} redirects more than {MAX_REDIRECTS} times"
+        raise _RefusedError(FaultKind.REDIRECT, msg)
+
+    async def _read(self, response: httpx.Response, url: str) -> Page:
+        status = response.status_code
+        if not response.is_success:
+            words = http.HTTPStatus(status).phrase if status in http.HTTPStatus.__members__.values() else ""
+            msg = f"{display(url)} answers {status} {words}".rstrip()
+            raise _RefusedError(FaultKind.STATUS, msg)
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in {"", "identity"}:
+            msg = f"{display(url)} answers with Content-Encoding {shown(encoding)}, which was not asked for"
+            raise _RefusedError(FaultKind.PROTOCOL, msg)
+        limit = self._limits.answer_bytes
+        body = bytearray()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > limit:
+                msg = f"{display(url)} sends more than {limit} bytes"
+                raise _RefusedError(FaultKind.TOO_LARGE, msg)
+        media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return Page(url=url, media=media, body=bytes(body))
+
+
+def display(url: str) -> str:
+    """A URL for people: no user information and no query, which may hold secrets; printable."""
+    try:
+        parts = urlsplit(url)
+        return shown(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl(), most=200)
+    except ValueError:
+        return "(unreadable URL)"
+
+
+def _check(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+        parts = urlsplit("")
+    if not usable:
+        raise _RefusedError(FaultKind.BAD_URL, f"{display(url)} is not an http or https URL")
+    if parts.username is not None:
+        raise _RefusedError(FaultKind.BAD_URL, f"{display(url)} holds credentials; this page is public, remove them")
+
+
+def _next(url: str, location: str, status: int) -> str:
+    try:
+        target = urljoin(url, location)
+        same = _origin(target) == _origin(url)
+    except ValueError:
+        target, same = "", False
+    if not same:
+        msg = f"{display(url)} answers {status} and points to {display(target)}, another origin; that is not followed. Is it meant?"
+        raise _RefusedError(FaultKind.REDIRECT, f"{msg} Then write that URL as configURL")
+    return target
+
+
+def _origin(url: str) -> tuple[str, str, int]:
+    parts = urlsplit(url)
+    return parts.scheme.lower(), (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0)
+
+
+@contextmanager
+def _named(url: str, *, seconds: float) -> Iterator[None]:
+    """Turns what httpx and asyncio raise inside the block into _RefusedError."""
+    place = display(url)
+    try:
+        yield
+    except (httpx.TimeoutException, TimeoutError) as error:
+        raise _RefusedError(FaultKind.TIMEOUT, f"{place} gave no complete answer within {seconds:g} s") from error
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
+        raise _RefusedError(FaultKind.BAD_URL, f"{place} cannot be called: {shown(str(error))}") from error
+    except (httpx.TransportError, OSError) as error:
+        raise _network(place, error) from error
+
+
+def _network(place: str, error: BaseException) -> _RefusedError:
+    causes = list(_chain(error))
+    for cause in causes:
+        if isinstance(cause, socket.gaierror):
+            return _RefusedError(FaultKind.DNS, f"{place}: the host name is not known here ({cause.strerror})")
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return _RefusedError(FaultKind.CERTIFICATE, f"{place}: the certificate is not trusted ({cause.verify_message})")
+        if isinstance(cause, ssl.SSLError):
+            return _RefusedError(FaultKind.CONNECTION, f"{place}: TLS fails ({cause.reason or cause})")
+    if isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
+        # The operating system's word for it: the event loop puts the address into strerror, which is in the message already.
+        code = next((cause.errno for cause in reversed(causes) if isinstance(cause, OSError) and cause.errno), 0)
+        words = os.strerror(code) if code else str(error)
+        return _RefusedError(FaultKind.CONNECTION, f"{place} cannot be reached ({shown(words)})")
+    return _RefusedError(FaultKind.PROTOCOL, f"{place} broke off its answer ({shown(str(error)) or type(error).__name__})")
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__

@@ -1,0 +1,32 @@
+"""A page that names another host than the accepted lock: only the scorer itself or allowedHosts may agree to it. Pure."""
+
+from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
+
+from gitops_dsf.model.scorer import DynamicScorer
+from gitops_dsf.resolve.glob import matches
+from gitops_dsf.sync.page import Config
+from gitops_dsf.sync.text import shown
+
+
+def moved_hosts(*, scorer: DynamicScorer, before: Config, after: Config, allowed: Sequence[str]) -> Iterator[str]:
+    """One reason per host that changed and is not covered (design: a lock that changes a host is a finding)."""
+    for section, written in (("scoring", scorer.spec.scoring.host), ("source", scorer.spec.source.host)):
+        old, new = _host(before, section), _host(after, section)
+        if not old or not new or old == new or new == _name(written) or any(matches(new, pattern) for pattern in allowed):
+            continue
+        yield (
+            f"{section}.host moves from {shown(old)} to {shown(new)}; write {section}.host into the scorer, "
+            f"or add {shown(new)} to spec.allowedHosts in gitops-dsf.yaml, if that is meant"
+        )
+
+
+def _host(config: Config, section: str) -> str:
+    return _name(str(config.get(section, {}).get("host", "")))
+
+
+def _name(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or url
+    except ValueError:
+        return url

@@ -1,0 +1,104 @@
+"""The text of a lock file with one lock brought up to date: comments that people added survive, other documents stay. Pure."""
+
+from collections.abc import Mapping
+from io import StringIO
+from typing import Any, Final
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
+
+from gitops_dsf.load.scalar import resolve_plain
+from gitops_dsf.sync.page import Config
+
+HEADER: Final = """\
+# yaml-language-server: $schema=../.schemas/json/scorerlock_v1alpha1.json
+# What the /config page of the scorer with this name said when it was last accepted. `gitops-dsf sync` writes it; review its changes.
+"""
+_WIDTH: Final = 1_000_000
+"""Characters before a line is folded: never, because a reviewer compares whole values."""
+
+
+def updated(text: str, *, scorer: str, config_url: str, config: Config) -> str:
+    """The file with the lock of this scorer saying this; a lock that is not there is added at the end.
+
+    `text` must be valid YAML, or empty for a new file.
+    """
+    spec = {"config": config, "configURL": config_url}
+    newline = "\r\n" if "\r\n" in text else "\n"
+    plain = text.replace("\r\n", "\n")
+    result = _edited(plain, scorer, spec) if plain.strip() else None
+    if result is None:
+        result = _joined(plain, _new(scorer, spec))
+    return result.replace("\n", newline)
+
+
+def _edited(text: str, scorer: str, spec: Mapping[str, Any]) -> str | None:
+    """None when the file has no lock of this scorer."""
+    yaml = _yaml(start=text.startswith("---"))
+    documents = list(yaml.load_all(text))
+    for document in documents:
+        metadata = document.get("metadata") if isinstance(document, CommentedMap) else None
+        if isinstance(metadata, CommentedMap) and document.get("kind") == "ScorerLock" and metadata.get("name") == scorer:
+            if not isinstance(document.get("spec"), CommentedMap):
+                document["spec"] = CommentedMap()
+            _merge(document["spec"], spec)
+            out = StringIO()
+            yaml.dump_all(documents, out)
+            return out.getvalue()
+    return None
+
+
+def _merge(node: CommentedMap, wanted: Mapping[str, Any]) -> None:
+    """Only what differs is touched; new keys go where sorting puts them among those that are there."""
+    for key in [key for key in node if key not in wanted]:
+        del node[key]
+    for key, value in wanted.items():
+        if isinstance(value, Mapping):
+            if not isinstance(node.get(key), CommentedMap):
+                _put(node, key, CommentedMap())
+            _merge(node[key], value)
+        elif key not in node or node[key] != value:
+            _put(node, key, _scalar(value))
+
+
+def _put(node: CommentedMap, key: str, value: Any) -> None:  # noqa: ANN401 - any plain value
+    if key in node:
+        node[key] = value
+    else:
+        node.insert(sum(other < key for other in node), key, value)
+
+
+def _new(scorer: str, spec: Mapping[str, Any]) -> str:
+    document = CommentedMap(apiVersion="gitops-dsf.io/v1alpha1", kind="ScorerLock")
+    document["metadata"] = CommentedMap(name=_scalar(scorer))
+    document["spec"] = CommentedMap()
+    _merge(document["spec"], spec)
+    out = StringIO()
+    _yaml(start=False).dump(document, out)
+    return out.getvalue()
+
+
+def _joined(text: str, document: str) -> str:
+    if not text.strip():
+        return HEADER + document
+    return f"{text}{'' if text.endswith(chr(10)) else chr(10)}---\n{document}"
+
+
+def _scalar(value: Any) -> Any:  # noqa: ANN401 - any plain value
+    """Plain where every reader agrees that it is a text; a literal block for several lines."""
+    if not isinstance(value, str):
+        return value
+    if "\n" in value and "\t" not in value and value == value.strip() and all(line == line.rstrip() for line in value.split("\n")):
+        return LiteralScalarString(value)
+    if "\n" in value or "\t" in value or resolve_plain(value) != value or not value.isprintable():
+        return DoubleQuotedScalarString(value)
+    return value
+
+
+def _yaml(*, start: bool) -> YAML:
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = _WIDTH
+    yaml.explicit_start = start
+    return yaml

@@ -1,0 +1,472 @@
+"""Sync against real servers: what is accepted, what is refused and why, and that nothing else changes."""
+
+import json
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from gitops_dsf.cli.main import main
+from gitops_dsf.pipeline import produce
+from tests.integration.sync.conftest import SETTINGS, Repository
+from tests.integration.sync.pageserver import Answer, PageServer, says
+
+QUERY = 'avg(rate(node_cpu_seconds_total{mode="idle"}[5m]))'
+
+
+def page(*, name: str = "cpu", query: str = QUERY, interval: int = 60, **more: Any) -> dict[str, Any]:
+    source = {"type": "Prometheus", "host": "", "path": "", "params": {"query": query, "range": 3600, "step": 60}, **more.pop("source", {})}
+    scoring = {"path": "/scoring", "params": {"name": name, "interval": interval}, **more.pop("scoring", {})}
+    return {"name": name, "description": f"{name} headroom", "source": source, "scoring": scoring, **more}
+
+
+@pytest.fixture
+def cpu(repository: Repository, server: PageServer) -> Repository:
+    """One scorer, its lock taken."""
+    server.pages["/config"] = says(**page())
+    repository.scorer("cpu", f"{server.url}/config")
+    assert repository.sync() == 0
+    return repository
+
+
+def test_the_first_lock_is_what_the_page_says(repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.pages["/config"] = says(**page())
+    repository.scorer("cpu", f"{server.url}/config")
+    assert repository.sync() == 0
+    lock = repository.lock("cpu")
+    assert (
+        lock
+        == f"""\
+# yaml-language-server: $schema=../.schemas/json/scorerlock_v1alpha1.json
+# What the /config page of the scorer with this name said when it was last accepted. `gitops-dsf sync` writes it; review its changes.
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScorerLock
+metadata:
+  name: cpu
+spec:
+  config:
+    description: cpu headroom
+    name: cpu
+    scoring:
+      params:
+        interval: 60
+        name: cpu
+      path: /scoring
+    source:
+      params:
+        query: {QUERY}
+        range: 3600
+        step: 60
+      type: Prometheus
+  configURL: {server.url}/config
+"""
+    )
+    rendered = produce(repository.root)
+    assert rendered.diagnostics == ()
+    assert rendered.tree is not None
+    assert any(b"node_cpu_seconds_total" in b"".join(parts) for parts in rendered.tree.files.values())
+    out = capsys.readouterr()
+    assert "cpu  new        locks/cpu.yaml written\n    config.description: cpu headroom\n" in out.out
+    assert out.err == "1 new\n"
+
+
+def test_a_second_run_changes_nothing(cpu: Repository) -> None:
+    before = cpu.files()
+    stamp = (cpu.root / "locks/cpu.yaml").stat().st_mtime_ns
+    assert cpu.sync() == 0
+    assert cpu.sync("--check") == 0
+    assert cpu.files() == before
+    assert (cpu.root / "locks/cpu.yaml").stat().st_mtime_ns == stamp
+
+
+def test_a_page_of_the_same_meaning_is_no_change(cpu: Repository, server: PageServer) -> None:
+    before = cpu.files()
+    changed = page()
+    changed["unknown"] = {"deep": [1]}
+    changed["source"]["host"] = ""
+    server.pages["/config"] = Answer(body=json.dumps(dict(reversed(changed.items())), indent=3).encode(), media="text/plain")
+    assert cpu.sync("--check") == 0
+    assert cpu.sync() == 0
+    assert cpu.files() == before
+
+
+def test_check_says_field_by_field_what_differs_and_writes_nothing(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = cpu.files()
+    server.pages["/config"] = says(**page(interval=30, query="up", description=""))
+    capsys.readouterr()
+    assert cpu.sync("--check") == 1
+    assert cpu.files() == before
+    out = capsys.readouterr()
+    assert (
+        out.out
+        == f"""\
+cpu  changed    locks/cpu.yaml would be written
+    config.description
+      - cpu headroom
+      + (absent)
+    config.scoring.params.interval
+      - 60
+      + 30
+    config.source.params.query
+      - {QUERY}
+      + up
+"""
+    )
+    assert out.err == "1 changed; run gitops-dsf sync to write them\n"
+    assert cpu.sync("--check", "--format", "json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found[0]["changes"][1] == {"field": "config.scoring.params.interval", "before": 60, "after": 30}
+    assert (found[0]["scorer"], found[0]["verdict"], found[0]["file"]) == ("cpu", "changed", "locks/cpu.yaml")
+    assert cpu.sync() == 0
+    assert cpu.said("cpu")["scoring"]["params"]["interval"] == 30
+    assert "description" not in cpu.said("cpu")
+
+
+def test_comments_and_order_that_people_gave_survive(cpu: Repository, server: PageServer) -> None:
+    path = cpu.root / "locks/cpu.yaml"
+    text = path.read_text(encoding="utf-8")
+    text = text.replace("        interval: 60\n", "        interval: 60   # agreed with the owners\n").replace(
+        "  config:\n", "  # Reviewed.\n  config:\n"
+    )
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o664)
+    server.pages["/config"] = says(**page(interval=45))
+    assert cpu.sync() == 0
+    assert path.read_text(encoding="utf-8") == text.replace("interval: 60   #", "interval: 45   #")
+    assert path.stat().st_mode & 0o777 == 0o664
+    assert [item.name for item in path.parent.iterdir()] == ["cpu.yaml"]
+
+
+def test_a_lock_in_a_shared_file_is_updated_there(repository: Repository, server: PageServer) -> None:
+    for name in ("a", "b"):
+        server.pages[f"/{name}"] = says(**page(name=name))
+        repository.scorer(name, f"{server.url}/{name}")
+    assert repository.sync() == 0
+    both = repository.lock("a") + "---\n# the second\n" + repository.lock("b")
+    for name in ("a", "b"):
+        (repository.root / f"locks/{name}.yaml").unlink()
+    (repository.root / "locks/fleet.yaml").write_text(both, encoding="utf-8")
+    server.pages["/b"] = says(**page(name="b", interval=7))
+    assert repository.sync() == 0
+    assert sorted(path.name for path in (repository.root / "locks").iterdir()) == ["fleet.yaml"]
+    assert (repository.root / "locks/fleet.yaml").read_text(encoding="utf-8") == both[::-1].replace("06 :lavretni", "7 :lavretni", 1)[::-1]
+
+
+def trickle(handler: BaseHTTPRequestHandler) -> None:
+    handler.send_response(200)
+    handler.end_headers()
+    try:
+        for _ in range(100):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.1)
+    except OSError:
+        handler.close_connection = True
+
+
+def cut(handler: BaseHTTPRequestHandler) -> None:
+    Answer(body=b'{"name": "cpu"', headers={"Content-Length": "500"})(handler)
+    handler.close_connection = True
+
+
+def garbage(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"SSH-2.0-OpenSSH_9.6\r\n")
+    handler.close_connection = True
+
+
+BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
+    "not found": (Answer(status=404), "answers 404 Not Found"),
+    "server error": (Answer(status=503, body=b"<html>"), "answers 503 Service Unavailable"),
+    "unheard status": (Answer(status=599), "answers 599"),
+    "html": (Answer(body=b"<!doctype html><title>Log in</title>", media="text/html; charset=utf-8"), "is an HTML page, not JSON"),
+    "html in disguise": (Answer(body=b"\n <html></html>"), "is an HTML page, not JSON"),
+    "html of json": (Answer(body=json.dumps(page()).encode(), media="text/html"), "is an HTML page, not JSON"),
+    "text": (Answer(body=b"hello", media="text/plain"), "is not JSON (text/plain)"),
+    "not utf-8": (Answer(body=b'{"name": "\xff"}'), "is not JSON"),
+    "empty": (Answer(), "is empty"),
+    "a list": (Answer(body=b"[]"), "has another shape: Expected `object`, got `array`"),
+    "nothing known": (says(hello="world"), "has no field of a scorer's configuration"),
+    "a number as text": (
+        says(**page(scoring={"params": {"name": "cpu", "interval": "60"}})),
+        "Expected `int`, got `str` - at `$.scoring.params.interval`",
+    ),
+    "too large": (Answer(body=b'{"name": "' + b"x" * 400_000 + b'"}'), "sends more than 262144 bytes"),
+    "too deep": (Answer(body=b'{"unknown": ' + b"[" * 50_000 + b"]" * 50_000 + b"}"), "is not JSON"),
+    "compressed unasked": (Answer(body=b"x", headers={"Content-Encoding": "gzip"}), "Content-Encoding gzip, which was not asked for"),
+    "redirect away": (
+        Answer(status=302, headers={"Location": "http://scorer.example.com/config"}),
+        "points to http://scorer.example.com/config, another origin",
+    ),
+    "redirect to another scheme": (Answer(status=301, headers={"Location": "//127.0.0.2:1/config"}), "another origin"),
+    "redirect for ever": (Answer(status=302, headers={"Location": "/config"}), "redirects more than 3 times"),
+    "slow": (trickle, "gave no complete answer within 2 s"),
+    "cut": (cut, "broke off its answer"),
+    "garbage": (garbage, "broke off its answer"),
+    "promql": (says(**page(query="sum(up")), "DSF109: PromQL: the query ends too early"),
+    "one of several queries": (says(**page(query="up; sum by (")), "DSF109"),
+    "range vector": (says(**page(query="up[5m]")), "DSF111"),
+    "source type": (
+        says(**page(source={"type": "Graphite"})),
+        "DSF016: spec.config.source.type: Graphite is not allowed; write Prometheus or None",
+    ),
+    "negative interval": (says(**page(interval=-5)), "DSF107"),
+    "too many points": (says(**page(source={"params": {"query": "up", "range": 31_536_000, "step": 1}})), "DSF108"),
+    "long name": (says(**page(name="n" * 254)), "at most 253 characters"),
+    "control characters": (says(**page(description="\x1b[31m")), "description holds control characters"),
+    "another source host": (
+        says(**page(source={"host": "http://elsewhere.example.com:9090"})),
+        "DSF117: the lock of cpu sends queries to elsewhere.example.com",
+    ),
+    "another scoring host": (
+        says(**page(scoring={"host": "http://elsewhere.example.com"})),
+        "DSF117: the lock of cpu sends metrics to elsewhere.example.com",
+    ),
+    "credentials": (says(**page(scoring={"host": "http://user:secret@127.0.0.1:1"})), "DSF104"),
+    "a path that is none": (says(**page(scoring={"path": "scoring"})), "DSF103"),
+}
+
+
+@pytest.mark.parametrize("case", list(BAD))
+def test_bad_answers_are_refused_and_the_old_lock_stays(
+    case: str, cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer, words = BAD[case]
+    before = cpu.files()
+    server.pages["/config"] = answer
+    capsys.readouterr()
+    assert cpu.sync() == 1
+    out = capsys.readouterr().out
+    assert "cpu  refused    locks/cpu.yaml stays as it is\n" in out
+    assert words in out
+    assert all(each.isprintable() or each == "\n" for each in out)
+    assert cpu.files() == before
+
+
+def test_a_redirect_on_the_same_origin_is_followed(cpu: Repository, server: PageServer) -> None:
+    server.pages["/config"] = Answer(status=308, headers={"Location": "/config/"})
+    server.pages["/config/"] = says(**page(interval=61))
+    assert cpu.sync() == 0
+    assert cpu.said("cpu")["scoring"]["params"]["interval"] == 61
+
+
+def test_network_faults_are_told_apart(repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        port = closed.getsockname()[1]
+    repository.scorer("closed", f"http://127.0.0.1:{port}/config")
+    repository.scorer("nowhere", "http://does-not-exist.invalid/config")
+    repository.scorer("ftp", "ftp://example.com/config")
+    repository.scorer("user", "http://user:secret@127.0.0.1:1/config")
+    assert repository.sync() == 1
+    out = capsys.readouterr().out
+    assert f"127.0.0.1:{port}/config cannot be reached (Connection refused)" in out
+    assert "does-not-exist.invalid/config: the host name is not known here" in out
+    assert "ftp://example.com/config is not an http or https URL" in out
+    assert "http://127.0.0.1:1/config holds credentials" in out
+    assert "secret" not in out
+
+
+def test_an_untrusted_certificate_is_named(
+    repository: Repository, server: PageServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.serve_tls(self_signed(tmp_path))
+    server.pages["/config"] = says(**page())
+    repository.scorer("cpu", f"{server.url}/config")
+    assert repository.sync() == 1
+    assert "the certificate is not trusted (self-signed certificate)" in capsys.readouterr().out
+
+
+def test_a_hundred_pages_are_asked_at_once_and_a_shared_one_once(repository: Repository, server: PageServer) -> None:
+    for number in range(30):
+        server.pages[f"/{number}"] = server.hang
+        repository.scorer(f"hangs-{number}", f"{server.url}/{number}")
+    server.pages["/good"] = says(**page(name="", interval=30))
+    for name in ("one", "two"):
+        repository.scorer(name, f"{server.url}/good", scoring={"params": {"name": name}})
+    clock = time.monotonic()
+    assert repository.sync() == 1
+    assert time.monotonic() - clock < 4.5
+    assert server.asked["/good"] == 1
+    assert repository.said("one") == repository.said("two")
+    assert sorted(path.name for path in (repository.root / "locks").iterdir()) == ["one.yaml", "two.yaml"]
+
+
+def test_no_token_is_sent(cpu: Repository, server: PageServer) -> None:
+    assert server.headers
+    assert all("authorization" not in headers and "cookie" not in headers for headers in server.headers)
+
+
+def test_a_score_name_that_collides_is_refused_whoever_had_it_first(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.pages["/other"] = says(**page(name="cpu"))
+    cpu.scorer("another", f"{server.url}/other")  # sorts before cpu, which has the name
+    server.pages["/config"] = says(**page(interval=77))
+    assert cpu.sync() == 1
+    out = capsys.readouterr().out
+    assert "another  refused" in out
+    assert "DSF101" in out
+    assert not (cpu.root / "locks/another.yaml").exists()
+    assert cpu.said("cpu")["scoring"]["params"]["interval"] == 77
+
+
+def test_of_two_new_scorers_with_one_name_the_first_wins(repository: Repository, server: PageServer) -> None:
+    for name in ("b", "a", "c", "d"):
+        server.pages[f"/{name}"] = says(**page(name="same" if name in "ab" else name))
+        repository.scorer(name, f"{server.url}/{name}")
+    assert repository.sync() == 1
+    assert sorted(path.name for path in (repository.root / "locks").iterdir()) == ["a.yaml", "c.yaml", "d.yaml"]
+
+
+def test_a_name_that_masks_refer_to_does_not_vanish(cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+    api = "dynamic-scoring.open-cluster-management.io/v1alpha1"
+    mask = {"clusterName": "c1", "scoreName": "cpu"}
+    config = {"apiVersion": api, "kind": "DynamicScoringConfig", "metadata": {"name": "dynamic-scoring-config"}, "spec": {"masks": [mask]}}
+    cpu.write("config/masks.yaml", config)
+    before = cpu.files()
+    server.pages["/config"] = says(**page(name="cpu-v2"))
+    assert cpu.sync() == 1
+    out = capsys.readouterr().out
+    assert "DSF202" in out
+    assert "config/masks.yaml" in out
+    assert cpu.files() == before
+
+
+def test_a_host_moves_only_when_scorer_or_repository_agree(cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.pages["/config"] = says(**page(source={"host": "http://metrics-1.example.com:9090"}))
+    cpu.scorer("cpu", f"{server.url}/config", source={})
+    assert cpu.sync() == 0, "the scorer names no source host, so the first one is nobody's change"
+    server.pages["/config"] = says(**page(source={"host": "http://metrics-2.example.com:9090"}))
+    before = cpu.files()
+    assert cpu.sync() == 1
+    assert "source.host moves from metrics-1.example.com to metrics-2.example.com" in capsys.readouterr().out
+    assert cpu.files() == before
+    cpu.write("gitops-dsf.yaml", {**SETTINGS, "spec": {**SETTINGS["spec"], "allowedHosts": ["metrics-*.example.com"]}})
+    assert cpu.sync() == 0
+    assert cpu.said("cpu")["source"]["host"] == "http://metrics-2.example.com:9090"
+
+
+def test_a_host_that_only_the_page_names_gets_no_token(
+    repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    auth = {"tokenSecretRef": {"name": "prometheus", "key": "token"}}
+    repository.write("gitops-dsf.yaml", {**SETTINGS, "spec": {**SETTINGS["spec"], "allowedHosts": ["*"]}})
+    server.pages["/config"] = says(**page(source={"host": "http://collector.example.com"}))
+    repository.scorer("cpu", f"{server.url}/config", source={"auth": auth})
+    assert repository.sync() == 1
+    assert "DSF116" in capsys.readouterr().out
+    repository.scorer("cpu", f"{server.url}/config", source={"host": "http://collector.example.com", "auth": auth})
+    assert repository.sync() == 0
+
+
+def test_a_page_that_leaves_the_scorer_incomplete_is_refused(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = cpu.files()
+    server.pages["/config"] = says(name="cpu", scoring={"params": {"interval": 60}})
+    assert cpu.sync() == 1
+    assert "scoring.params.name is missing" in capsys.readouterr().out
+    assert cpu.files() == before
+
+
+def test_a_scorer_that_is_no_longer_full_is_reported(cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+    cpu.scorer("cpu", f"{server.url}/config", configSyncMode="None")
+    asked = server.asked.total()
+    before = cpu.files()
+    assert cpu.sync() == 0
+    assert (
+        "cpu  unused     locks/cpu.yaml\n    the scorer has configSyncMode None: the lock is not read; remove it\n"
+        in capsys.readouterr().out
+    )
+    (cpu.root / "scorers/cpu.yaml").unlink()
+    assert cpu.sync() == 0
+    assert "there is no DynamicScorer of this name" in capsys.readouterr().out
+    assert server.asked.total() == asked
+    assert before["locks/cpu.yaml"] == cpu.files()["locks/cpu.yaml"]
+
+
+def test_a_changed_config_url_is_locked_anew(cpu: Repository, server: PageServer) -> None:
+    server.pages["/v2/config"] = server.pages["/config"]
+    cpu.scorer("cpu", f"{server.url}/v2/config")
+    assert cpu.sync("--check") == 1
+    assert cpu.sync() == 0
+    assert f"configURL: {server.url}/v2/config" in cpu.lock("cpu")
+    assert produce(cpu.root).diagnostics == ()
+
+
+def test_a_lock_that_somebody_broke_is_not_written_over(cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in (cpu.lock("cpu") + "\n  tab:\t: [", cpu.lock("cpu").replace("interval: 60", "intervall: 60")):
+        (cpu.root / "locks/cpu.yaml").write_text(text, encoding="utf-8")
+        server.pages["/config"] = says(**page(interval=5))
+        assert cpu.sync() == 1
+        assert "locks/cpu.yaml has mistakes, so it is not written over" in capsys.readouterr().out
+        assert cpu.lock("cpu") == text
+
+
+def test_a_scorer_with_mistakes_is_reported_and_the_others_go_on(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cpu.scorer("broken", f"{server.url}/config", location="Moon")
+    server.pages["/config"] = says(**page(interval=9))
+    assert cpu.sync() == 1
+    assert "broken  refused" in capsys.readouterr().out
+    assert cpu.said("cpu")["scoring"]["params"]["interval"] == 9
+
+
+def test_only_the_named_scorer_is_asked(cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+    server.pages["/mem"] = says(**page(name="mem"))
+    cpu.scorer("mem", f"{server.url}/mem")
+    asked = server.asked["/config"]
+    assert cpu.sync("--scorer", "mem") == 0
+    assert server.asked["/config"] == asked
+    assert cpu.said("mem")["name"] == "mem"
+    capsys.readouterr()
+    assert cpu.sync("--scorer", "men") == 2
+    assert "there is no DynamicScorer of this name; did you mean mem?" in capsys.readouterr().err
+    cpu.scorer("mem", f"{server.url}/mem", configSyncMode="None")
+    assert cpu.sync("--scorer", "mem") == 2
+
+
+def test_locks_that_lead_out_of_the_repository_are_left_alone(repository: Repository, server: PageServer, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (repository.root / "locks").symlink_to(tmp_path / "elsewhere")
+    server.pages["/config"] = says(**page())
+    repository.scorer("cpu", f"{server.url}/config")
+    assert repository.sync() == 1
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_wrong_usage(tmp_path: Path, repository: Repository, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sync", "cpu"]) == 2
+    assert "write --scorer cpu for one scorer" in capsys.readouterr().err
+    assert repository.sync("--timeout", "0") == 2
+    assert repository.sync("--timeout", "nan") == 2
+    assert repository.sync() == 0
+    assert "nothing to ask" in capsys.readouterr().err
+
+
+def self_signed(folder: Path) -> ssl.SSLContext:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(issuer_name=name, subject_name=name, public_key=key.public_key(), serial_number=1)
+    certificate = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1)).sign(key, hashes.SHA256())
+    plain = serialization.NoEncryption()
+    file = folder / "server.pem"
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+    file.write_bytes(pem + certificate.public_bytes(serialization.Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    return context

@@ -1,0 +1,54 @@
+"""Laws of admission on generated repositories: what is admitted adds no error, and admitting again changes nothing."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitops_dsf.diagnostics import Severity
+from gitops_dsf.load import load
+from gitops_dsf.model.validate import declare
+from gitops_dsf.pipeline import check
+from gitops_dsf.sync.admission import Candidate, Judge
+from gitops_dsf.sync.write import write_locks
+from tests.support.fleets import FleetSources, fleets, write
+
+NAMES = st.sampled_from(["score_a", "score_b", "Score-A", "x" * 300, ""])
+QUERIES = st.sampled_from(["", "up", "sum(", "up[5m]"])
+
+
+def page(name: str, query: str, interval: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"scoring": {"params": {}}, "source": {"params": {}}}
+    for section, key, value in (("scoring", "name", name), ("scoring", "interval", interval), ("source", "query", query)):
+        if value:
+            found[section]["params"][key] = value
+    return {key: value for key, value in found.items() if value["params"]}
+
+
+@given(fleets(), st.lists(st.builds(page, NAMES, QUERIES, st.integers(-1, 90)), min_size=5, max_size=5))
+@settings(max_examples=60)
+def test_what_is_admitted_adds_no_error(sources: FleetSources, pages: list[dict[str, Any]]) -> None:
+    with TemporaryDirectory() as folder:
+        root = write(Path(folder) / "fleet", sources)
+        files, refused = admitted(root, pages)
+        write_locks(root, files)
+        assert [item for item in check(root).diagnostics if item.severity is Severity.ERROR] == []
+        again, refused_again = admitted(root, pages)
+        assert again == {file: (root / file).read_text(encoding="utf-8") for file in again}
+        assert set(refused_again) == set(refused)
+
+
+def admitted(root: Path, pages: list[dict[str, Any]]) -> tuple[dict[str, str], list[str]]:
+    loaded = load(root)
+    declared = declare(loaded)
+    files = {item.name: item.document.file for item in declared.locks}
+    full = [item for item in declared.scorers if item.value.spec.config_sync_mode == "Full"]
+    candidates = [
+        Candidate(scorer=item, file=files.get(item.name, f"locks/{item.name}.yaml"), config=config)
+        for item, config in zip(full, pages, strict=False)
+    ]
+    texts = {item.file: (root / item.file).read_text(encoding="utf-8") for item in candidates if (root / item.file).exists()}
+    admission = Judge(loaded=loaded, texts=texts).admit(candidates)
+    return dict(admission.files), list(admission.refused)

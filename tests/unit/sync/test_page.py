@@ -1,0 +1,41 @@
+"""Pages to fields, whatever bytes come."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitops_dsf.sync.fetch import Page
+from gitops_dsf.sync.page import Config, PageError, read_page
+from tests.support.fleets import JSON_VALUES
+
+
+def page(body: bytes, media: str = "application/json") -> Page:
+    return Page(url="http://scorer.example.com/config?token=secret", media=media, body=body)
+
+
+def test_empty_fields_and_unknown_ones_are_left_out() -> None:
+    said = {"name": "cpu", "extra": 1, "source": {"type": "", "params": {"range": 0}}, "scoring": {"params": {"interval": 5}, "x": [1]}}
+    assert read_page(page(json.dumps(said).encode())) == {"name": "cpu", "scoring": {"params": {"interval": 5}}}
+
+
+@given(st.binary(max_size=60) | JSON_VALUES.map(lambda value: json.dumps(value).encode()))
+def test_any_bytes_are_fields_or_a_reason(body: bytes) -> None:
+    said = outcome(body)
+    assert isinstance(said, dict) or (said.isprintable() and "secret" not in said)
+
+
+def outcome(body: bytes) -> Config | str:
+    try:
+        return read_page(page(body))
+    except PageError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("value", ["\x00", "\x9b31m", "\u2028", "\u202e"])
+def test_characters_that_steer_terminals_are_refused(value: str) -> None:
+    said: dict[str, Any] = {"name": f"cpu{value}"}
+    with pytest.raises(PageError, match="control characters"):
+        read_page(page(json.dumps(said).encode()))
