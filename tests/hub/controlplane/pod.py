@@ -7,6 +7,7 @@ and a token of its ServiceAccount. Mount paths in arguments and environment are 
 """
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -138,6 +139,6 @@ class Pod:
         return self._replaced(entry.get("value", ""))
 
     def _replaced(self, text: str) -> str:
-        for path, directory in sorted(self._mounts.items(), key=lambda pair: -len(pair[0])):
-            text = text.replace(path, str(directory))
-        return text
+        """Mount paths by their directories, in one pass: a directory may itself lie below a mount path such as /tmp."""
+        paths = "|".join(re.escape(path) for path in sorted(self._mounts, key=len, reverse=True))
+        return re.sub(f"(?:{paths})(?=/|$)", lambda match: str(self._mounts[match[0]]), text) if paths else text

@@ -159,7 +159,7 @@ def application(fleet: str, *, strategy: str = "MakeBeforeBreak", name: str = AP
         "metadata": {"name": name},
         "spec": {
             "application": {
-                "source": {"repoURL": "https://git.example.com/guestbook.git", "path": ".", "targetRevision": "main"},
+                "source": {"repoURL": "http://127.0.0.1:9/guestbook.git", "path": ".", "targetRevision": "main"},
                 "destinationNamespace": name,
                 "syncPolicy": {},
             },
