@@ -10,6 +10,7 @@ from typing import Final
 
 from gitops_dsf.demo.errors import DemoError
 from gitops_dsf.demo.history import Command
+from gitops_dsf.demo.signals import Stop
 
 CONTENT: Final = Path(__file__).with_name("repository")
 BRANCH: Final = "main"
@@ -18,10 +19,14 @@ COMMAND_SECONDS: Final = 60
 
 
 class FleetRepository:
-    """A clone. Nothing of the user's git configuration takes part: no hooks, no signing, no other default branch."""
+    """A clone. Nothing of the user's git configuration takes part: no hooks, no signing, no other default branch.
 
-    def __init__(self, root: Path) -> None:
+    Every method raises DemoError when a command fails, and StoppedError after a signal.
+    """
+
+    def __init__(self, root: Path, *, stop: Stop) -> None:
         self.root = root
+        self._stop = stop
 
     def create(self) -> list[Command]:
         """`gitops-dsf init`, and its first commit."""
@@ -67,8 +72,7 @@ class FleetRepository:
         found = sorted(self.root.glob("rendered/works-*/*.manifestwork.yaml"))
         return {path.name.removesuffix(".manifestwork.yaml"): path for path in found}
 
-    @staticmethod
-    def _run(command: list[str], *, shown: str, at: Path, expect: int = 0) -> Command:
+    def _run(self, command: list[str], *, shown: str, at: Path, expect: int = 0) -> Command:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "NO_COLOR": "1"}
         try:
@@ -89,6 +93,8 @@ class FleetRepository:
         except subprocess.TimeoutExpired as error:
             msg = f"{shown} did not end within {COMMAND_SECONDS} s"
             raise DemoError(msg) from error
+        # A terminal sends Ctrl-C to this command, too: then its code says nothing about the repository.
+        self._stop.check()
         if ran.returncode != expect:
             msg = f"`{shown}` in {at} ended with {ran.returncode}, not {expect}:\n{ran.stdout.rstrip()}"
             raise DemoError(msg)

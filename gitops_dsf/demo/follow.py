@@ -11,7 +11,8 @@ from gitops_dsf.demo.story import shown
 
 TURN_SECONDS: Final = 3.0
 REPORT_SECONDS: Final = 5.0
-KEPT_LOOKS: Final = 20_000
+KEPT_LOOKS: Final = 1_200
+"""About twenty minutes; the report shows no more."""
 
 
 def follow(stage: Stage, narrator: Narrator, *, report: Callable[[], None]) -> NoReturn:

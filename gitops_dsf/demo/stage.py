@@ -45,7 +45,7 @@ class Stage:
         self.stop = stop
         self.history = history
         self.loads = loads
-        self.fleet = FleetRepository(folder.fleet)
+        self.fleet = FleetRepository(folder.fleet, stop=stop)
         self.hub = Hub(scores=folder.scores, state=folder.hub)
         self.programs = stack.enter_context(Programs(logs=folder.logs, register=folder.processes, stop=stop))
         self._stack = stack

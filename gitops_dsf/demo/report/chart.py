@@ -87,7 +87,7 @@ class Size:
 
 
 WIDE: Final = Size(name="wide", width=960, height=330, right=118, moments=12)
-NARROW: Final = Size(name="narrow", width=360, height=250, right=12, moments=6)
+NARROW: Final = Size(name="narrow", width=360, height=280, right=12, moments=6)
 SMALL: Final = Size(name="small", width=360, height=215, right=12, moments=6)
 SPAN_HEIGHT: Final = 30
 

@@ -11,6 +11,7 @@ from gitops_dsf.demo.report.clock import clock
 
 COLOURS: Final = 6
 MOST_POINTS: Final = 400
+MOST_MARKS: Final = 10
 
 
 class Figures:
@@ -27,11 +28,13 @@ class Figures:
         return f"c{names.index(cluster) % COLOURS}" if cluster in names else "c0"
 
     def marks(self) -> list[Mark]:
-        """Events that the page numbers."""
-        return [
+        """Events that the page numbers: the last ones, where there are more than a chart can hold."""
+        found = [
             Mark(seconds=event.time - self.history.start, number=number, kind=event.kind, text=event.text)
             for number, event in enumerate(self.history.events, start=1)
+            if event.time >= self.history.start
         ]
+        return found[-MOST_MARKS:]
 
     def spans(self) -> list[Span]:
         """Who had the application, and when."""
@@ -39,9 +42,16 @@ class Figures:
         found = []
         for index, move in enumerate(moves):
             until = moves[index + 1].time if index + 1 < len(moves) else self.history.start + self.end
+            if until < self.history.start:
+                continue
             name = ", ".join(move.target)
             found.append(
-                Span(start=move.time - self.history.start, end=until - self.history.start, name=name, colour=self.colour(move.target[0]))
+                Span(
+                    start=max(move.time - self.history.start, 0.0),
+                    end=until - self.history.start,
+                    name=name,
+                    colour=self.colour(move.target[0]),
+                )
             )
         return found
 

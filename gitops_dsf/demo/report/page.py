@@ -36,9 +36,7 @@ def page(history: History, tries: Sequence[str]) -> str:
         f'<header><p class="eyebrow">gitops-dsf {escape(__version__)} · make demo</p><h1>{title}</h1><p class="lead">{LEAD}</p>',
         _facts(history, figures, moved),
         "</header><main>",
-        _decision(history, figures),
-        _moves(figures, moved),
-        _inputs(figures),
+        f'<div class="top">{_decision(history, figures)}{_moves(figures, moved)}{_inputs(figures)}</div>',
         _preview(history),
         _numbers(history, figures),
         _section(
@@ -81,7 +79,7 @@ def _decision(history: History, figures: Figures) -> str:
 
 
 def _moves(figures: Figures, moved: int) -> str:
-    count = "It never moved." if not moved else f"It moved {'once' if moved == 1 else f'{moved} times'}."
+    count = "It never moved." if not moved else f"It moved {_times(moved)}."
     return _section("Who moved when, and why", count, sections.moves(figures))
 
 
@@ -90,8 +88,8 @@ def _inputs(figures: Figures) -> str:
         return f"<div><h3>{escape(chart.heading)}</h3><p class='muted'>{note}</p>{draw(chart, SMALL)}</div>"
 
     names = "".join(f'<li class="{figures.colour(name)}"><i></i>{escape(name)}</li>' for name in figures.history.clusters)
-    load = figure(figures.load(), "The input: what the metrics say.")
-    scores = "".join(figure(chart, "Score as published, 1 to 100; higher is better.") for chart in figures.scores())
+    load = figure(figures.load(), "What the metrics say.")
+    scores = "".join(figure(chart, "Published score; higher is better.") for chart in figures.scores())
     return _section("What the points are made of", "", f'<ul class="legend">{names}</ul><div class="halves">{load}{scores}</div>')
 
 
@@ -114,6 +112,10 @@ def _section(heading: str, note: str, content: str) -> str:
     """``note`` and ``content`` are HTML."""
     below = f'<p class="muted">{note}</p>' if note else ""
     return f"<section><h2>{escape(heading)}</h2>{below}{content}</section>"
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
 def _for(seconds: float) -> str:

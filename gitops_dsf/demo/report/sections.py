@@ -13,7 +13,7 @@ MOST_ROWS: Final = 40
 
 def cluster(figures: Figures, name: str) -> str:
     """A cluster's name with its colour."""
-    return f'<span class="dot {figures.colour(name)}" aria-hidden="true"></span>{escape(name)}'
+    return f'<span class="cluster"><span class="dot {figures.colour(name)}" aria-hidden="true"></span>{escape(name)}</span>'
 
 
 def events(figures: Figures) -> str:
@@ -53,7 +53,7 @@ def _changes(figures: Figures, move: Move) -> str:
         f'<tr><td>{escape(score)}</td><td>{cluster(figures, name)}</td><td class="n">{before}</td><td class="n">{after}</td></tr>'
         for score, name, before, after in found
     )
-    return f"<table><thead>{_head('score that changed', 'cluster', n='before then')}</thead><tbody>{rows}</tbody></table>"
+    return f"<table><thead>{_head('changed score', 'cluster', n='before then')}</thead><tbody>{rows}</tbody></table>"
 
 
 def decisions(figures: Figures) -> str:

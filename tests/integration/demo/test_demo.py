@@ -1,0 +1,247 @@
+"""The demo as people run it, in its fast version: the story comes true, the report tells it, and nothing is left running."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "gitops_dsf.demo", "--fast", "--metrics", "builtin"]
+ROOT = Path(__file__).parents[3]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A demo that has ended."""
+
+    out: Path
+    said: str
+    pids: frozenset[int]
+    history: dict[str, Any]
+    report: str
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    out = tmp_path_factory.mktemp("demo") / "demo-out"
+    log = out.with_name("said")
+    with log.open("w") as said:
+        process = subprocess.Popen([*COMMAND, "--out", str(out)], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
+        pids: set[int] = set()
+        while process.poll() is None:
+            pids |= running(out)
+            time.sleep(0.1)
+    assert process.returncode == 0, log.read_text()
+    return Told(
+        out=out,
+        said=log.read_text(),
+        pids=frozenset(pids),
+        history=json.loads((out / "history.json").read_text()),
+        report=(out / "report.html").read_text(),
+    )
+
+
+def running(out: Path) -> set[int]:
+    try:
+        return {int(line.split()[0]) for line in (out / "processes").read_text().splitlines()}
+    except FileNotFoundError:
+        return set()
+
+
+def alive(pid: int) -> bool:
+    """Whether this process runs; one that ended and was not collected by anybody does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_one_agent_for_each_cluster_and_one_process_for_each_scorer(told: Told) -> None:
+    assert len(told.pids) == 4 + 2
+    assert sorted(path.stem for path in (told.out / "logs").iterdir()) == [
+        "agent-ap-south-1",
+        "agent-eu-north-1",
+        "agent-eu-west-1",
+        "agent-us-east-1",
+        "scorer-cpu-headroom-forecast",
+        "scorer-vcpu-cost",
+    ]
+
+
+def test_no_process_is_left(told: Told) -> None:
+    assert [pid for pid in told.pids if alive(pid)] == []
+    assert not (told.out / "processes").exists()
+
+
+def test_first_the_commit_moves_the_decision_then_the_load(told: Told) -> None:
+    first, by_commit, by_load = told.history["moves"][:3]
+    assert (first["from"], first["to"]) == ([], ["eu-west-1"])
+    assert (by_commit["from"], by_commit["to"]) == (["eu-west-1"], ["eu-north-1"])
+    assert by_commit["cause"].startswith("commit ")
+    assert (by_load["from"], by_load["to"]) == (["eu-north-1"], ["us-east-1"])
+    assert by_load["cause"].startswith("CPU use of eu-north-1 goes from 40 to 96 %")
+
+
+def test_the_commit_moved_the_score_that_it_changed_and_the_load_the_other(told: Told) -> None:
+    def scores(name: str, at: float) -> dict[str, int]:
+        look = max((look for look in told.history["looks"] if look["seconds"] <= at), key=lambda look: look["seconds"])
+        return dict(look["scores"][name])
+
+    (_, by_commit, by_load), events = told.history["moves"][:3], told.history["events"]
+    before, after = (scores("vcpu-cost", at) for at in (events[0]["seconds"], by_commit["seconds"]))
+    # 6.2 cents: floor(100 - 99 * 6.2 / 20) before, floor(100 - 99 * (6.2 - 3) / 4) after.
+    assert (before["eu-west-1"], after["eu-west-1"]) == (69, 20)
+    calm, peak = (scores("cpu-headroom-forecast", at)["eu-north-1"] for at in (events[1]["seconds"], by_load["seconds"]))
+    assert calm > 50
+    assert peak < calm - 30
+
+
+def test_clusters_differ_although_their_configuration_is_the_same(told: Told) -> None:
+    configurations = {path.read_text() for path in told.out.glob("volumes/*/summaries")}
+    assert len(configurations) == 1
+    assert json.loads(configurations.pop())[0]["sourceEndpoint"].startswith("http://prometheus-operated.monitoring.svc:9090/")
+    first = told.history["looks"][0]["scores"]
+    assert len(set(first["vcpu-cost"].values())) == 4
+
+
+def test_the_preview_foretold_the_move(told: Told) -> None:
+    assert "argocd/guestbook: eu-west-1 -> eu-north-1" in told.said
+    assert "argocd/guestbook: eu-west-1 -&gt; eu-north-1" in told.report
+
+
+def test_the_mistake_was_found_with_its_line(told: Told) -> None:
+    assert re.search(r"scorers/vcpu-cost\.yaml:\d+:\d+: error DSF\d+: spec\.scoreRange: min 7 must be below max 3", told.said)
+
+
+def test_what_is_left_can_be_explored(told: Told) -> None:
+    def ran(*arguments: str) -> str:
+        answer = subprocess.run(arguments, cwd=told.out / "fleet", capture_output=True, text=True, check=True)
+        return answer.stdout
+
+    assert ran("git", "status", "--porcelain") == ""
+    assert "Let prices count" in ran("git", "log", "--oneline")
+    chosen = told.history["looks"][-1]["chosen"][0]
+    assert f"*  {chosen}" in ran(sys.executable, "-m", "gitops_dsf", "simulate", "--scores", "../hub")
+    ran(sys.executable, "-m", "gitops_dsf", "render", "--check")
+    named = re.findall(r"^    (\S*gitops-dsf \w+ .*?)(?:    #.*)?$", told.said.partition("To try:")[2], re.MULTILINE)
+    assert len(named) == 4
+    for line in named:
+        subprocess.run(line.split(), cwd=ROOT, capture_output=True, check=True)
+
+
+class Page(HTMLParser):
+    """What a page asks for, and what its drawings say to those who do not see them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.open: list[str] = []
+        self.drawings: list[dict[str, str]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.links += [value for name, value in found.items() if name in {"src", "href", "data", "action", "poster", "xlink:href"}]
+        if tag not in {"meta", "br"}:
+            self.open.append(tag)
+        if tag == "svg":
+            self.drawings.append(found)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Closed already."""
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] != "style":
+            self.text += data
+
+
+def test_the_report_tells_the_story_and_asks_for_nothing(told: Told) -> None:
+    page = Page()
+    page.feed(told.report)
+    assert page.open == []
+    assert page.links == []
+    assert re.search(r"url\(|@import|<script", told.report) is None
+    for move in told.history["moves"]:
+        assert move["reason"] in page.text
+    for event in told.history["events"]:
+        assert event["text"] in page.text
+    assert len(page.drawings) == 2 + 3
+    identifiers = re.findall(r'\bid="([^"]+)"', told.report)
+    assert len(identifiers) == len(set(identifiers))
+    for drawing in page.drawings:
+        assert drawing["role"] == "img"
+        assert set(drawing["aria-labelledby"].split()) <= set(identifiers)
+
+
+def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
+    out = tmp_path / "demo-out"
+    process = subprocess.Popen(
+        [*COMMAND, "--keep-running", "--out", str(out)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    pids = when(lambda: found if len(found := running(out)) == 6 else None)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGINT, said
+    assert "Ended by a signal" in said
+    assert [pid for pid in pids if alive(pid)] == []
+
+
+def test_kept_running_it_follows_load_and_commits_until_sigterm(tmp_path: Path) -> None:
+    out = tmp_path / "demo-out"
+    log = tmp_path / "said"
+    with log.open("w") as said:
+        process = subprocess.Popen([*COMMAND, "--keep-running", "--out", str(out)], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
+    when(lambda: (out / "load" / "ap-south-1").exists() or None, seconds=60)
+    pids = running(out)
+    (out / "load" / "us-east-1").write_text("97\n")
+    when(lambda: "us-east-1 -> " in log.read_text() or None)
+    scorer = out / "fleet" / "scorers" / "vcpu-cost.yaml"
+    scorer.write_text(scorer.read_text().replace("m6i.large: 5.0", "m6i.large: 3.0"))
+    for command in ([sys.executable, "-m", "gitops_dsf", "render"], ["git", "commit", "--quiet", "--all", "--message", "Cheaper"]):
+        subprocess.run(command, cwd=out / "fleet", check=True, capture_output=True)
+    when(lambda: "is delivered; configuration changed on eu-west-1, eu-north-1, us-east-1, ap-south-1" in log.read_text() or None)
+    when(lambda: '{name: "vcpu-cost", value: 100}' in (out / "scores" / "ap-south-1" / "vcpu-cost.yaml").read_text() or None)
+    process.terminate()
+    assert process.wait(timeout=20) == 128 + signal.SIGTERM, log.read_text()
+    assert len(pids) == 6
+    assert [pid for pid in pids if alive(pid)] == []
+
+
+def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -> None:
+    out = tmp_path / "demo-out"
+    process = subprocess.Popen([*COMMAND, "--out", str(out)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    pids = when(lambda: found if len(found := running(out)) == 6 else None)
+    victim = next(line.split()[0] for line in (out / "processes").read_text().splitlines() if line.endswith("agent-us-east-1"))
+    os.kill(int(victim), signal.SIGKILL)
+    said, _ = process.communicate(timeout=40)
+    assert process.returncode == 1
+    assert "demo: agent-us-east-1 ended by itself with code -9" in said
+    assert [pid for pid in pids if alive(pid)] == []
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "work").write_text("mine")
+    answer = subprocess.run([*COMMAND, "--out", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (answer.returncode, [path.name for path in tmp_path.iterdir()]) == (1, ["work"])
+    assert "no demo made it" in answer.stderr
+
+
+def when(look: Any, *, seconds: float = 30.0) -> Any:
+    """What is looked for, as soon as it is there."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if (found := look()) is not None:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not within {seconds} s")

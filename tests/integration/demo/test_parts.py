@@ -1,0 +1,174 @@
+"""The demo's stand-ins, each over real HTTP or real files."""
+
+import json
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from gitops_dsf.demo.clusterdns import cluster_dns
+from gitops_dsf.demo.errors import DemoError
+from gitops_dsf.demo.folder import Folder
+from gitops_dsf.demo.history import Event, History, Look
+from gitops_dsf.demo.kubelet import Volume
+from gitops_dsf.demo.load import ClusterLoad
+from gitops_dsf.demo.loopback import Loopback
+from gitops_dsf.demo.metricsource import metric_source
+from gitops_dsf.demo.report.clock import clock, ticks
+from gitops_dsf.demo.report.page import page
+
+CPU = "100 * avg(instance:node_cpu_utilisation:rate5m)"
+CORES = "sum by (label_node_kubernetes_io_instance_type) (cluster:capacity_cpu_cores:sum)"
+
+
+@pytest.fixture
+def load() -> ClusterLoad:
+    return ClusterLoad(cluster="eu", percent=40.0, instance_type="m7i.large", cores=48)
+
+
+@pytest.fixture
+def source(load: ClusterLoad) -> Iterator[Loopback]:
+    with metric_source(load) as server:
+        yield server
+
+
+def ask(server: Loopback, path: str, *, method: str = "GET", **parameters: object) -> tuple[int, Any]:
+    connection = HTTPConnection(server.authority, timeout=5)
+    form = urlencode(parameters)
+    if method == "GET":
+        connection.request("GET", f"{path}?{form}")
+    else:
+        connection.request("POST", path, body=form, headers={"Content-Type": "application/x-www-form-urlencoded"})
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, json.loads(text) if text.startswith("{") else text
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_range_query_has_one_sample_for_each_step(source: Loopback, method: str) -> None:
+    end = int(time.time())
+    status, content = ask(source, "/api/v1/query_range", method=method, query=CPU, start=end - 30, end=end, step=5)
+    assert (status, content["data"]["resultType"]) == (200, "matrix")
+    (series,) = content["data"]["result"]
+    assert series["metric"] == {}
+    assert [when for when, _ in series["values"]] == [end - 30 + 5 * index for index in range(7)]
+    assert all(39 <= float(value) <= 41 for _, value in series["values"])
+
+
+def test_a_turn_changes_the_future_and_not_the_past(load: ClusterLoad, source: Loopback) -> None:
+    now = time.time()
+    before = load.at(now - 10)
+    load.turn(90, seconds=10, now=now)
+    assert load.at(now - 10) == before
+    assert 64 <= load.at(now + 5) <= 66
+    assert 89 <= load.at(now + 60) <= 91
+    load.turn(20, seconds=0, now=now + 5)
+    assert 19 <= load.at(now + 6) <= 21
+
+
+def test_grouping_and_matchers(source: Loopback) -> None:
+    _, content = ask(source, "/api/v1/query", query=CORES)
+    assert [(row["metric"], row["value"][1]) for row in content["data"]["result"]] == [
+        ({"label_node_kubernetes_io_instance_type": "m7i.large"}, "48.0")
+    ]
+    for matcher, count in (('instance="node-1"', 1), ('instance!="node-1"', 2), ('instance=~"node-[12]"', 2), ('instance!~".*"', 0)):
+        _, content = ask(source, "/api/v1/query", query=f"instance:node_cpu_utilisation:rate5m{{{matcher}}}")
+        assert len(content["data"]["result"]) == count, matcher
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("rate(instance:node_cpu_utilisation:rate5m[5m])", "does not know"),
+        ("sum without (x) (instance:node_cpu_utilisation:rate5m)", "not `without`"),
+        ("sum(", ""),
+    ],
+)
+def test_what_it_does_not_know_is_refused_as_prometheus_refuses(source: Loopback, query: str, told: str) -> None:
+    status, content = ask(source, "/api/v1/query", query=query)
+    assert (status, content["status"], content["errorType"]) == (400, "error", "bad_data")
+    assert told in content["error"]
+
+
+def test_the_page_for_a_real_prometheus(source: Loopback) -> None:
+    status, text = ask(source, "/metrics")
+    assert status == 200
+    assert 'cluster:capacity_cpu_cores:sum{label_node_kubernetes_io_instance_type="m7i.large"} 48.000000' in text.splitlines()
+
+
+def test_one_name_leads_each_cluster_to_its_own_service(source: Loopback) -> None:
+    with cluster_dns("eu", {"prometheus.svc:9090": source.authority}) as dns:
+        connection = HTTPConnection(dns.authority, timeout=5)
+        connection.request("GET", f"http://prometheus.svc:9090/api/v1/query?{urlencode({'query': CORES})}")
+        assert json.loads(connection.getresponse().read())["status"] == "success"
+        connection.request("GET", "http://elsewhere.svc:9090/")
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (502, b"eu has no service elsewhere.svc:9090")
+        connection.close()
+
+
+def test_a_volume_changes_by_one_swap(tmp_path: Path) -> None:
+    volume = Volume(tmp_path / "config")
+    assert volume.project({"summaries": "[]", "old": ""})
+    first = (tmp_path / "config" / "..data").readlink()
+    assert not volume.project({"summaries": "[]", "old": ""})
+    assert volume.project({"summaries": "[1]"})
+    assert (tmp_path / "config" / "summaries").read_text() == "[1]"
+    assert (tmp_path / "config" / "..data").readlink() != first
+    assert sorted(path.name for path in (tmp_path / "config").iterdir() if not path.name.startswith("..")) == ["summaries"]
+    assert not (tmp_path / "config" / first).exists()
+
+
+def test_a_folder_belongs_to_one_demo_at_a_time(tmp_path: Path) -> None:
+    with Folder(tmp_path / "out") as folder:
+        (folder.root / "left").mkdir()
+        with pytest.raises(DemoError, match="a demo is running"), Folder(tmp_path / "out"):
+            pass
+        assert (folder.root / "left").exists()
+    with Folder(tmp_path / "out") as folder:
+        assert not (folder.root / "left").exists()
+
+
+def look(at: float, *, chosen: str, **points: float) -> Look:
+    scores = {"cpu": {name: round(value) for name, value in points.items()}}
+    return Look(time=at, scores=scores, points=points, stickiness=10.0, chosen=(chosen,), load=dict.fromkeys(points, 50.0))
+
+
+def test_a_history_knows_who_moved_and_why() -> None:
+    history = History(clusters=("a", "b"), application="shop", source="test")
+    assert history.look(look(100, chosen="a", a=60.0, b=50.0)) is not None
+    assert history.look(look(101, chosen="a", a=60.0, b=50.0)) is None
+    history.event(Event(time=102, kind="load", text="a is busy"))
+    move = history.look(look(103, chosen="b", a=30.0, b=50.0))
+    assert move is not None
+    assert (move.origin, move.target, move.cause) == (("a",), ("b",), history.events[0])
+    assert move.reason == "b has 50.0 points and a has 30.0: a lead of 20.0, more than the stickiness of 10"
+    assert move.changes() == [("cpu", "a", 60, 30)]
+    assert history.stays() is None
+    history.look(look(104, chosen="b", a=55.0, b=50.0))
+    assert history.stays() == "a is ahead by 5.0 points, not more than the stickiness of 10"
+
+
+def test_names_are_text_in_the_report_and_never_markup() -> None:
+    history = History(clusters=("<b>a</b>", "b"), application='"><script>x</script>', source="<u>")
+    history.look(look(100, chosen="<b>a</b>", **{"<b>a</b>": 60.0, "b": 50.0}))
+    history.event(Event(time=100.5, kind="commit", text="<img src=x>"))
+    history.look(look(101, chosen="b", **{"<b>a</b>": 30.0, "b": 50.0}))
+    text = page(history, ["cat <file>"])
+    for markup in ("<b>a", "<script", "<u>", "<img", "<file>"):
+        assert markup not in text, markup
+    assert "&lt;img src=x&gt;" in text
+    assert "cat &lt;file&gt;" in text
+
+
+def test_the_clock_of_the_report() -> None:
+    assert [clock(seconds) for seconds in (0, 9.6, 65, 3600, -3)] == ["0:00", "0:10", "1:05", "60:00", "-0:03"]
+    for end in (1.0, 7.0, 40.0, 61.0, 1200.0, 7200.0):
+        found = ticks(end, most=6)
+        assert 1 <= len(found) <= 6
+        assert found[-1] <= end
