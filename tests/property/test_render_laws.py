@@ -5,6 +5,7 @@ what a spoke reads is what was planned; one object per identity.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ from gitops_dsf.render.objects import identity
 from tests.support import fleets
 from tests.support.fleets import FleetSources
 
+PLACE = re.compile(r"[\w./-]+\.ya?ml:\d+:\d+")
 LAW = settings(max_examples=50)
 LAYOUTS = st.none() | st.integers(0, 2**32)
 
@@ -73,7 +75,12 @@ def objects(tree: dict[str, bytes]) -> dict[str, dict[str, Any]]:
 def test_files_and_their_order_carry_no_meaning(sources: FleetSources, first: int | None, second: int | None) -> None:
     one, other = rendered(sources, layout=first), rendered(sources, layout=second)
     assert content(one.tree) == content(other.tree)
-    assert sorted((item.code, item.message) for item in one.diagnostics) == sorted((item.code, item.message) for item in other.diagnostics)
+    assert said(one) == said(other)
+
+
+def said(result: Rendered) -> list[tuple[str, str]]:
+    """Findings without the places, which differ with the files."""
+    return sorted((item.code, PLACE.sub("there", item.message)) for item in result.diagnostics)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
         draw(_scorer(each, upstream=mode == "UpstreamController"))
         for each in draw(st.lists(DNS_LABELS, min_size=1, max_size=5, unique=True))
     ]
-    free = [item for item in scorers if _runs_everywhere(item)]
+    free = [item for item in scorers if _can_rank(item)]
     masked = [item for item in scorers if item not in free]
     documents: list[Object] = [*_sets(), *clusters, *scorers]
     documents += [_lock(item) for item in scorers if item["spec"]["configSyncMode"] == "Full"]
@@ -168,7 +168,7 @@ def _settings(draw: st.DrawFn, mode: str) -> Object:
 def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
     source: dict[str, Any] = {"type": "None"}
     if draw(st.booleans()):
-        params = {"query": draw(st.sampled_from(QUERIES[:3])), "range": draw(st.integers(60, 7200)), "step": draw(st.integers(15, 600))}
+        params = {"query": draw(st.sampled_from(QUERIES)), "range": draw(st.integers(60, 7200)), "step": draw(st.integers(15, 600))}
         source = {"type": "Prometheus", "host": "http://prometheus.monitoring.svc:9090", "params": params}
         if draw(st.booleans()):
             source["auth"] = {"tokenSecretRef": {"name": draw(DNS_LABELS), "key": "token"}}
@@ -180,9 +180,29 @@ def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
         "source": source,
         "scoring": scoring,
     }
+    draw(_optional(spec))
     if not upstream:
         draw(_extras(spec))
     return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": each}, "spec": spec}
+
+
+@st.composite
+def _optional(draw: st.DrawFn, spec: dict[str, Any]) -> None:
+    """Upstream's fields that may be left out, be empty, or say what holds anyway."""
+    optional: dict[str, st.SearchStrategy[Any]] = {
+        "location": st.sampled_from(("Internal", "External")),
+        "scoreDestination": st.sampled_from(("AddOnPlacementScore", "None")),
+        "scoreDimensionFormat": st.sampled_from(("${scoreName}", "${node};${pod}", "fixed")),
+    }
+    for field, values in optional.items():
+        if draw(st.integers(0, 2)) == 0:
+            spec[field] = draw(values)
+    if draw(st.booleans()):
+        spec["scoring"]["path"] = draw(st.sampled_from(("/scoring", "/v2/score", "")))
+    if draw(st.booleans()):
+        spec["scoring"]["host"] = draw(st.sampled_from(("http://elsewhere.svc:9000", "https://scores.example.com", "")))
+    if spec["source"]["type"] == "Prometheus" and draw(st.booleans()):
+        spec["source"]["path"] = draw(st.sampled_from(("/api/v1/query_range", "")))
 
 
 @st.composite
@@ -205,8 +225,11 @@ def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
         spec["scoring"]["auth"] = {"serviceAccountToken": True, "caConfigMapRef": {"name": draw(DNS_LABELS), "key": "ca.crt"}}
 
 
-def _runs_everywhere(item: Object) -> bool:
-    return "clusterSelector" not in item["spec"] and not item["spec"].get("suspend")
+def _can_rank(item: Object) -> bool:
+    """Whether an application can rank by it: it runs everywhere and publishes one score of a known name."""
+    spec = item["spec"]
+    everywhere = "clusterSelector" not in spec and not spec.get("suspend")
+    return everywhere and spec.get("scoreDestination") != "None" and "${node}" not in spec.get("scoreDimensionFormat", "")
 
 
 def _lock(item: Object) -> Object:
