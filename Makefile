@@ -53,6 +53,9 @@ golden: install ## write what the generator renders now into tests/golden
 demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--keep-running leaves it up)
 	$(PY) -m gitops_dsf.demo $(DEMO_ARGS)
 
+bench: install ## every benchmark, with targets and floors
+	$(PY) benchmarks/run.py
+
 wheel: install ## the three distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist
 
