@@ -90,7 +90,7 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
         narrator.plain(
             [
                 "",
-                f"  {count} programs stopped after {time.monotonic() - started:.0f} s. `make demo DEMO_ARGS=--keep-running` keeps them.",
+                f"  {count} programs ended after {time.monotonic() - started:.0f} s. `make demo DEMO_ARGS=--keep-running` leaves them up.",
             ]
         )
     return 0

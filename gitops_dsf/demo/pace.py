@@ -19,4 +19,4 @@ class Pace:
 
 
 FULL: Final = Pace(watch=7.0, rise=6.0, ease=9.0)
-FAST: Final = Pace(watch=1.0, rise=1.5, ease=3.0)
+FAST: Final = Pace(watch=1.0, rise=1.5, ease=4.0)

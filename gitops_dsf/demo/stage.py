@@ -52,7 +52,6 @@ class Stage:
         self._volumes = {cluster: Volume(folder.volumes / cluster) for cluster in loads}
         self._services: dict[str, str] = {}
         self._sources: dict[str, str] = {}
-        self.verdict: Verdict | None = None
 
     def start_sources(self, binary: prometheus.PrometheusBinary | None) -> None:
         """A metric source per cluster: a real Prometheus that scrapes the cluster's metrics page, else that page's own query API."""
@@ -116,10 +115,10 @@ class Stage:
     def look(self) -> tuple[Look, Move | None]:
         """One look at the hub: scores as they are now, and what OCM would decide. Raises DemoError when a program has died."""
         self.programs.check()
-        self.verdict = self.hub.decide()
+        verdict = self.hub.decide()
         self.hub.publish()
         now = time.time()
-        look = look_at(self.verdict, now=now, load={name: load.at(now) for name, load in self.loads.items()})
+        look = look_at(verdict, now=now, load={name: load.at(now) for name, load in self.loads.items()})
         return look, self.history.look(look)
 
     def until(self, condition: Callable[[], object], *, what: str, seconds: float = 30.0) -> None:

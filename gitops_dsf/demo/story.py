@@ -3,8 +3,6 @@
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +18,9 @@ PEAK_PERCENT: Final = 96.0
 EASED_PERCENT: Final = 55.0
 SCORER_FILE: Final = "scorers/vcpu-cost.yaml"
 LINE_SECONDS: Final = 1.5
+MOVE_SECONDS: Final = 30.0
+SETTLE_SECONDS: Final = 3.0
+"""Until the forecast has caught up with a load that no longer changes."""
 
 
 def loads() -> dict[str, ClusterLoad]:
@@ -143,8 +144,7 @@ class Story:
         self._stage.happened("commit", f"commit {self._fleet.head()}: vcpu-cost from 3 to 7 cents")
         changed = self._stage.deliver()
         self._tell.say(f"Argo CD applies the tree; the ConfigMap of {len(changed)} clusters changes; each agent restarts that one scorer.")
-        with self._expect_move("the change of the scorer"):
-            pass
+        self._await_move("the change of the scorer")
         self._tell.say(self._followed())
         self._watch(self._stage.pace.watch)
 
@@ -155,8 +155,7 @@ class Story:
             f"The CPU use of {where} goes to {PEAK_PERCENT:.0f} %. Nothing in git changes. The forecast looks ahead, so scores fall early:"
         )
         self._turn(where, to=PEAK_PERCENT, seconds=self._stage.pace.rise)
-        with self._expect_move(f"the load of {where}"):
-            pass
+        self._await_move(f"the load of {where}")
         self._tell.say(self._followed())
         self._look_on()
         self._tell.command(self._fleet.product("explain", f"argocd/{APPLICATION}", where, "--scores", "../hub"))
@@ -169,7 +168,7 @@ class Story:
         here = self._where()
         self._turn(left, to=EASED_PERCENT, seconds=self._stage.pace.ease)
         before = len(self._stage.history.moves)
-        self._watch(self._stage.pace.ease + self._stage.pace.watch / 2)
+        self._watch(self._stage.pace.ease + SETTLE_SECONDS)
         last = self._stage.history.looks[-1]
         lead = last.points[left] - last.points[here]
         if len(self._stage.history.moves) > before:
@@ -188,12 +187,9 @@ class Story:
         self._stage.loads[cluster].turn(to, seconds=seconds, now=now)
         self._stage.happened("load", f"CPU use of {cluster} goes from {before:.0f} to {to:.0f} %")
 
-    @contextmanager
-    def _expect_move(self, why: str) -> Iterator[None]:
+    def _await_move(self, why: str) -> None:
         """Watches until the decision has changed."""
-        count = len(self._stage.history.moves)
-        yield
-        self._watch(30.0, until_moves=count + 1, what=f"the decision follows {why}")
+        self._watch(MOVE_SECONDS, until_moves=len(self._stage.history.moves) + 1, what=f"the decision follows {why}")
 
     def _watch(self, seconds: float, *, until_moves: int | None = None, what: str = "") -> None:
         """Looks on for a while, or until there were so many moves."""
