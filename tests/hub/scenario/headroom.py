@@ -8,10 +8,14 @@ from typing import Any, Self
 
 
 class HeadroomApi:
-    """Answers each series with 1 - its last value; a context manager. ``token`` makes it want that bearer token."""
+    """Answers each series with 1 - its last value; a context manager. ``token`` makes it want that bearer token.
 
-    def __init__(self, *, token: str | None = None) -> None:
+    ``fixed`` is an answer for requests without series, as a scorer with source type None sends them.
+    """
+
+    def __init__(self, *, token: str | None = None, fixed: float | None = None) -> None:
         self.token = token
+        self.fixed = fixed
         self.requests: list[dict[str, Any]] = []
         self.refused = 0
         self._server: ThreadingHTTPServer | None = None
@@ -54,7 +58,7 @@ def _handler(api: HeadroomApi) -> type[BaseHTTPRequestHandler]:
                 self._answer(401, {"detail": "wrong token"})
                 return
             api.requests.append(request)
-            self._answer(200, headroom(request))
+            self._answer(200, headroom(request) if api.fixed is None else {"results": [{"metric": {}, "score": api.fixed}]})
 
         def _answer(self, status: int, body: dict[str, Any]) -> None:
             content = json.dumps(body).encode()

@@ -1,0 +1,250 @@
+"""Things break under the running loop: nothing is deleted by it, and the loop goes on where it was."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import pytest
+
+from dsf_wire.constants import AGENT_NAMESPACE, CONFIGMAP_NAME
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.applications import APPLICATION as APPLICATIONS
+from tests.hub.controlplane.applications import APPLICATION_SET
+from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.manifests import namespace as namespace_object
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.clusterdns import ClusterDns
+from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, SCORING, Fleet, scorer, write_fleet
+from tests.hub.scenario.headroom import HeadroomApi
+from tests.hub.scenario.installation import Installation, installed
+from tests.hub.scenario.placements import (
+    BINDING,
+    PLACEMENT,
+    binding,
+    decided,
+    exact,
+    placement,
+    publish,
+    score_prioritizer,
+)
+from tests.hub.scenario.placements import SCORE as SCORES
+from tests.hub.scenario.spokeagent import SpokeAgent, spoke_agent
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+
+CLUSTERS = ("cluster1", "cluster2")
+ARGOCD = "argocd"
+
+
+@dataclass(kw_only=True)
+class Loop:
+    """Scoring APIs, agents, placement and ApplicationSet of one fleet while they run."""
+
+    installation: Installation
+    hub: Client
+    apis: dict[str, HeadroomApi] = field(default_factory=dict)
+    agents: dict[str, SpokeAgent] = field(default_factory=dict)
+
+    def score(self, cluster: str) -> Object | None:
+        return self.hub.find(SCORES, RESOURCE, namespace=cluster)
+
+    def value(self, cluster: str) -> int | None:
+        items = (self.score(cluster) or {}).get("status", {}).get("scores", [])
+        return next((item["value"] for item in items if item["name"] == SCORE), None)
+
+    def publishes(self, cluster: str, answer: float, *, timeout: float = 60) -> None:
+        """The scoring API of that cluster answers this from now on; wait for it on the hub."""
+        self.apis[cluster].fixed = answer
+        wanted = 1 + 99 * answer
+        wait_for(
+            lambda: (value := self.value(cluster)) is not None and abs(value - wanted) <= 1,
+            what=f"{cluster} publishes {wanted:.0f}",
+            timeout=timeout,
+            seen=lambda: (self.score(cluster), self.agents[cluster].ready(), self.agents[cluster].process.tail()),
+        )
+
+    def decides(self, cluster: str) -> None:
+        wait_for(lambda: self.decision() == [cluster], what=f"OCM decides for {cluster}", timeout=60, seen=self.decision)
+
+    def decision(self) -> list[str]:
+        return decided(self.hub, APPLICATION, namespace=ARGOCD)
+
+    def applications(self) -> dict[str, str]:
+        """Destination cluster to the uid of the Application."""
+        items = self.hub.list(APPLICATIONS, namespace=ARGOCD, labels=f"gitops-dsf.io/application={APPLICATION}")
+        return {
+            item["spec"]["destination"]["name"]: item["metadata"]["uid"] for item in items if "deletionTimestamp" not in item["metadata"]
+        }
+
+    def refresh(self) -> None:
+        """As the reconciler does, with a value that was never there: after an error the same one again would be no change."""
+        annotations = {"argocd.argoproj.io/application-set-refresh": str(time.time_ns())}
+        self.hub.patch(APPLICATION_SET, APPLICATION, {"metadata": {"annotations": annotations}}, namespace=ARGOCD)
+
+
+@pytest.fixture(scope="module")
+def loop(
+    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Loop]:
+    fleet = Fleet(repository=git_server.create("faults"), name="faults")
+    write_fleet(fleet, clusters=list(CLUSTERS))
+    fleet.write("scorers/cpu-headroom.yaml", scorer(source={"type": "None"}))
+    fleet.render()
+    folder = tmp_path_factory.mktemp("faults")
+    with ExitStack() as stack:
+        for cluster in CLUSTERS:
+            spoke = control_plane.spokes[cluster]
+            argocd.add_cluster_secret(cluster, spoke.url, spoke.kubeconfig())
+            stack.callback(argocd.remove_cluster_secret, cluster)
+        loop = Loop(installation=stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS)), hub=hub)
+        stack.callback(remove_applications, hub)
+        for cluster in CLUSTERS:
+            loop.apis[cluster] = stack.enter_context(HeadroomApi(fixed=0.5))
+            names = stack.enter_context(ClusterDns({SCORING: loop.apis[cluster].url}))
+            loop.agents[cluster] = stack.enter_context(spoke_agent(control_plane, cluster, folder=folder, environment=names.environment))
+        wait_for(loop.decision, what="OCM made a first decision")
+        loop.refresh()
+        wait_for(loop.applications, what="there is an Application")
+        yield loop
+
+
+def test_the_hub_crashes_and_returns(loop: Loop, control_plane: ControlPlane, note: Callable[[str], None]) -> None:
+    loop.publishes("cluster1", 0.9)
+    loop.publishes("cluster2", 0.2)
+    loop.decides("cluster1")
+    before = loop.applications()
+    server, agent = control_plane.hub, loop.agents["cluster1"]
+    control_plane.processes.stop(server.process, kill=True)
+    try:
+        asked = len(loop.apis["cluster1"].requests)
+        loop.apis["cluster1"].fixed = 0.1
+        wait_for(lambda: len(loop.apis["cluster1"].requests) >= asked + 2, what="the agent goes on scoring without a hub")
+        wait_for(lambda: raw_score(agent) == 0.1, what="and exports what it cannot publish", seen=agent.metrics)
+    finally:
+        server.start()
+        server.wait()
+    clock = time.monotonic()
+    loop.publishes("cluster1", 0.1)
+    published = time.monotonic() - clock
+    loop.publishes("cluster2", 0.8)
+    loop.decides("cluster2")
+    assert agent.process.running
+    assert before.items() <= loop.applications().items(), "no Application is deleted or made anew"
+    decided_after = time.monotonic() - clock
+    note(f"faults: with the hub's API server back, a score is on it after {published:.1f} s, a decision after {decided_after:.1f} s")
+
+
+def test_the_work_agent_is_away_while_the_configuration_changes_twice(loop: Loop, control_plane: ControlPlane) -> None:
+    fleet = loop.installation.fleet
+    before = lifetimes(control_plane, "cluster1")
+    control_plane.stop_work_agent("cluster1")
+    try:
+        for ttl in (1800, 3600):
+            fleet.write("scorers/cpu-headroom.yaml", scorer(source={"type": "None"}, scoreTTLSeconds=ttl))
+            fleet.render()
+            loop.installation.apply()
+            wait_for(
+                lambda ttl=ttl: lifetimes(control_plane, "cluster2") == [ttl],  # type: ignore[misc]
+                what=f"cluster2 has {ttl}",
+                timeout=60,
+                seen=lambda: lifetimes(control_plane, "cluster2"),
+            )
+        assert lifetimes(control_plane, "cluster1") == before
+        loop.publishes("cluster1", 0.33)  # the agent goes on with what it has
+    finally:
+        control_plane.start_work_agent("cluster1")
+    wait_for(lambda: lifetimes(control_plane, "cluster1") == [3600], what="cluster1 has the last one, too", timeout=90)
+    loop.publishes("cluster1", 0.66)
+    wait_for(lambda: lifetime(loop.score("cluster1")) > 3000, what="and the agent follows it", seen=lambda: loop.score("cluster1"))
+
+
+def test_an_agent_that_is_killed_deletes_nothing_and_goes_on_with_the_same_score(loop: Loop, control_plane: ControlPlane) -> None:
+    loop.publishes("cluster1", 0.7)
+    before = loop.score("cluster1")
+    assert before is not None
+    name = loop.agents["cluster1"].process.name
+    again = control_plane.processes.restart(name, kill=True)
+    loop.publishes("cluster1", 0.4)
+    after = loop.score("cluster1")
+    assert after is not None
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert lifetime(after) >= lifetime(before) - 1
+    # Told to end, it leaves the score too: the hub must not forget a cluster because a pod is rescheduled.
+    control_plane.processes.stop(name)
+    assert again.child.returncode == 0
+    hold_for(lambda: loop.value("cluster1") is not None, what="the score stays while no agent runs", seconds=2)
+    control_plane.processes.start(name, again.command, environment=again.environment, folder=again.folder)
+    loop.publishes("cluster1", 0.6)
+    assert (loop.score("cluster1") or {})["metadata"]["uid"] == before["metadata"]["uid"]
+
+
+def test_a_cluster_leaves_and_returns_and_no_application_is_deleted(loop: Loop, control_plane: ControlPlane) -> None:
+    loop.publishes("cluster1", 0.9)
+    loop.publishes("cluster2", 0.2)
+    loop.decides("cluster1")
+    loop.refresh()
+    wait_for(lambda: "cluster1" in loop.applications(), what="the Application is on cluster1", seen=loop.applications)
+    first = loop.applications()
+    control_plane.set_available("cluster1", "Unknown")
+    try:
+        loop.decides("cluster2")
+        assert control_plane.taints("cluster1") == ["cluster.open-cluster-management.io/unreachable"]
+        loop.refresh()
+        wait_for(lambda: "cluster2" in loop.applications(), what="a copy is made on cluster2", seen=loop.applications)
+        second = loop.applications()
+        assert first.items() <= second.items(), "the copy on the lost cluster stays"
+    finally:
+        control_plane.set_available("cluster1", "True")
+    loop.decides("cluster1")
+    loop.refresh()
+    hold_for(lambda: loop.applications() == second, what="both stay, the same as before", seconds=7)
+
+
+def test_a_score_that_expires_counts_nothing_but_only_when_ocm_looks(loop: Loop, hub: Client, note: Callable[[str], None]) -> None:
+    name = "faults-expiry"
+    hub.apply(namespace_object(name))
+    hub.apply(binding("faults", namespace=name))
+    until = int(time.time()) + 4
+    publish(hub, "cluster1", name, {"cpu": 90}, valid_until=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until)))
+    publish(hub, "cluster2", name, {"cpu": 50})
+    try:
+        hub.create(placement(name, namespace=name, numberOfClusters=1, prioritizerPolicy=exact(score_prioritizer(name, "cpu"))))
+        wait_for(lambda: decided(hub, name, namespace=name) == ["cluster1"], what="cluster1 is best", timeout=3)
+        time.sleep(max(0.0, until + 1 - time.time()))
+        hold_for(lambda: decided(hub, name, namespace=name) == ["cluster1"], what="nothing happens when the score expires", seconds=4)
+        hub.patch(PLACEMENT, name, {"metadata": {"labels": {"touched": "yes"}}}, namespace=name)
+        wait_for(lambda: decided(hub, name, namespace=name) == ["cluster2"], what="at its next look OCM counts 0 for it")
+        note("faults: an expired score kept its decision for 5 s and until OCM looked for another reason")
+    finally:
+        hub.delete(PLACEMENT, name, namespace=name)
+        hub.delete(BINDING, "faults", namespace=name)
+        for cluster in CLUSTERS:
+            hub.delete(SCORES, name, namespace=cluster)
+
+
+def remove_applications(hub: Client) -> None:
+    """First what makes them, then what it made; it never deletes by itself."""
+    hub.delete(APPLICATION_SET, APPLICATION, namespace=ARGOCD)
+    for item in hub.list(APPLICATIONS, namespace=ARGOCD, labels=f"gitops-dsf.io/application={APPLICATION}"):
+        hub.delete(APPLICATIONS, item["metadata"]["name"], namespace=ARGOCD)
+
+
+def raw_score(agent: SpokeAgent) -> float | None:
+    line = next((one for one in agent.metrics().splitlines() if one.startswith("dynamic_score{")), None)
+    return None if line is None else float(line.rpartition(" ")[2])
+
+
+def lifetimes(control_plane: ControlPlane, cluster: str) -> list[int | None]:
+    """The scoreTTLSeconds of each scorer in the spoke's configuration."""
+    found = control_plane.spokes[cluster].admin.get("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE)
+    return [entry.get("scoreTTLSeconds") for entry in json.loads(found["data"]["summaries"])]
+
+
+def lifetime(score: Object | None) -> float:
+    """Seconds until a score expires."""
+    assert score is not None
+    return time.mktime(time.strptime(score["status"]["validUntil"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone - time.time()
