@@ -48,10 +48,11 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     files = len({item.position.file for item in diagnostics})
     if not diagnostics:
         return "no mistakes found"
-    return f"{_count(errors, 'error')}, {_count(warnings, 'warning')} in {_count(files, 'file')}"
+    return f"{count(errors, 'error')}, {count(warnings, 'warning')} in {count(files, 'file')}"
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """A number with its noun, in the plural where it is not one."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

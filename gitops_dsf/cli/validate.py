@@ -53,13 +53,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _facts(resolved: "Resolved") -> str:
+    from gitops_dsf.cli.report import count
     from gitops_dsf.resolve.hub_writes import writes_per_second
 
-    rate = writes_per_second(resolved)
-    return (
-        f"{len(resolved.clusters)} clusters, {len(resolved.scorers)} scorers, {len(resolved.applications)} applications; "
-        f"about {rate:.3g} score writes per second on the hub"
-    )
+    sizes = (("cluster", resolved.clusters), ("scorer", resolved.scorers), ("application", resolved.applications))
+    holds = ", ".join(count(len(items), noun) for noun, items in sizes)
+    return f"{holds}; about {writes_per_second(resolved):.3g} score writes per second on the hub"
 
 
 def _wants_colour() -> bool:

@@ -1,11 +1,22 @@
 """HTTP servers on 127.0.0.1, each on a free port with a thread of its own, up for as long as a `with` block."""
 
+import sys
 import threading
+from abc import abstractmethod
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 HOST = "127.0.0.1"
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the base class's signature
+        """A client that has gone, such as an agent that got a new configuration in the middle of a request, is no error of ours."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class Loopback:
@@ -18,8 +29,7 @@ class Loopback:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        self._server = ThreadingHTTPServer((HOST, 0), self._handler)
-        self._server.daemon_threads = True
+        self._server = _Server((HOST, 0), self._handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name=self._name, daemon=True)
         self._thread.start()
         return self
@@ -45,9 +55,9 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 60
 
+    @abstractmethod
     def serve(self) -> None:
         """Answers a request of any method; the subclass's part."""
-        raise NotImplementedError
 
     def do_GET(self) -> None:
         """A GET."""

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from gitops_dsf.model.base import DnsName, Foreign, Labels, LabelSelector
+from gitops_dsf.model.base import DnsLabel, Foreign, Labels, LabelSelector
 
 CLUSTER_SET_LABEL = "cluster.open-cluster-management.io/clusterset"
 BUILT_IN_SETS = ("default", "global")
@@ -14,7 +14,8 @@ BUILT_IN_SETS = ("default", "global")
 class ClusterMetadata(Foreign):
     """What we read of a cluster's metadata."""
 
-    name: DnsName
+    name: DnsLabel
+    """Name of the cluster, and of its namespace on the hub."""
     labels: Labels = {}
 
 

@@ -1,6 +1,8 @@
 """The demo's stand-ins, each over real HTTP or real files."""
 
 import json
+import socket
+import struct
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -47,6 +49,18 @@ def ask(server: Loopback, path: str, *, method: str = "GET", **parameters: objec
     text = answer.read().decode()
     connection.close()
     return answer.status, json.loads(text) if text.startswith("{") else text
+
+
+def test_a_client_that_goes_away_leaves_no_traceback(source: Loopback, capfd: pytest.CaptureFixture[str]) -> None:
+    host, _, port = source.authority.partition(":")
+    for _ in range(5):
+        with socket.create_connection((host, int(port))) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset instead of a goodbye
+            client.sendall(b"GET /api/v1/query_range?query=x HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
+    status, _ = ask(source, "/api/v1/query", query=CPU)
+    assert status == 200
+    time.sleep(0.3)
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -39,7 +39,7 @@ def test_a_valid_repository_is_0_and_silent_on_stdout(root: Path, capsys: pytest
     assert main(["validate", str(root)]) == 0
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("no mistakes found\n1 clusters, 0 scorers")
+    assert err.startswith("no mistakes found\n1 cluster, 0 scorers")
 
 
 def test_warnings_fail_only_with_strict(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
