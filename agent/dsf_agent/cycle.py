@@ -5,13 +5,16 @@ from collections import Counter
 from dataclasses import dataclass
 
 from dsf_agent.clock import Clock
+from dsf_agent.errors import ScoreError
 from dsf_agent.exposition import SampleText
 from dsf_agent.fetch import Fetch
 from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.placement_score import Builder, Items
 from dsf_agent.publish import Publication
+from dsf_agent.reasons import Reason
 from dsf_agent.results import BATCH, Result, Results
 from dsf_agent.score import Score
+from dsf_agent.snapshot import publishes
 from dsf_wire.summary import Summary
 
 
@@ -50,7 +53,11 @@ class Cycle:
         self._clock = clock
 
     async def run(self) -> CycleResult:
-        """Raises FetchError or ScoreError; nothing was published or exported then."""
+        """Raises FetchError or ScoreError; nothing was published or exported then.
+
+        A cycle that yields no item is a failure (NO_RESULTS), never an empty object: OCM counts a cluster without the item as 0,
+        which outranks every negative score; what was published before stays until its validUntil.
+        """
         with self._metrics.stage("fetch"):
             series = await self._fetch(now=self._clock.wall())
         self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
@@ -58,6 +65,10 @@ class Cycle:
             results = await self._score(series)
         items = await self._items(results)
         dropped = results.dropped + items.dropped
+        if not items.values and publishes(self._scorer):
+            told = ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
+            msg = f"none of {results.total} results gives an item to publish: {told}; see scoreDimensionFormat"
+            raise ScoreError(msg, reason=Reason.NO_RESULTS)
         for reason, count in sorted(dropped.items()):
             self._metrics.dropped(reason, count)
         if items.clamped:

@@ -50,7 +50,7 @@ class Reason(StrEnum):
     QUERY_INTERNAL = "query_internal"
     """errorType internal."""
     NO_RESULTS = "no_results"
-    """The scoring API answered with results and not one of them was usable."""
+    """The scoring API answered, and no result or not one that could be used: a source without data yet, or a fault of the API."""
     TOKEN_UNAVAILABLE = "token_unavailable"  # noqa: S105 - a reason, not a token
     """The token Secret or the pod's own token could not be read."""
     CA_UNAVAILABLE = "ca_unavailable"

@@ -49,8 +49,11 @@ class Score:
         self._expected = len(answer.body)
         where = callfault.display(self._scorer.scoring_endpoint)
         read = await results.read(answer.body, where=where)
-        if read.total and not read.results:
-            msg = f"{where} gave {read.total} results and none can be used: {read.first_fault}"
+        if not read.results:
+            told = (
+                f"{read.total} results and none can be used: {read.first_fault}" if read.total else f"no results for {series.count} series"
+            )
+            msg = f"{where} gave {told}"
             raise ScoreError(msg, reason=Reason.NO_RESULTS)
         return read
 

@@ -26,7 +26,10 @@ class Snapshot:
 
     @property
     def complete(self) -> bool:
-        """Every entry could be used and there is at least one: only such a file may lead to a deletion (design section 6)."""
+        """Every entry could be used and there is at least one: only such a file may lead to a deletion.
+
+        ``[]`` names nothing, and so does a repository that lost its scorers by accident: it counts as empty, its scores expire.
+        """
         return not self.problems and bool(self.scorers)
 
     @property

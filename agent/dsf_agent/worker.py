@@ -137,6 +137,9 @@ class Worker:
         failures = self.state.failures + 1
         self.state = WorkerState(failures=failures, reason=error.reason, message=str(error), last_success=self.state.last_success)
         delay = max(self._backoff.delay(failures, chance=self._chance), error.retry_after or 0.0)
+        if error.reason is Reason.NO_RESULTS:
+            # Nobody is in trouble who must be spared: once the source has data, its scores are at most one interval away.
+            delay = min(delay, self._cadence.interval)
         extra = {"scorer": self._scorer.name, "reason": error.reason.value, "stage": stage}
         log.warning("%s failed (%d in a row), next attempt in %.0f s: %s", stage, failures, delay, error, extra=extra)
         return delay

@@ -48,11 +48,12 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
     "gzip": (Reply(body=gzip.compress(GOOD.body), headers={"Content-Encoding": "gzip"}), {"a": 1, "b": -3}, {}),
     "more-keys": (Reply(body=b'{"version": 2, "results": [{"metric": {"node": "a", "x": "y"}, "score": 1, "why": {}}]}'), {"a": 1}, {}),
     "nan-elsewhere": (Reply(body=b'{"took": NaN, "results": [{"metric": {"node": "a"}, "score": 1}]}'), {"a": 1}, {}),
-    "none": (results(), {}, {}),
 }
 
 FAILED: dict[str, tuple[Reply | Fault, str]] = {
     "all-bad": (results(("a", "NaN"), ("b", "null")), "no_results"),
+    "none": (results(), "no_results"),
+    "nameless": (results(("", "1"), ("", "2")), "no_results"),
     "odd-rows": (Reply(body=b'{"results": [1, null, {"metric": {"node": 5}, "score": 1}, {"metric": {"node": "a"}}, []]}'), "no_results"),
     "hangs": (Fault(hang=True), "timeout"),
     "drips": (Fault(writes=(head(length=100), *([b" "] * 100)), pause=0.05), "timeout"),
@@ -105,7 +106,7 @@ def test_every_answer_of_a_scoring_api(tmp_path: Path) -> None:
                     assert await _dropped(agent, f"{name}-score") == dropped, name
                 assert await agent.failures() == {f"failed-{name}-score": {reason} for name, (_, reason) in FAILED.items()}
                 assert {path.stem for path in out.iterdir()} == {f"{name}-score" for name in PUBLISHED}
-                assert await agent.exposed() == {f"{name}-score" for name, row in PUBLISHED.items() if row[1] or row[2]}
+                assert await agent.exposed() == {f"{name}-score" for name in PUBLISHED}
 
     play(story())
 
@@ -140,6 +141,33 @@ def test_a_failing_scorer_leaves_the_metrics_and_its_scores_expire(tmp_path: Pat
                 text = (out / "cpu-score.yaml").read_text()
                 answer = Reply(status=500)
                 await until(lambda: agent.agent.detail()[1]["scorers"][0]["state"] == "failing", what="it fails")
+                assert await agent.exposed() == set()
+                assert (out / "cpu-score.yaml").read_text() == text
+
+    play(story())
+
+
+def test_a_cycle_without_results_publishes_nothing_and_keeps_what_stands(tmp_path: Path) -> None:
+    """A young source: no empty object comes to be (OCM would count 0). Data that goes away keeps the last scores until they expire."""
+
+    async def story() -> None:
+        answer: Reply = results()
+        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+        async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(lambda _seen: answer) as api:
+            volume.put(
+                entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish={"deadband": 0, "minIntervalSeconds": 0})
+            )
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+                # More calls than a back-off of its own would make in this time: an empty answer is nobody's overload.
+                await until(lambda: len(api.seen) >= 5, what="it goes on asking once an interval", seconds=8)
+                assert await agent.failures() == {"cpu-score": {"no_results"}}
+                assert "no results for 0 series" in agent.agent.detail()[1]["scorers"][0]["message"]
+                assert not list(out.glob("*.yaml"))
+                answer = GOOD
+                await until(lambda: list(out.glob("cpu*")), what="published once there is data")
+                text = (out / "cpu-score.yaml").read_text()
+                answer = results()
+                await until(lambda: agent.agent.detail()[1]["scorers"][0]["state"] == "failing", what="the data is gone")
                 assert await agent.exposed() == set()
                 assert (out / "cpu-score.yaml").read_text() == text
 
