@@ -1,5 +1,6 @@
 """The stages, composed once: for the command line, the Argo CD plugin and tests."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,13 @@ from gitops_dsf.render import RenderedTree, render
 from gitops_dsf.render.limits import check_limits
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.types import Resolved
+
+Notify = Callable[[str, int, str], None]
+"""Told of each stage as it begins: what is done, to how many, of what."""
+
+
+def _nobody(_doing: str, _size: int, _noun: str) -> None:
+    """Nobody watches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +33,10 @@ class Checked:
     """All findings, in order of place."""
 
 
-def check(root: Path, *, limits: Limits | None = None) -> Checked:
+def check(root: Path, *, limits: Limits | None = None, notify: Notify = _nobody) -> Checked:
     """Every check, of the sizes of what would be rendered, too. Raises RepositoryError when the repository cannot be read at all."""
     loaded = load(root, limits=limits or Limits())
+    notify("checking", len(loaded.documents), "documents")
     resolved, found = resolve(declare(loaded))
     if resolved is None:
         return Checked(resolved=None, plan=None, diagnostics=tuple(found))
@@ -49,8 +58,11 @@ class Rendered:
     """All findings, in order of place."""
 
 
-def produce(root: Path, *, limits: Limits | None = None) -> Rendered:
+def produce(root: Path, *, limits: Limits | None = None, notify: Notify = _nobody) -> Rendered:
     """Renders a repository in memory. Raises RepositoryError when it cannot be read at all."""
-    checked = check(root, limits=limits)
-    tree = render(checked.plan) if checked.plan is not None else None
+    checked = check(root, limits=limits, notify=notify)
+    tree = None
+    if checked.plan is not None:
+        notify("rendering", len(checked.plan.works), "works")
+        tree = render(checked.plan)
     return Rendered(resolved=checked.resolved, plan=checked.plan, tree=tree, diagnostics=checked.diagnostics)

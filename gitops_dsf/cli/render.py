@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
-    parser.add_argument("--out", metavar="DIR", type=Path, help="where the tree goes; DIR/rendered by default")
+    parser.add_argument("--out", metavar="DIR", help="where the tree goes; DIR/rendered by default")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--check", action="store_true", help="write nothing; exit 1 and list the files that are stale")
     mode.add_argument("--stdout", action="store_true", help="manifests on standard output, everything else on standard error")
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 when the tree is there, or fresh with --check; 1 when the repository has errors or the tree is stale."""
+    from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.output.changes import compare
     from gitops_dsf.pipeline import produce
@@ -55,7 +56,12 @@ def run(args: argparse.Namespace) -> int:
     if not args.directory.is_dir():
         msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
         raise UsageError(msg)
-    rendered = produce(args.directory)
+    if args.out is not None and not args.out:
+        # `--out "$UNSET"`: an empty path would be the current folder.
+        msg = "--out is empty; name the folder that the tree goes into"
+        raise UsageError(msg)
+    with Progress(stream=sys.stderr) as progress:
+        rendered = produce(args.directory, notify=progress.stage)
     findings = under(args.directory, rendered.diagnostics)
     sys.stderr.write(report(findings, "text"))
     if rendered.tree is None or rendered.plan is None:
@@ -63,8 +69,10 @@ def run(args: argparse.Namespace) -> int:
         return 1
     if args.stdout:
         return _stream(rendered.tree, args.part)
-    out = args.out or args.directory / RENDERED
-    changes = compare(rendered.tree, out)
+    out = Path(args.out) if args.out else args.directory / RENDERED
+    with Progress(stream=sys.stderr) as progress:
+        progress.stage("comparing", len(rendered.tree.files), "files")
+        changes = compare(rendered.tree, out)
     if args.check:
         return _check(changes, out)
     return _write(rendered.tree, out, changes, allow_shrink=args.allow_shrink)
@@ -113,9 +121,12 @@ def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink:
             file=sys.stderr,
         )
         return 1
+    from gitops_dsf.cli.progress import Progress
     from gitops_dsf.output.write import write
 
-    write(tree, out, changes)
+    with Progress(stream=sys.stderr) as progress:
+        progress.stage("writing", len(changes.added) + len(changes.changed), "files")
+        write(tree, out, changes, wrote=progress.step)
     _report_foreign(changes, out)
     if changes.is_clean:
         print(f"{out}: {len(tree.files)} files, nothing changed")

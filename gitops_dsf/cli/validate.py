@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Checks the repository; 1 when there are errors, or with --strict warnings."""
+    from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.diagnostics import has_errors
     from gitops_dsf.errors import UsageError
@@ -42,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.directory.is_dir():
         msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
         raise UsageError(msg)
-    checked = check(args.directory)
+    with Progress(stream=sys.stderr) as progress:
+        checked = check(args.directory, notify=progress.stage)
     diagnostics = under(args.directory, checked.diagnostics)
     sys.stdout.write(report(diagnostics, args.format, colour=args.format == "text" and _wants_colour()))
     lines = [summary(diagnostics)]

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gitops_dsf.errors import RepositoryError
@@ -11,10 +11,15 @@ from gitops_dsf.output.inventory import inventory_bytes, read_inventory
 from gitops_dsf.render.tree import INVENTORY, RenderedTree
 
 
-def write(tree: RenderedTree, rendered: Path, changes: Changes) -> None:
+def _unwatched(_done: int) -> None:
+    """Nobody watches."""
+
+
+def write(tree: RenderedTree, rendered: Path, changes: Changes, *, wrote: Callable[[int], None] = _unwatched) -> None:
     """Brings rendered/ to the tree. Raises RepositoryError when a file cannot be written; what was written by then is whole.
 
     The union of old and new paths is recorded first: a render that is killed half-way leaves no file that the next one would not own.
+    `wrote` is told after each file how many there are by then.
     """
     if changes.is_clean:
         return
@@ -24,13 +29,14 @@ def write(tree: RenderedTree, rendered: Path, changes: Changes) -> None:
         union = read_inventory(rendered) | (tree.files.keys() - {INVENTORY})
         _replace(rendered / INVENTORY, (inventory_bytes(frozenset(union)),))
         made: set[Path] = set()
-        for path in (*changes.added, *changes.changed):
+        for done, path in enumerate((*changes.added, *changes.changed), start=1):
             if path != INVENTORY:
                 target = rendered / path
                 if target.parent not in made:
                     target.parent.mkdir(parents=True, exist_ok=True)
                     made.add(target.parent)
                 _replace(target, tree.files[path])
+            wrote(done)
         for path in changes.removed:
             (rendered / path).unlink(missing_ok=True)
         _drop_empty(rendered, changes.removed)
