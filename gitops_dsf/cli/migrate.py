@@ -56,11 +56,14 @@ def _report(result: "Rewritten", *, check: bool) -> None:
 
 
 def _read(path: Path) -> str:
-    from gitops_dsf.errors import RepositoryError
+    from gitops_dsf.errors import RepositoryError, UsageError
     from gitops_dsf.load import Limits
 
     try:
         content = path.read_bytes()
+    except IsADirectoryError as error:
+        msg = f"{path} is a folder; name its files, such as {path / '*.yaml'}"
+        raise UsageError(msg) from error
     except OSError as error:
         msg = f"{path} cannot be read: {error.strerror}"
         raise RepositoryError(msg) from error

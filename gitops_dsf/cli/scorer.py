@@ -18,12 +18,15 @@ examples:
   gitops-dsf scorer check http://127.0.0.1:8000           does it keep the contract? Any language will do
   gitops-dsf scorer check https://scoring.example.com/config --token-file token --data series.json
 
-docs/writing-scorers.md shows how a scoring API is written. run needs the extra: pip install 'gitops-dsf[scorer]'"""
+docs/writing-scorers.md shows how a scoring API is written. It needs the extra: pip install 'gitops-dsf[scorer]'"""
 
 CHECK_EPILOG = """\
 Posts sample series, odd series (none, NaN, infinite, unknown labels) and mistakes, and judges the answers as an agent would.
 --data takes a scoring request ({"data": [...], "arguments": {...}}), a list of series, or an answer of Prometheus' query_range.
 Exit codes: 0 no errors, 1 errors (with --strict warnings, too)."""
+
+EXTRA = frozenset({"prometheus_client", "uvicorn"})
+"""Modules of the extra `scorer`."""
 
 MAX_TOKEN_BYTES = 65_536
 
@@ -75,7 +78,13 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Carries out the chosen action."""
     actions = {"run": _run, "check": _check, "new": _new}
-    return actions[args.action](args)
+    try:
+        return actions[args.action](args)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRA:
+            raise
+        msg = f"{error.name} is not installed; scoring APIs need: pip install 'gitops-dsf[scorer]'"
+        raise GitopsDsfError(msg) from error
 
 
 def _new(args: argparse.Namespace) -> int:
@@ -96,15 +105,12 @@ def _new(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    try:
-        import uvicorn
-
-        from gitops_dsf.scorer.errors import ScorerError
-        from gitops_dsf.scorer.loading import load_app
-    except ModuleNotFoundError as error:
-        msg = f"{error.name} is not installed; pip install 'gitops-dsf[scorer]'"
-        raise GitopsDsfError(msg) from error
     import logging
+
+    import uvicorn
+
+    from gitops_dsf.scorer.errors import ScorerError
+    from gitops_dsf.scorer.loading import load_app
 
     if not 0 <= args.port <= 65_535:
         msg = f"--port {args.port}: write 0 to 65535"

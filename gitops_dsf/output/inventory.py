@@ -16,8 +16,14 @@ def read_inventory(rendered: Path) -> frozenset[str]:
         text = (rendered / INVENTORY).read_text(encoding="utf-8")
     except FileNotFoundError:
         return frozenset()
-    except (OSError, UnicodeDecodeError) as error:
-        msg = f"cannot read {rendered / INVENTORY}: {error}"
+    except NotADirectoryError as error:
+        msg = f"{rendered} is a file; name the folder that the tree goes into"
+        raise RepositoryError(msg) from error
+    except UnicodeDecodeError as error:
+        msg = f"{rendered / INVENTORY} is not UTF-8 (byte {error.start}): gitops-dsf did not write it; restore it or move it away"
+        raise RepositoryError(msg) from error
+    except OSError as error:
+        msg = f"cannot read {rendered / INVENTORY}: {error.strerror or error}"
         raise RepositoryError(msg) from error
     return frozenset(line for line in text.splitlines() if line and not line.startswith("#") and _is_inside(line))
 

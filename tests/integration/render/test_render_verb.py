@@ -348,3 +348,17 @@ class TestLimits:
         done = render(cwd=fleet)
         assert done.returncode == 1
         assert "error DSF018: Placement guestbook in argocd comes from apps/guestbook.yaml" in done.stderr
+
+
+class TestOutThatIsNoFolder:
+    def test_an_empty_path_is_wrong_usage_and_not_this_folder(self, fleet: Path) -> None:
+        before = content(fleet)
+        done = render("--out", "", cwd=fleet)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "--out is empty" in done.stderr
+        assert content(fleet) == before
+
+    def test_a_file_is_named_as_one(self, fleet: Path) -> None:
+        done = render("--out", "README.md", cwd=fleet)
+        assert done.returncode == 1
+        assert "README.md is a file; name the folder that the tree goes into" in done.stderr

@@ -46,10 +46,25 @@ def test_a_folder_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture
 
 
 def test_a_repository_that_cannot_be_read_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["migrate", str(tmp_path)]) == 1
+    assert main(["migrate", str(tmp_path / "missing.yaml")]) == 1
     err = capsys.readouterr().err
     assert "cannot be read" in err
     assert "Traceback" not in err
+
+
+def test_a_folder_where_files_are_meant_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["migrate", str(tmp_path)]) == 2
+    assert f"is a folder; name its files, such as {tmp_path}/*.yaml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["run", "scorer:app"], ["check", "http://127.0.0.1:1"], ["new", "cpu"]])
+def test_a_missing_extra_is_named_and_is_no_bug(arguments: list[str], tmp_path: Path) -> None:
+    """None in sys.modules is how Python itself marks a module that must not be found."""
+    without = "import sys; sys.modules['prometheus_client'] = None\nfrom gitops_dsf.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", without, "scorer", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "prometheus_client is not installed; scoring APIs need: pip install 'gitops-dsf[scorer]'" in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["migrate", "validate"])
