@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.hub.controlplane.gitrepository import GitError, git
 from tests.hub.controlplane.gitserver import GitServer
 

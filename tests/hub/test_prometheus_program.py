@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.exporter import LoadExporter
 from tests.hub.controlplane.family import load_family
