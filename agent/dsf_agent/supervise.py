@@ -7,6 +7,7 @@ import signal
 from collections.abc import Coroutine
 from typing import Any
 
+from dsf_agent import transport
 from dsf_agent.build import Adapters
 from dsf_agent.pages import Pages
 from dsf_agent.prune import Pruner
@@ -15,6 +16,7 @@ from dsf_agent.server import PageServer
 from dsf_agent.snapshot import Snapshot
 from dsf_agent.suspension import Suspension
 from dsf_agent.watch import Observation, Trouble, Watcher
+from dsf_agent.worker import WorkerState
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +136,11 @@ class Agent:
         """Whether a configuration was seen, and what /readyz tells about it."""
         snapshot, trouble = self._snapshot, self._trouble
         states = self._scheduler.states()
-        scorers = [_scorer(scorer.name, scorer.score_name, states.get(scorer.name)) for scorer in snapshot.scorers] if snapshot else []
+        scorers = []
+        for scorer in snapshot.scorers if snapshot else ():
+            # One that is about to start has no worker yet, like a suspended one.
+            state = None if scorer.score_name in self._suspended else states.get(scorer.name, WorkerState())
+            scorers.append(_scorer(scorer.name, scorer.score_name, state))
         hub = self._adapters.hub
         detail = {
             "cluster": self._adapters.settings.cluster,
@@ -153,7 +159,7 @@ class Agent:
         return snapshot is not None, detail
 
 
-def _scorer(name: str, score_name: str, state: Any) -> dict[str, Any]:  # noqa: ANN401
+def _scorer(name: str, score_name: str, state: WorkerState | None) -> dict[str, Any]:
     if state is None:
         return {"name": name, "scoreName": score_name, "state": "suspended"}
     return {
@@ -178,7 +184,7 @@ async def serve(adapters: Adapters) -> int:
 
 
 def tune() -> None:
-    """Keeps the garbage collector out of the way of the event loop.
+    """Settings of the whole process: wide reads, and a garbage collector that keeps out of the way of the event loop.
 
     What start-up made lives as long as the process, and a cycle's tens of thousands of results are freed by reference counts: full
     collections would find nothing and hold the loop for 20 ms each.
@@ -186,3 +192,4 @@ def tune() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 50, 50)
+    transport.read_widely()

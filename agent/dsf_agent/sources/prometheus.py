@@ -81,7 +81,7 @@ class PrometheusSource:
         if not answer.ok:
             raise self._refused(answer, index=index, now=now)
         self._sizes[index] = len(answer.body)
-        return await promjson.read(answer.body, where=self._where(index))
+        return await promjson.read(answer.body, where=self._where(index), ascii_only=answer.ascii)
 
     def _call(self, index: int, *, now: float) -> Call:
         scorer = self._scorer

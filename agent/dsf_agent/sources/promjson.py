@@ -69,12 +69,13 @@ def error_of(body: bytes | bytearray) -> tuple[Reason, str] | None:
     return _told(document)
 
 
-async def read(body: bytearray, *, where: str) -> Series:
+async def read(body: bytearray, *, where: str, ascii_only: bool = False) -> Series:
     """The series of a successful answer. Raises FetchError; ``where`` names the query for people.
 
-    The body is borrowed: it must not change while the series are in use.
+    The body is borrowed: it must not change while the series are in use. ``ascii_only``: it is known to be ASCII, so UTF-8 too.
     """
-    await _check_utf8(body, where=where)
+    if not ascii_only:
+        await _check_utf8(body, where=where)
     if len(body) > PIECE:
         series = await in_pieces(body, where=where)
         if series is not None:

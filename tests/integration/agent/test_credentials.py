@@ -57,7 +57,7 @@ def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(tmp_path: 
                 assert {seen.path for seen in api_server.seen} == {"/api/v1/namespaces/dynamic-scoring/secrets/scoring-token"}
                 assert len(api_server.seen) == 2, "kept in between"
                 guard.accepted = set()
-                await until(lambda: agent.agent.detail()[1]["scorers"][0]["reason"] == "unauthorized", what="a token nobody wants")
+                await until(lambda: agent.scorer()["reason"] == "unauthorized", what="a token nobody wants")
                 everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
                 assert "s3cret" not in everything
 
@@ -88,8 +88,8 @@ def test_a_token_that_cannot_be_read_is_a_reason_of_its_own(tmp_path: Path, name
             config = kubeconfig(tmp_path / "spoke", server=api_server.url)
             flags = ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--spoke-kubeconfig", config]
             async with running(*flags) as agent:
-                await until(lambda: agent.agent.detail()[1]["scorers"][0]["reason"], what="it fails")
-                scorer = agent.agent.detail()[1]["scorers"][0]
+                await until(lambda: agent.scorer()["reason"], what="it fails")
+                scorer = agent.scorer()
                 assert scorer["reason"] == "token_unavailable"
                 assert "key 'token' of Secret 't'" in scorer["message"]
                 assert scoring.seen == []
@@ -124,7 +124,7 @@ def test_a_private_ca_from_a_config_map_and_its_replacement(tmp_path: Path) -> N
                 assert "tls" not in (await agent.failures()).get("cpu-score", set())
                 spoke.config_maps["dynamic-scoring", "ca"] = {"ca.crt": "garbage"}
                 volume.put({**one, "scoringAuth": {"caConfigMapRef": {"name": "ca", "key": "nokey"}}})
-                await until(lambda: agent.agent.detail()[1]["scorers"][0]["reason"] == "ca_unavailable", what="no CA, no call")
+                await until(lambda: agent.scorer()["reason"] == "ca_unavailable", what="no CA, no call")
         await scoring.stop()
 
     play(story())
@@ -149,7 +149,7 @@ def test_the_pods_own_token_is_read_for_every_call(tmp_path: Path) -> None:
                 await until(lambda: len(scoring.seen) >= calls + 2, what="more cycles")
                 assert await agent.failures() == {}
                 token.unlink()
-                await until(lambda: agent.agent.detail()[1]["scorers"][0]["reason"] == "token_unavailable", what="no token, no call")
+                await until(lambda: agent.scorer()["reason"] == "token_unavailable", what="no token, no call")
 
     play(story())
 

@@ -22,7 +22,7 @@ def test_both_formats_with_and_without_gzip(tmp_path: Path) -> None:
         async with HttpFake(scores(1.5, -2.0)) as api:
             volume.put(entry("cpu", scoring=api.url))
             async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
-                await until(lambda: agent.agent.detail()[1]["scorers"][0]["state"] == "running", what="scored")
+                await until(lambda: agent.scorer()["state"] == "running", what="scored")
                 for accept, parse, kind in (
                     ("text/plain", text_format, "text/plain"),
                     ("application/openmetrics-text;version=1.0.0", openmetrics, "application/openmetrics-text"),

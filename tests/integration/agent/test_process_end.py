@@ -29,7 +29,9 @@ def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: str) ->
             volume = ConfigMapVolume(tmp_path / "config")
             volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=60))
             config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-            async with agent("--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config) as process:
+            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config]
+            # One stage waits for the default grace; the others need not.
+            async with agent(*flags, *([] if stage == "fetch" else ["--shutdown-grace", "1"])) as process:
                 if hanging is None:
                     await until(lambda: hub.values("cpu-score"), what="published")
                 else:

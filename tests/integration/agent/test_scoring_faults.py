@@ -94,7 +94,7 @@ def test_every_answer_of_a_scoring_api(tmp_path: Path) -> None:
                 "--publish",
                 f"dir:{out}",
                 "--request-timeout",
-                "0.7",
+                "2",
                 "--max-answer-bytes",
                 "200000",
             ]
@@ -112,7 +112,8 @@ def test_every_answer_of_a_scoring_api(tmp_path: Path) -> None:
 
 
 def _settled(agent: RunningAgent) -> bool:
-    return all(scorer["state"] != "starting" for scorer in agent.agent.detail()[1]["scorers"])
+    scorers = agent.agent.detail()[1]["scorers"]
+    return len(scorers) == len(PUBLISHED) + len(FAILED) and all(scorer["state"] != "starting" for scorer in scorers)
 
 
 def _items(path: Path) -> dict[str, int]:
@@ -140,7 +141,7 @@ def test_a_failing_scorer_leaves_the_metrics_and_its_scores_expire(tmp_path: Pat
                 assert await agent.exposed() == {"cpu-score"}
                 text = (out / "cpu-score.yaml").read_text()
                 answer = Reply(status=500)
-                await until(lambda: agent.agent.detail()[1]["scorers"][0]["state"] == "failing", what="it fails")
+                await until(lambda: agent.scorer()["state"] == "failing", what="it fails")
                 assert await agent.exposed() == set()
                 assert (out / "cpu-score.yaml").read_text() == text
 
@@ -161,13 +162,13 @@ def test_a_cycle_without_results_publishes_nothing_and_keeps_what_stands(tmp_pat
                 # More calls than a back-off of its own would make in this time: an empty answer is nobody's overload.
                 await until(lambda: len(api.seen) >= 5, what="it goes on asking once an interval", seconds=8)
                 assert await agent.failures() == {"cpu-score": {"no_results"}}
-                assert "no results for 0 series" in agent.agent.detail()[1]["scorers"][0]["message"]
+                assert "no results for 0 series" in agent.scorer()["message"]
                 assert not list(out.glob("*.yaml"))
                 answer = GOOD
                 await until(lambda: list(out.glob("cpu*")), what="published once there is data")
                 text = (out / "cpu-score.yaml").read_text()
                 answer = results()
-                await until(lambda: agent.agent.detail()[1]["scorers"][0]["state"] == "failing", what="the data is gone")
+                await until(lambda: agent.scorer()["state"] == "failing", what="the data is gone")
                 assert await agent.exposed() == set()
                 assert (out / "cpu-score.yaml").read_text() == text
 

@@ -12,7 +12,7 @@ import httpx
 from dsf_agent import build, settings
 from dsf_agent.clock import Clock, SystemClock
 from dsf_agent.supervise import Agent
-from tests.support.agent.process import until
+from tests.support.agent.process import PLAIN, until
 
 
 def play(story: Coroutine[Any, Any, None]) -> None:
@@ -52,8 +52,13 @@ class RunningAgent:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.agent.server.port}"
 
+    def scorer(self) -> dict[str, Any]:
+        """What /readyz says of the first scorer; empty values before the file was read."""
+        scorers: list[dict[str, Any]] = self.agent.detail()[1]["scorers"]
+        return {"state": None, "reason": None, "message": "", "failures": 0} | (scorers[0] if scorers else {})
+
     async def get(self, path: str, **headers: str) -> httpx.Response:
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as client:
             return await client.get(self.url + path, headers={name.replace("_", "-"): value for name, value in headers.items()})
 
     async def samples(self) -> dict[str, float]:
