@@ -51,6 +51,7 @@ VERBS: Final[dict[str, Verb]] = {
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
     "init": Verb("gitops_dsf.cli.init", "start a fleet repository that is valid as it is"),
     "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
+    "reconcile": Verb("gitops_dsf.cli.reconcile", "observe scorers and decisions on the hub, for as long as it runs"),
     "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
     "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),
     "scorer": Verb("gitops_dsf.cli.scorer", "run, check or start a scoring API"),

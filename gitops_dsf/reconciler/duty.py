@@ -1,0 +1,47 @@
+"""What every duty of the reconciler is, and how duties are kept running: one that fails starts anew and stops no other."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from gitops_dsf.reconciler.metrics import Metrics
+
+LOG = logging.getLogger(__name__)
+PAUSES: Final = (1.0, 60.0)
+"""Seconds before a failed duty starts anew: first and longest, doubled each time."""
+
+
+class Duty(Protocol):
+    """Runs on the leader only. Cancelling it at any point leaves nothing half-done that a next run would do twice."""
+
+    @property
+    def name(self) -> str:
+        """One word for logs and metrics."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has seen what it watches."""
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+
+
+async def keep_running(duties: Sequence[Duty], *, metrics: Metrics) -> None:
+    """Runs all duties until cancelled."""
+    async with asyncio.TaskGroup() as group:
+        for duty in duties:
+            group.create_task(_keep(duty, metrics), name=duty.name)
+
+
+async def _keep(duty: Duty, metrics: Metrics) -> None:
+    pause, longest = PAUSES
+    while True:
+        try:
+            await duty.run()
+        except Exception:
+            # A bug in one duty must not take the others along; the count is what alerts look at.
+            LOG.exception("duty %s failed; it starts anew in %g s", duty.name, pause)
+        metrics.failures.labels(duty=duty.name).inc()
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, longest)

@@ -1,0 +1,133 @@
+"""Leadership by a Lease (coordination.k8s.io/v1), by the rules of Kubernetes' own leader election.
+
+Clocks of other replicas are not trusted: a lease is free when nobody renewed it for its duration by our own clock.
+"""
+
+import asyncio
+import logging
+import time
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from gitops_dsf.reconciler.api import ApiError, HubApi
+
+LOG = logging.getLogger(__name__)
+LEASE: Final = "gitops-dsf-reconciler"
+CONFLICT: Final = 409
+NOT_FOUND: Final = 404
+
+
+class LeaseLost(Exception):  # noqa: N818 - a state, not a mistake
+    """Somebody else may be leader by now."""
+
+
+class Leadership:
+    """Owns one Lease in the hub namespace. Durations in seconds: `renew` < `deadline` < `duration`."""
+
+    def __init__(
+        self, *, api: HubApi, namespace: str, identity: str, duration: int = 15, deadline: float = 10.0, renew: float = 2.0
+    ) -> None:
+        self._api = api
+        self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._identity = identity
+        self._duration, self._deadline, self._renew = duration, deadline, renew
+        self._seen: tuple[str, str] = ("", "")
+        self._seen_at = 0.0
+        self.is_leader = False
+
+    async def acquire(self, *, patience: float | None = None) -> bool:
+        """Waits until this replica leads; False when that took longer than `patience` seconds."""
+        until = None if patience is None else time.monotonic() + patience
+        said = ""
+        while True:
+            try:
+                if await self._try():
+                    self.is_leader = True
+                    LOG.info("leading as %s", self._identity)
+                    return True
+                said = self._say(f"{self._seen[0]} leads; waiting", said)
+            except ApiError as error:
+                said = self._say(f"the lease cannot be taken: {error}", said)
+            if until is not None and time.monotonic() >= until:
+                return False
+            await asyncio.sleep(self._renew)
+
+    async def keep(self) -> None:
+        """Renews for ever. Raises LeaseLost when another replica took the lease, or none of our renewals arrived in time."""
+        renewed = time.monotonic()
+        try:
+            while True:
+                await asyncio.sleep(self._renew)
+                try:
+                    async with asyncio.timeout(max(0.1, renewed + self._deadline - time.monotonic())):
+                        if not await self._try():
+                            msg = f"{self._seen[0]} took the lease"
+                            raise LeaseLost(msg)
+                    renewed = time.monotonic()
+                except (ApiError, TimeoutError) as error:
+                    if time.monotonic() - renewed >= self._deadline:
+                        msg = f"not renewed for {self._deadline:g} s: {error}"
+                        raise LeaseLost(msg) from error
+                    LOG.warning("lease not renewed: %s", error)
+        finally:
+            self.is_leader = False
+
+    async def release(self) -> None:
+        """Lets another replica lead at once. Never raises: the lease expires by itself."""
+        try:
+            item = msgspec.json.decode(await self._api.get(f"{self._path}/{LEASE}"))
+            if item["spec"].get("holderIdentity") == self._identity:
+                item["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
+                await self._api.replace(f"{self._path}/{LEASE}", item)
+        except (ApiError, KeyError) as error:
+            LOG.info("lease not released: %s", error)
+
+    async def _try(self) -> bool:
+        """One attempt to take or renew; False when another replica holds the lease or was faster."""
+        try:
+            item = msgspec.json.decode(await self._api.get(f"{self._path}/{LEASE}"))
+        except ApiError as error:
+            if error.status != NOT_FOUND:
+                raise
+            body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE}, "spec": self._spec({})}
+            return await self._write(self._api.create(self._path, body))
+        spec = item.get("spec") or {}
+        holder, seen = str(spec.get("holderIdentity") or ""), (str(spec.get("holderIdentity") or ""), str(spec.get("renewTime") or ""))
+        if seen != self._seen:
+            self._seen, self._seen_at = seen, time.monotonic()
+        lasts = float(spec.get("leaseDurationSeconds") or self._duration)
+        if holder not in {"", self._identity} and time.monotonic() < self._seen_at + lasts:
+            return False
+        item["spec"] = self._spec(spec)
+        return await self._write(self._api.replace(f"{self._path}/{LEASE}", item))
+
+    def _spec(self, before: dict[str, Any]) -> dict[str, Any]:
+        mine = before.get("holderIdentity") == self._identity
+        return {
+            **before,
+            "holderIdentity": self._identity,
+            "leaseDurationSeconds": self._duration,
+            "acquireTime": before.get("acquireTime") if mine else _now(),
+            "renewTime": _now(),
+            "leaseTransitions": int(before.get("leaseTransitions") or 0) + (not mine and bool(before)),
+        }
+
+    async def _write(self, request: Any) -> bool:  # noqa: ANN401 - a coroutine of the API
+        try:
+            await request
+        except ApiError as error:
+            if error.status == CONFLICT:
+                return False
+            raise
+        return True
+
+    def _say(self, words: str, said: str) -> str:
+        if words != said:
+            LOG.info("%s", words)
+        return words
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

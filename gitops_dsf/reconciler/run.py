@@ -1,0 +1,131 @@
+"""The reconciler as a process: waits to lead, works while it leads, ends cleanly when asked to."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from gitops_dsf.errors import HubError
+from gitops_dsf.live.access import Access
+from gitops_dsf.reconciler.api import ApiError, HubApi
+from gitops_dsf.reconciler.duty import Duty, keep_running
+from gitops_dsf.reconciler.lease import Leadership, LeaseLost
+from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.pages import serve_pages
+from gitops_dsf.reconciler.refresh import RefreshDuty
+from gitops_dsf.reconciler.scorers import ScorerDuty
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+
+LOG = logging.getLogger(__name__)
+RESOLVERS: Final = 64
+"""Threads that look host names up: one that hangs must not stop the others."""
+CONCURRENT: Final = 512
+"""Probes at a time."""
+ONCE_PATIENCE: Final = 20.0
+"""Seconds that a single pass waits for the lease: longer than a lease that a dead replica left."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """What the command line says. Seconds."""
+
+    hub_namespace: str
+    argocd_namespace: str
+    metrics_host: str
+    metrics_port: int
+    probe_interval: float
+    probe_timeout: float
+
+
+async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
+    """Works until SIGTERM or SIGINT. Raises HubError when the credentials cannot be read, UsageError for the address."""
+    _more_resolvers()
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    metrics = Metrics()
+    async with HubApi(load=load) as api, _fetcher(settings) as fetcher:
+        leadership = _leadership(api, settings)
+        duties: list[Duty] = []
+
+        def waits_for() -> str:
+            return ", ".join(duty.name for duty in duties if not duty.ready) if leadership.is_leader else ""
+
+        async with serve_pages(host=settings.metrics_host, port=settings.metrics_port, metrics=metrics, waits_for=waits_for) as port:
+            LOG.info("pages on %s:%s", settings.metrics_host, port)
+            work = asyncio.create_task(_lead(leadership, duties, api=api, fetcher=fetcher, settings=settings, metrics=metrics))
+            stopped = asyncio.create_task(stop.wait())
+            await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await _end(work, stopped)
+            await leadership.release()
+            LOG.info("stopped")
+
+
+async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
+    """One pass over all scorers under the lease; how many statuses were written. Raises HubError."""
+    _more_resolvers()
+    async with HubApi(load=load) as api, _fetcher(settings) as fetcher:
+        leadership = _leadership(api, settings)
+        if not await leadership.acquire(patience=ONCE_PATIENCE):
+            msg = "another replica leads, or the lease cannot be written; see the log. It does the same work"
+            raise HubError(msg)
+        try:
+            duty = ScorerDuty(
+                api=api, fetcher=fetcher, namespace=settings.hub_namespace, metrics=Metrics(), interval=settings.probe_interval
+            )
+            return await duty.once()
+        except ApiError as error:
+            raise HubError(str(error)) from error
+        finally:
+            await leadership.release()
+
+
+async def _lead(leadership: Leadership, duties: list[Duty], *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> None:
+    """Duties start from nothing whenever leadership is won: what another leader did meanwhile is read from the hub."""
+    while True:
+        await leadership.acquire()
+        metrics.leader.set(1)
+        duties[:] = _duties(api=api, fetcher=fetcher, settings=settings, metrics=metrics)
+        work = asyncio.create_task(keep_running(duties, metrics=metrics))
+        try:
+            await leadership.keep()
+        except LeaseLost as lost:
+            LOG.warning("no longer leading: %s", lost)
+        finally:
+            metrics.leader.set(0)
+            await _end(work)
+
+
+def _duties(*, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> Sequence[Duty]:
+    return (
+        ScorerDuty(api=api, fetcher=fetcher, namespace=settings.hub_namespace, metrics=metrics, interval=settings.probe_interval),
+        RefreshDuty(api=api, namespace=settings.argocd_namespace, metrics=metrics),
+    )
+
+
+def _leadership(api: HubApi, settings: Settings) -> Leadership:
+    return Leadership(api=api, namespace=settings.hub_namespace, identity=f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}")
+
+
+def _fetcher(settings: Settings) -> Fetcher:
+    return Fetcher(limits=FetchLimits(seconds=settings.probe_timeout, concurrent=CONCURRENT))
+
+
+async def _end(*tasks: "asyncio.Task[object]") -> None:
+    for task in tasks:
+        task.cancel()
+    for task in tasks:
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+def _more_resolvers() -> None:
+    executor = ThreadPoolExecutor(max_workers=RESOLVERS, thread_name_prefix="resolver")
+    asyncio.get_running_loop().set_default_executor(executor)

@@ -1,0 +1,264 @@
+"""The reconciler as a process with the rights that it needs and no others: status on a real hub, and applications that move at once."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from gitops_dsf.reconciler.lease import LEASE
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.kubeconfig import Identity
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.ports import free_port
+from tests.hub.controlplane.processes import Process
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application, scorer, write_fleet
+from tests.hub.scenario.installation import installed
+from tests.hub.scenario.placements import decided, publish
+from tests.integration.sync.pageserver import Answer, PageServer, says
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+
+CLUSTERS = ("cluster1", "cluster2")
+APPLICATION = "reconciled"
+HUB_NAMESPACE, ARGOCD_NAMESPACE = "open-cluster-management", "argocd"
+POLL_SECONDS = 40
+IDENTITY = Identity(user="test:gitops-dsf-reconciler", groups=())
+KIND = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
+PAGE = {
+    "name": SCORER,
+    "source": {"type": "Prometheus", "params": {"query": "avg(cpu_load)", "range": 60, "step": 5}},
+    "scoring": {"params": {"name": SCORE, "interval": 5}},
+}
+
+
+def rights() -> list[Object]:
+    """One list of rules for the whole hub, one for each namespace."""
+    api = "rbac.authorization.k8s.io"
+    subject = {"kind": "User", "apiGroup": api, "name": IDENTITY.user}
+    rules: dict[str, list[Object]] = {
+        "": [{"apiGroups": ["cluster.open-cluster-management.io"], "resources": ["addonplacementscores"], "verbs": ["list", "watch"]}],
+        HUB_NAMESPACE: [
+            {"apiGroups": ["dynamic-scoring.open-cluster-management.io"], "resources": ["dynamicscorers"], "verbs": ["list", "watch"]},
+            {"apiGroups": ["dynamic-scoring.open-cluster-management.io"], "resources": ["dynamicscorers/status"], "verbs": ["patch"]},
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": [LEASE], "verbs": ["get", "update"]},
+        ],
+        ARGOCD_NAMESPACE: [
+            {"apiGroups": ["cluster.open-cluster-management.io"], "resources": ["placementdecisions"], "verbs": ["list", "watch"]},
+            {"apiGroups": ["argoproj.io"], "resources": ["applicationsets"], "verbs": ["list", "watch", "patch"]},
+        ],
+    }
+    found = []
+    for namespace, listed in rules.items():
+        kind = "Role" if namespace else "ClusterRole"
+        metadata = {"name": "test-reconciler", **({"namespace": namespace} if namespace else {})}
+        found.append({"apiVersion": f"{api}/v1", "kind": kind, "metadata": metadata, "rules": listed})
+        reference = {"apiGroup": api, "kind": kind, "name": "test-reconciler"}
+        found.append(
+            {"apiVersion": f"{api}/v1", "kind": f"{kind}Binding", "metadata": metadata, "roleRef": reference, "subjects": [subject]}
+        )
+    return found
+
+
+@dataclass(kw_only=True)
+class Scene:
+    plane: ControlPlane
+    hub: Client
+    fleet: Fleet
+    pages: PageServer
+
+    def scores(self, **values: int) -> None:
+        """Published as agents do it, valid for an hour."""
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+        for cluster, value in values.items():
+            publish(self.hub, cluster, RESOURCE, {SCORE: value}, valid_until=until)
+
+    def decision(self) -> list[str]:
+        return decided(self.hub, APPLICATION, namespace=ARGOCD_NAMESPACE)
+
+    def applications(self) -> list[str]:
+        items = self.hub.list(
+            "argoproj.io/v1alpha1/Application", namespace=ARGOCD_NAMESPACE, labels=f"gitops-dsf.io/application={APPLICATION}"
+        )
+        return sorted(item["spec"]["destination"]["name"] for item in items if "deletionTimestamp" not in item["metadata"])
+
+    def move(self, cluster: str) -> float:
+        """Makes this cluster the best; seconds from OCM's decision until the Application is there and nowhere else."""
+        self.scores(**{name: 90 if name == cluster else 5 for name in CLUSTERS})
+        wait_for(lambda: self.decision() == [cluster], what=f"OCM decides for {cluster}", seen=self.decision)
+        clock = time.monotonic()
+        wait_for(lambda: self.applications() == [cluster], what=f"the Application is on {cluster}", timeout=90, seen=self.applications)
+        return time.monotonic() - clock
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE).get("status", {})
+        return found
+
+    def condition(self, kind: str) -> tuple[str, str, str]:
+        for item in self.status().get("conditions", []):
+            if item["type"] == kind:
+                return item["status"], item["reason"], item["message"]
+        return "", "", ""
+
+    def columns(self) -> dict[str, str]:
+        lines = self.plane.kubectl("get", "dynamicscorers", "-n", HUB_NAMESPACE, "-o", "wide").splitlines()
+        return dict(zip(lines[0].split(), lines[1].split(), strict=False))
+
+    @contextmanager
+    def reconciler(self, name: str = "reconciler") -> Iterator["Running"]:
+        port = free_port()
+        arguments = [
+            f"--kubeconfig={self.plane.kubeconfig(IDENTITY)}",
+            f"--metrics-address=127.0.0.1:{port}",
+            "--probe-interval=1",
+            "--probe-timeout=2",
+        ]
+        process = self.plane.processes.start(name, [sys.executable, "-m", "gitops_dsf", "reconcile", *arguments])
+        running = Running(process=process, url=f"http://127.0.0.1:{port}")
+        try:
+            wait_for(lambda: running.get("/readyz") == "ok\n", what="the reconciler is ready", seen=process.tail)
+            yield running
+        finally:
+            self.plane.processes.stop(name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    process: Process
+    url: str
+
+    def get(self, path: str) -> str:
+        return httpx.get(f"{self.url}{path}", timeout=5, trust_env=False).text
+
+    def metric(self, name: str) -> float:
+        line = next(line for line in self.get("/metrics").splitlines() if line.startswith(f"{name} "))
+        return float(line.split()[-1])
+
+
+@pytest.fixture(scope="module")
+def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Scene]:
+    fleet = Fleet(repository=git_server.create("reconciled"), name="reconciled")
+    write_fleet(fleet, clusters=list(CLUSTERS))
+    (fleet.root / "apps/guestbook.yaml").unlink()
+    moves = {"strategy": "Replace", "refreshSeconds": POLL_SECONDS}
+    fleet.write(f"apps/{APPLICATION}.yaml", application("reconciled", name=APPLICATION, moves=moves))
+    with ExitStack() as stack:
+        pages = stack.enter_context(PageServer())
+        pages.pages.update({"/config": says(**PAGE), "/healthz": says(ok=True)})
+        spec: dict[str, Any] = {"configURL": f"{pages.url}/config", "configSyncMode": "Full", "scoring": {}}
+        fleet.write(f"scorers/{SCORER}.yaml", scorer(**{**spec, "source": {"host": "http://prometheus.monitoring.svc:9090"}}))
+        synced = fleet.run("sync")
+        assert synced.code == 0, synced.stdout + synced.stderr
+        fleet.render()
+        for cluster in CLUSTERS:
+            spoke = control_plane.spokes[cluster]
+            argocd.add_cluster_secret(cluster, spoke.url, spoke.kubeconfig())
+            stack.callback(argocd.remove_cluster_secret, cluster)
+        stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
+        for item in rights():
+            hub.apply(item)
+            kind, metadata = f"{item['apiVersion']}/{item['kind']}", item["metadata"]
+            stack.callback(hub.delete, kind, metadata["name"], namespace=metadata.get("namespace"))
+        scene = Scene(plane=control_plane, hub=hub, fleet=fleet, pages=pages)
+        scene.scores(cluster1=90, cluster2=5)
+        yield scene
+
+
+@pytest.fixture(autouse=True)
+def _pages_are_good(scene: Scene) -> None:
+    scene.pages.pages.update({"/config": says(**PAGE), "/healthz": says(ok=True)})
+
+
+def test_an_application_set_that_missed_its_decision_gets_it(scene: Scene) -> None:
+    wait_for(scene.decision, what="OCM decides")
+    with scene.reconciler() as reconciler:
+        wait_for(scene.applications, what="the Application is made", timeout=20, seen=reconciler.process.tail)
+
+
+def test_the_application_moves_in_seconds_with_the_reconciler_and_at_the_next_poll_without(
+    scene: Scene, note: Callable[[str], None]
+) -> None:
+    with scene.reconciler() as reconciler:
+        scene.move("cluster1")
+        asked = reconciler.metric("gitops_dsf_reconciler_refreshes_total")
+        there, back = scene.move("cluster2"), scene.move("cluster1")
+        assert max(there, back) < 15
+        assert reconciler.metric("gitops_dsf_reconciler_refreshes_total") == asked + 2
+    without = scene.move("cluster2")
+    note(f"reconciler: decision to Application {there:.1f} and {back:.1f} s with it, {without:.1f} s without (poll every {POLL_SECONDS} s)")
+
+
+def test_status_is_written_once_and_columns_show_it(scene: Scene) -> None:
+    scene.scores(cluster1=90, cluster2=5)
+    with scene.reconciler() as reconciler:
+        wait_for(lambda: scene.condition("Scored")[0] == "True", what="status is written", seen=reconciler.process.tail)
+        wait_for(lambda: scene.condition("Healthy")[0] == "True", what="the scorer is healthy", seen=scene.status)
+        assert scene.condition("Scored")[1:] == ("Fresh", "fresh on 2 clusters")
+        assert scene.condition("ConfigSynced") == ("True", "InSync", "/config says what was accepted")
+        found = scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)
+        assert found["status"]["healthStatus"] == "Active"
+        assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
+        assert found["status"]["lastSyncedConfig"]["scoring"]["params"] == {"name": SCORE, "interval": 5}
+        columns = scene.columns()
+        assert (columns["HEALTH"], columns["SCORED"], columns["CONFIGSYNCED"]) == ("Active", "True", "True")
+        version = found["metadata"]["resourceVersion"]
+        hold_for(
+            lambda: scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"] == version,
+            what="nothing is written while nothing changes",
+            seconds=12,
+        )
+        for line in reconciler.process.log.read_text(encoding="utf-8").splitlines():
+            assert json.loads(line)["level"] in {"info", "warning"}
+
+
+def test_what_changes_is_seen(scene: Scene) -> None:
+    with scene.reconciler():
+        wait_for(lambda: scene.condition("ConfigSynced")[1] == "InSync", what="in sync", seen=scene.status)
+        scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 7}}})
+        wait_for(lambda: scene.condition("ConfigSynced")[1] == "Drifted", what="drift is seen", seen=scene.status)
+        assert "scoring.params.interval is 7 instead of 5" in scene.condition("ConfigSynced")[2]
+        scene.pages.pages["/config"] = Answer(body=b"<html>", media="text/html")
+        wait_for(lambda: scene.condition("ConfigSynced")[1] == "Invalid", what="nonsense is seen", seen=scene.status)
+        assert scene.status()["lastSyncedConfig"]["scoring"]["params"]["interval"] == 7
+        scene.pages.pages["/healthz"] = Answer(status=500)
+        wait_for(lambda: scene.status()["healthStatus"] == "Inactive", what="it is down", seen=scene.status)
+        publish(scene.hub, "cluster2", RESOURCE, {SCORE: 5}, valid_until="2024-01-01T00:00:00Z")
+        wait_for(lambda: scene.condition("Scored")[:2] == ("False", "Expired"), what="expiry is seen", seen=scene.status)
+        assert "(cluster2)" in scene.condition("Scored")[2]
+    scene.scores(cluster1=90, cluster2=5)
+
+
+def test_one_of_two_replicas_leads_and_the_other_takes_over(scene: Scene) -> None:
+    with scene.reconciler("reconciler-b"):
+        with scene.reconciler("reconciler-a") as second:
+            hold_for(lambda: second.metric("gitops_dsf_reconciler_leader") == 0, what="the second waits", seconds=4)
+        with scene.reconciler("reconciler-a") as second:
+            scene.plane.processes.stop("reconciler-b")
+            wait_for(
+                lambda: second.metric("gitops_dsf_reconciler_leader") == 1, what="the second leads", timeout=8, seen=second.process.tail
+            )
+
+
+def test_it_survives_an_api_server_that_restarts(scene: Scene) -> None:
+    with scene.reconciler() as reconciler:
+        scene.move("cluster1")
+        scene.plane.restart_hub_apiserver()
+        assert scene.move("cluster2") < 40
+        wait_for(lambda: scene.condition("Scored")[0] == "True", what="status is written", seen=scene.status)
+        assert reconciler.process.running
+
+
+def test_a_single_pass_writes_and_ends(scene: Scene) -> None:
+    scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 9}}})
+    ran = scene.fleet.run("reconcile", "--once", f"--kubeconfig={scene.plane.kubeconfig(IDENTITY)}")
+    assert (ran.code, ran.stdout) == (0, "1 statuses written\n"), ran.stderr
+    assert scene.condition("ConfigSynced")[1] == "Drifted"
