@@ -1,0 +1,283 @@
+"""Mirror, API client and lease against an HTTP server that behaves as an API server does, on its bad days, too."""
+
+import asyncio
+import json
+import ssl
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+import pytest
+
+from gitops_dsf.live.access import Access
+from gitops_dsf.reconciler.api import ApiError, HubApi
+from gitops_dsf.reconciler.lease import LEASE, Leadership, LeaseLost
+from gitops_dsf.reconciler.mirror import Mirror
+
+PATH = "/apis/example.com/v1/things"
+
+
+class FakeHub:
+    """Things in pages of two, watches that end as a test says, and Leases with optimistic locking."""
+
+    def __init__(self) -> None:
+        self.things: dict[str, int] = {}
+        self.version = 10
+        self.asked: Counter[str] = Counter()
+        self.watches: list[list[dict[str, Any] | None]] = []
+        """Events of the next watches; None breaks the connection in the middle of a line."""
+        self.lease: dict[str, Any] | None = None
+        self.away = False
+        self.token = ""
+        self.writers: list[asyncio.StreamWriter] = []
+
+    async def __aenter__(self) -> Self:
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.server.close()
+        for writer in self.writers:
+            writer.close()
+
+    def api(self, load: Callable[[], str] = lambda: "any") -> HubApi:
+        def access() -> Access:
+            return Access(host=self.url, trust=ssl.create_default_context(), authorization=f"Bearer {load()}", proxy=None)
+
+        return HubApi(load=access, timeout_seconds=2)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            method, target, _ = head.split("\r\n")[0].split(" ")
+            fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+            body = await reader.readexactly(int(fields.get("content-length", 0)))
+            if self.away:
+                writer.close()
+                return
+            if self.token and fields.get("authorization") != f"bearer {self.token}":
+                self._say(writer, 401, {"message": "Unauthorized"})
+            else:
+                await self._route(writer, method, target, body)
+            await writer.drain()
+            writer.close()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    async def _route(self, writer: asyncio.StreamWriter, method: str, target: str, body: bytes) -> None:
+        parts = urlsplit(target)
+        query = {key: value[0] for key, value in parse_qs(parts.query).items()}
+        if "leases" in parts.path:
+            self._leases(writer, method, body)
+        elif "watch" in query:
+            self.asked["watch"] += 1
+            await self._watch(writer)
+        else:
+            self.asked["list"] += 1
+            start = int(query.get("continue", "0"))
+            names = sorted(self.things)
+            items = [self.thing(name) for name in names[start : start + 2]]
+            more = {"continue": str(start + 2)} if start + 2 < len(names) else {}
+            self._say(writer, 200, {"metadata": {"resourceVersion": str(self.version), **more}, "items": items})
+
+    async def _watch(self, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+        events = self.watches.pop(0) if self.watches else [{"hang": True}]
+        for event in events:
+            if event is None:
+                writer.write(b'5\r\n{"typ\r\n')
+                await writer.drain()
+                return
+            if "hang" in event:
+                await writer.drain()
+                await asyncio.sleep(30)
+                return
+            line = json.dumps(event, ensure_ascii=False).encode() + b"\n"
+            for piece in (line[:7], line[7:]):
+                writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+        writer.write(b"0\r\n\r\n")
+
+    def _leases(self, writer: asyncio.StreamWriter, method: str, body: bytes) -> None:
+        self.asked[f"lease {method}"] += 1
+        sent = json.loads(body) if body else {}
+        if method == "GET":
+            self._say(writer, 200 if self.lease else 404, self.lease or {"message": "not found"})
+        elif method == "POST" and self.lease is not None:
+            self._say(writer, 409, {"message": "exists"})
+        elif method == "PUT" and sent["metadata"]["resourceVersion"] != (self.lease or {})["metadata"]["resourceVersion"]:
+            self._say(writer, 409, {"message": "changed"})
+        else:
+            self.version += 1
+            self.lease = {**sent, "metadata": {"name": LEASE, "resourceVersion": str(self.version)}}
+            self._say(writer, 200, self.lease)
+
+    def thing(self, name: str) -> dict[str, Any]:
+        return {"metadata": {"name": name, "resourceVersion": str(self.version)}, "value": self.things[name]}
+
+    @staticmethod
+    def _say(writer: asyncio.StreamWriter, status: int, body: dict[str, Any]) -> None:
+        content = json.dumps(body).encode()
+        date = "Date: Thu, 01 Jan 2099 00:00:00 GMT\r\n"
+        writer.write(f"HTTP/1.1 {status} X\r\n{date}Content-Length: {len(content)}\r\nConnection: close\r\n\r\n".encode() + content)
+
+
+class Thing(msgspec.Struct, frozen=True):
+    metadata: dict[str, Any]
+    value: int
+
+
+def project(raw: msgspec.Raw) -> tuple[str, int]:
+    item = msgspec.json.decode(raw, type=Thing)
+    return item.metadata["name"], item.value
+
+
+def event(kind: str, name: str, value: int, version: int = 11) -> dict[str, Any]:
+    return {
+        "type": kind,
+        "object": {"metadata": {"name": name, "resourceVersion": str(version), "note": "next\x85line\u2028"}, "value": value},
+    }
+
+
+async def until(look: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not look():  # noqa: ASYNC110 - what is looked at has no event
+            await asyncio.sleep(0.02)
+
+
+def mirroring(test: Callable[[FakeHub, "Mirror[int]", list[tuple[str, int | None]]], Awaitable[None]], hub: FakeHub) -> None:
+    async def go() -> None:
+        async with hub, hub.api() as api:
+            changes: list[tuple[str, int | None]] = []
+            mirror = Mirror(api=api, path=PATH, project=project, changed=lambda key, item: changes.append((key, item)))
+            task = asyncio.create_task(mirror.run())
+            try:
+                await test(hub, mirror, changes)
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(go())
+
+
+def test_pages_then_changes() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1, "b": 2, "c": 3}
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "12"}}}
+    hub.watches = [[event("ADDED", "d", 4), event("MODIFIED", "a", 5), bookmark, event("DELETED", "b", 2), {"hang": True}]]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: mirror.items == {"a": 5, "c": 3, "d": 4})
+        assert sorted(changes[:3]) == [("a", 1), ("b", 2), ("c", 3)]
+        assert changes[3:] == [("d", 4), ("a", 5), ("b", None)]
+        assert hub.asked == {"list": 2, "watch": 1}
+
+    mirroring(test, hub)
+
+
+def test_an_expired_watch_is_followed_by_a_new_list_that_keeps_what_is_the_same_quiet() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1, "b": 2}
+    hub.watches = [[{"type": "ERROR", "object": {"kind": "Status", "code": 410}}]]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: mirror.relists == 2)
+        assert sorted(changes) == [("a", 1), ("b", 2)]
+
+    mirroring(test, hub)
+
+
+def test_a_watch_that_ends_or_breaks_goes_on_without_a_list() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1}
+    hub.watches = [[event("MODIFIED", "a", 2)], [event("MODIFIED", "a", 3, 12), None], [event("MODIFIED", "a", 4, 13), {"hang": True}]]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: mirror.items == {"a": 4})
+        assert mirror.relists == 1
+        assert [value for _, value in changes] == [1, 2, 3, 4]
+
+    mirroring(test, hub)
+
+
+def test_a_hub_that_is_away_takes_nothing_away() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1}
+    hub.watches = [[None]]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await mirror.synced.wait()
+        hub.away = True
+        await asyncio.sleep(1)
+        assert mirror.items == {"a": 1}
+        hub.away, hub.things = False, {"b": 2}
+        hub.watches = [[{"type": "ERROR", "object": {"code": 410}}]]
+        await until(lambda: mirror.items == {"b": 2})
+        assert changes in ([("a", 1), ("a", None), ("b", 2)], [("a", 1), ("b", 2), ("a", None)])
+
+    mirroring(test, hub)
+
+
+def test_a_replaced_token_is_read_anew_and_the_hubs_clock_counts() -> None:
+    async def go() -> None:
+        tokens = ["old"]
+        async with FakeHub() as hub, hub.api(lambda: tokens[-1]) as api:
+            hub.token = "old"
+            await api.get(PATH)
+            hub.token = "new"
+            with pytest.raises(ApiError, match="401"):
+                await api.get(PATH)
+            tokens.append("new")
+            await api.get(PATH)
+            assert api.now() == pytest.approx(4070908800, abs=5)
+
+    asyncio.run(go())
+
+
+def test_one_leads_until_it_lets_go_or_dies() -> None:
+    async def go() -> None:
+        async with FakeHub() as hub, hub.api() as api:
+
+            def replica(name: str) -> Leadership:
+                return Leadership(api=api, namespace="ns", identity=name, duration=2, deadline=1.0, renew=0.1)
+
+            first, second = replica("first"), replica("second")
+            assert await first.acquire()
+            assert not await second.acquire(patience=0.5)
+            keep = asyncio.create_task(first.keep())
+            assert not await second.acquire(patience=3), "renewed, so never free"
+            keep.cancel()
+            await asyncio.gather(keep, return_exceptions=True)
+            assert not first.is_leader
+            await first.release()
+            assert await second.acquire(patience=1.5)
+            # The second dies without a word.
+            assert not await first.acquire(patience=1.0)
+            assert await first.acquire(patience=4)
+            assert hub.lease is not None
+            assert hub.lease["spec"]["leaseTransitions"] == 2
+
+    asyncio.run(go())
+
+
+def test_a_leader_that_cannot_renew_stops_before_another_starts() -> None:
+    async def go() -> None:
+        async with FakeHub() as hub, hub.api() as api:
+            leader = Leadership(api=api, namespace="ns", identity="a", duration=3, deadline=1.0, renew=0.1)
+            await leader.acquire()
+            hub.away = True
+            clock = asyncio.get_running_loop().time()
+            with pytest.raises(LeaseLost, match="not renewed for 1 s"):
+                await leader.keep()
+            assert asyncio.get_running_loop().time() - clock < 2
+            assert not leader.is_leader
+            hub.away = False
+            other = Leadership(api=api, namespace="ns", identity="b", duration=3, deadline=1.0, renew=0.1)
+            assert await other.acquire(patience=6)
+            with pytest.raises(LeaseLost, match="b took the lease"):
+                await leader.keep()
+
+    asyncio.run(go())
