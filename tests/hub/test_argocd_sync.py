@@ -109,6 +109,7 @@ def synced(
         for item in sorted(bootstrap, key=lambda item: item["kind"] != "AppProject"):
             hub.apply(item)
         fixture = Synced(installation=installation, hub=hub, git_server=git_server, names=names)
+        wait_for(lambda: hub.find(APPLICATION_SET, GUESTBOOK, namespace="argocd"), what="the ApplicationSet is there", timeout=120)
         wait_for(fixture.decision, what="OCM made a first decision", timeout=120)
         # Created together with its Placement, the ApplicationSet found no decision and would look again in 3 minutes only. The
         # reconciler gives it this annotation; until then it is Degraded, and that is all that is.

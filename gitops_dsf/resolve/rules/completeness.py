@@ -41,7 +41,7 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
         missing = ", ".join(dotted(setting.path) for setting in overlay.missing())
         effect = f"it is left out until one says {missing}" if missing else "what its /config says is not known; the spec alone counts"
         message = f"{overlay.scorer.name} has configSyncMode Full and no lock: {effect}"
-        hint = f"run gitops-dsf sync {overlay.scorer.name}, or write configSyncMode: None"
+        hint = f"run gitops-dsf sync --scorer {overlay.scorer.name}, or write configSyncMode: None"
         yield codes.NO_LOCK.at(overlay.scorer.at("spec", "configSyncMode"), message, hint)
 
 

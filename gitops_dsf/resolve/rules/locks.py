@@ -29,7 +29,7 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
             yield codes.STALE_LOCK.at(item.position, message, "remove the file, or write configSyncMode: Full")
         elif item.value.spec.config_url != spec.config_url:
             message = f"this lock was taken from {item.value.spec.config_url}; the scorer now names {spec.config_url}"
-            yield codes.STALE_LOCK.at(item.at("spec", "configURL"), message, f"run gitops-dsf sync {item.name}")
+            yield codes.STALE_LOCK.at(item.at("spec", "configURL"), message, f"run gitops-dsf sync --scorer {item.name}")
 
 
 def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:

@@ -20,7 +20,7 @@ def scorers_exist(context: Context) -> Iterator[Diagnostic]:
                 yield codes.UNKNOWN_SCORER.at(position, f"there is no DynamicScorer {score.scorer}", _hint(score.scorer, context))
             elif context.waits_for_lock(overlay.scorer):
                 message = f"{score.scorer} waits for its lock: nothing will publish this score"
-                yield codes.UNKNOWN_SCORER.at(position, message, f"run gitops-dsf sync {score.scorer}")
+                yield codes.UNKNOWN_SCORER.at(position, message, f"run gitops-dsf sync --scorer {score.scorer}")
 
 
 def _hint(name: str, context: Context) -> str:

@@ -26,8 +26,12 @@ class SpokeAgent:
 
     cluster: str
     pod: Pod
-    process: Process
     url: str
+
+    @property
+    def process(self) -> Process:
+        """The process as it is now: a test may have killed one and started another."""
+        return self.pod.processes.running[self.pod.name]
 
     @property
     def summaries(self) -> Path:
@@ -80,7 +84,7 @@ def spoke_agent(plane: ControlPlane, cluster: str, *, folder: Path, environment:
         )
         url = f"http://127.0.0.1:{port}"
         plane.processes.ready(process, lambda: _healthy(url))
-        yield SpokeAgent(cluster=cluster, pod=pod, process=process, url=url)
+        yield SpokeAgent(cluster=cluster, pod=pod, url=url)
 
 
 def _healthy(url: str) -> str | None:
