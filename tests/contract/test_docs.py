@@ -1,0 +1,136 @@
+"""README and docs: links lead somewhere, YAML is what the models take, and commands are commands."""
+
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_dsf.cli.main import VERBS
+from gitops_dsf.model.kinds import KINDS
+from gitops_dsf.pipeline import produce
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "argocd/README.md", ROOT / "repo-template/README.md", *ROOT.glob("docs/**/*.md")])
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
+MAKE = re.compile(r"^make ([a-z-]+)", re.MULTILINE)
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    dead = []
+    for target in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            dead.append(target)
+    assert dead == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_document_of_ours_is_what_the_models_take(page: Path) -> None:
+    if page.name == "diagnostics.md":
+        pytest.skip("its bad examples are bad on purpose; test_diagnostics_docs runs them")
+    for text in blocks(page, "yaml"):
+        for document in yaml.safe_load_all(text):
+            model = KINDS.get((document.get("apiVersion", ""), document.get("kind", ""))) if isinstance(document, dict) else None
+            if model is not None:
+                model.model_validate(document)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_command_exists_with_its_flags(page: Path) -> None:
+    wrong = []
+    for line in commands(page):
+        words = shlex.split(re.split(r"\s{2,}", line)[0], comments=True)  # what stands apart explains the command
+        if len(words) < 2 or words[1].startswith("-") or words[1] == "VERB":
+            continue
+        if words[1] not in VERBS:
+            wrong.append(f"{line}: no such verb")
+            continue
+        known = help_of(words[1])
+        wrong += [f"{line}: no {word}" for word in words[2:] if word.startswith("--") and word.partition("=")[0] not in known]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_make_target_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    text = page.read_text(encoding="utf-8")
+    asked = {target for block in INDENTED.findall(text) for target in MAKE.findall(re.sub(r"^ +", "", block, flags=re.MULTILINE))}
+    asked |= set(re.findall(r"`make ([a-z-]+)", text))
+    assert asked <= targets
+
+
+def test_the_example_of_the_readme_renders(tmp_path: Path) -> None:
+    example = next(text for text in blocks(ROOT / "README.md", "yaml"))
+    (tmp_path / "scorers").mkdir()
+    (tmp_path / "apps").mkdir()
+    (tmp_path / "clusters").mkdir()
+    scorer, application = example.split("---\n")
+    (tmp_path / "scorers/scorer.yaml").write_text(scorer)
+    (tmp_path / "apps/app.yaml").write_text(application)
+    (tmp_path / "clusters/c.yaml").write_text(
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: cluster1}\n"
+        "spec: {hubAcceptsClient: true}\n"
+    )
+    (tmp_path / "gitops-dsf.yaml").write_text(
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\nmetadata: {name: fleet}\n"
+        "spec:\n  git: {url: 'https://git.example.com/fleet.git'}\n"
+    )
+    result = produce(tmp_path)
+    assert [item.message for item in result.diagnostics] == []
+    assert result.tree is not None
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """Fenced blocks of a language, without the indentation of a list that they stand in."""
+    found = []
+    for indent, fence, body in FENCE.findall(page.read_text(encoding="utf-8")):
+        if fence == language:
+            found.append(re.sub(f"^{indent}", "", body, flags=re.MULTILINE))
+    return found
+
+
+def commands(page: Path) -> list[str]:
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line.strip().removeprefix("$ ") for block in (*INDENTED.findall(text), *fenced(text)) for line in block.splitlines()]
+    return [part.strip() for line in lines for part in line.split("&&") if part.strip().startswith("gitops-dsf ")]
+
+
+def fenced(text: str) -> list[str]:
+    return [body for _, language, body in FENCE.findall(text) if language in {"", "sh", "bash", "console", "shell"}]
+
+
+@cache
+def anchors(file: Path) -> frozenset[str]:
+    """GitHub's rule: lower-case, punctuation dropped, blanks to dashes."""
+    headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
+
+
+@cache
+def help_of(verb: str) -> frozenset[str]:
+    words = [verb, *(["check"] if verb == "scorer" else [])]
+    texts: list[str] = []
+    for command in (
+        [*words, "--help"],
+        [verb, "--help"],
+        *([["scorer", sub, "--help"] for sub in ("run", "new")] if verb == "scorer" else []),
+    ):
+        answer: Any = subprocess.run([sys.executable, "-m", "gitops_dsf", *command], capture_output=True, text=True, timeout=60, check=True)
+        texts.append(answer.stdout)
+    return frozenset(re.findall(r"--[a-z-]+", "\n".join(texts)))
