@@ -1,6 +1,6 @@
 """The hub's part: reads what agents publish, decides as OCM's placement controller would, and keeps the PlacementDecisions.
 
-Also writes what the reconciler would publish on the branch gitops-dsf-state, so that `simulate`, `explain` and `diff` have data: a
+Also writes a snapshot as the branch gitops-dsf-state holds it, so that `simulate`, `explain` and `diff` have data: a
 snapshot of scores, raw scores (from the agents' metrics) and decisions.
 """
 
@@ -80,7 +80,7 @@ class Hub:
         return verdict
 
     def publish(self) -> None:
-        """Writes the snapshot, as the reconciler would to the state branch."""
+        """Writes the snapshot, in the format of the state branch."""
         published = self._published()
         if published is None:
             return

@@ -230,8 +230,8 @@ class Story:
         move = self._stage.history.moves[-1]
         new, old = ", ".join(move.target), ", ".join(move.origin)
         return (
-            f"The ApplicationSet follows the decision: Argo CD creates {APPLICATION}-{new} and, once it is healthy, the reconciler removes "
-            f"{APPLICATION}-{old} (make before break)."
+            f"The ApplicationSet would follow the decision: Argo CD creates {APPLICATION}-{new}, and never deletes {APPLICATION}-{old} "
+            "by itself (make before break): it may go once the new copy is healthy."
         )
 
 

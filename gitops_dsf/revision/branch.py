@@ -1,4 +1,4 @@
-"""A branch as a set of texts: where the reconciler leaves what it saw."""
+"""A branch as a set of texts: where what was seen on the hub is kept."""
 
 import re
 from dataclasses import dataclass
