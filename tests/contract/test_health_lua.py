@@ -124,3 +124,9 @@ def test_a_changed_script_is_noticed_and_written(tmp_path: Path, capsys: pytest.
 def test_a_folder_without_checks_says_which_one_it_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert health.main(["--folder", str(tmp_path)]) == 2
     assert f"{tmp_path}/health: no <group>/<Kind>/health.lua here" in capsys.readouterr().err
+
+
+def test_the_template_ships_the_same_fragment() -> None:
+    """A fleet repository has what its README tells people to apply."""
+    ours = ARGOCD / health.FRAGMENT
+    assert (ARGOCD.parent / "repo-template/argocd" / health.FRAGMENT).read_bytes() == ours.read_bytes(), f"copy {ours} into repo-template"
