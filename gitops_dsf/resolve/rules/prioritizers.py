@@ -103,6 +103,8 @@ def _producer(context: Context, reader: Reader, place: Place, weight: int) -> No
     if scorer is None:
         if context.declared.unreadable or any(kind == "DynamicScorer" for kind, _ in context.declared.malformed):
             return
+        if context.overlays.keys() != context.scorers.keys():
+            return  # a scorer that is not complete has a finding of its own, and may be the one that is meant
         close = did_you_mean(resource, scorers)
         if close:
             message = f"no scorer here publishes {resource}: every cluster would count as 0"

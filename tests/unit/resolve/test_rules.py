@@ -229,6 +229,11 @@ def test_a_scorer_without_a_range_can_lose_to_a_missing_score() -> None:
     assert codes(scorers=wide, apps=policy(f"{{scoreCoordinate: {ADD_ON}, weight: 5}}")) == ["DSF304"]
 
 
+def test_a_placement_is_not_blamed_for_a_scorer_that_is_not_complete() -> None:
+    incomplete = scorer("interval: 60", "interval: 0")
+    assert "DSF323" not in codes(scorers=incomplete, apps=policy(f"{{scoreCoordinate: {ADD_ON}, weight: 5}}"))
+
+
 def application_set(generator: str, rest: str = "syncPolicy: {applicationsSync: create-update}") -> str:
     return f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {{{rest}, generators: [{generator}]}}\n"
 
