@@ -15,6 +15,8 @@ KEPT = frozenset({"Namespace", CRD})
 WORK = "work.open-cluster-management.io/v1/ManifestWork"
 ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
 SCORE = "cluster.open-cluster-management.io/v1alpha1/AddOnPlacementScore"
+DECISION = "cluster.open-cluster-management.io/v1beta1/PlacementDecision"
+PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 CLUSTER_SET = "cluster.open-cluster-management.io/v1beta2/ManagedClusterSet"
 
 
@@ -63,6 +65,12 @@ class Installation:
             if item["kind"] not in KEPT:
                 kind = f"{item['apiVersion']}/{item['kind']}"
                 self.hub.delete(kind, item["metadata"]["name"], namespace=item["metadata"].get("namespace"))
+        wait_for(
+            lambda: not self._decisions(),
+            what="the decisions are collected with their Placements, before another fleet takes them for its own",
+            timeout=90,
+            seen=self._decisions,
+        )
         for name in self.clusters:
             for kind, what in ((WORK, "gitops-dsf-config"), (ADDON, "gitops-dsf-agent"), (WORK, "addon-gitops-dsf-agent-deploy-0")):
                 wait_for(
@@ -73,6 +81,12 @@ class Installation:
             for score in self.hub.list(SCORE, namespace=name):
                 self.hub.delete(SCORE, score["metadata"]["name"], namespace=name)
         self.hub.delete(CLUSTER_SET, self.fleet.name)
+
+    def _decisions(self) -> list[str]:
+        """PlacementDecisions of the rendered Placements."""
+        ours = {item["metadata"]["name"] for _, item in self.rendered() if item["kind"] == "Placement"}
+        found = self.hub.list(DECISION, namespace="argocd")
+        return [page["metadata"]["name"] for page in found if page["metadata"].get("labels", {}).get(PLACEMENT_LABEL) in ours]
 
     def _established(self, name: str) -> None:
         def look() -> bool:

@@ -95,7 +95,12 @@ def test_an_interruption_is_130(tmp_path: Path) -> None:
     (tmp_path / "slow_verb.py").write_text(
         "import time\ndef add_arguments(parser): pass\ndef run(args):\n print('up', flush=True)\n time.sleep(60)\n"
     )
-    code = "import sys; from gitops_dsf.cli import main; main.VERBS['zz'] = main.Verb('slow_verb', 'waits'); sys.exit(main.main(['zz']))"
+    # A shell's background jobs inherit an ignored SIGINT; the program as people start it does not.
+    restore = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code = (
+        restore
+        + "import sys; from gitops_dsf.cli import main; main.VERBS['zz'] = main.Verb('slow_verb', 'waits'); sys.exit(main.main(['zz']))"
+    )
     with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
