@@ -71,6 +71,9 @@ class ArgoCD:
             admin.apply(item, manager=MANAGER)
         crds = [item["metadata"]["name"] for item in items if item["kind"] == "CustomResourceDefinition"]
         wait_for(lambda: all(self._established(name) for name in crds), what="the hub serves Argo CD's kinds")
+        # Discovery lists a kind a moment after its CRD is Established, and the kinds of one group one after another.
+        for kind in ("AppProject", "Application", "ApplicationSet"):
+            wait_for(lambda kind=kind: admin.path(f"argoproj.io/v1alpha1/{kind}"), what=f"the hub lists {kind}")  # type: ignore[misc]
         admin.apply(_default_project(self.namespace), manager=MANAGER)
 
     def start(self) -> None:

@@ -94,6 +94,9 @@ class Installation:
             return any(one["type"] == "Established" and one["status"] == "True" for one in status.get("conditions") or [])
 
         wait_for(look, what=f"the hub serves {name}")
+        spec = self.hub.get(f"apiextensions.k8s.io/v1/{CRD}", name)["spec"]
+        kind = f"{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['kind']}"
+        wait_for(lambda: self.hub.path(kind), what=f"the hub lists {kind}")  # discovery comes a moment later
 
 
 @contextmanager
