@@ -131,6 +131,12 @@ def test_with_these_rights_it_works_and_a_rotated_token_is_taken_up(rights: Righ
     plane = rights.installation.plane
     admin = plane.spokes["cluster1"].admin
     admin.apply(secret(SECRET, "first"))
+    # A role counts a moment after it is written; a pod would simply be told "forbidden" once.
+    wait_for(lambda: rights.account.get("v1/Secret", SECRET, namespace=AGENT_NAMESPACE), what="the agent may read its Secret")
+    wait_for(
+        lambda: rights.agent.find("v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE) is None,
+        what="the agent may ask what is suspended",
+    )
     with HeadroomApi(token="first") as api, ClusterDns({SCORING: api.url}) as names:
         environment = names.environment
         with spoke_agent(plane, "cluster1", folder=tmp_path, environment=environment) as agent:
