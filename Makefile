@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 DEMO_ARGS ?=
 .DEFAULT_GOAL := help
 
-.PHONY: help install test test-hub lint format bench demo golden schemas lock wheel clean
+.PHONY: help install test hub-programs test-hub lint format bench demo golden schemas lock wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -26,8 +26,10 @@ $(VENV)/.installed: pyproject.toml wire/pyproject.toml agent/pyproject.toml uv.l
 test: install ## the tests that need no control plane
 	$(PY) -m pytest tests --ignore=tests/hub $(PYTEST_ARGS)
 
-test-hub: install ## real kube-apiservers with OCM, Argo CD and Prometheus on 127.0.0.1 (FAMILY=kubernetes,ocm for a subset)
+hub-programs: install ## build what test-hub runs, once: afterwards it is in a cache (GITOPS_DSF_CACHE)
 	$(PY) -m tests.hub.controlplane.binaries --family $(FAMILY)
+
+test-hub: hub-programs ## real kube-apiservers with OCM, Argo CD and Prometheus on 127.0.0.1 (FAMILY=kubernetes,ocm for a subset)
 	FAMILY=$(FAMILY) $(PY) -m pytest tests/hub $(PYTEST_ARGS)
 
 lint: install ## formatter, linter, types, import contracts

@@ -37,11 +37,12 @@ def check(root: Path, *, limits: Limits | None = None, notify: Notify = _nobody)
     """Every check, of the sizes of what would be rendered, too. Raises RepositoryError when the repository cannot be read at all."""
     loaded = load(root, limits=limits or Limits())
     notify("checking", len(loaded.documents), "documents")
-    resolved, found = resolve(declare(loaded))
+    declared = declare(loaded)
+    resolved, found = resolve(declared)
     if resolved is None:
         return Checked(resolved=None, plan=None, diagnostics=tuple(found))
     plan = build(resolved)
-    diagnostics = tuple(in_order((*found, *check_limits(plan))))
+    diagnostics = tuple(in_order((*found, *check_limits(plan, declared))))
     if has_errors(diagnostics):
         return Checked(resolved=None, plan=None, diagnostics=diagnostics)
     return Checked(resolved=resolved, plan=plan, diagnostics=diagnostics)

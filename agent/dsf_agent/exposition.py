@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from dsf_agent.results import Result
-from dsf_wire.dimension import LABELS
 
 NAME: Final = "dynamic_score"
 HEAD: Final = f"# HELP {NAME} Dynamic score from each scorer, as the scoring API gave it\n# TYPE {NAME} gauge\n".encode()
@@ -32,32 +31,33 @@ def escape(value: str) -> str:
     return value.translate(_ESCAPES)
 
 
-def _literal(text: str) -> str:
-    """Text for a format string."""
-    return text.replace("%", "%%")
-
-
 class SampleText:
     """Collects one scorer's samples in batches. Of results with the same labels the last one counts, as upstream."""
 
     def __init__(self, *, cluster: str, score_name: str) -> None:
-        labels = "".join(f',ds_{label}="%s"' for label in LABELS)
-        self._pattern = _literal(f'{NAME}{{ds_cluster="{escape(cluster)}"') + labels + _literal(f',ds_score_name="{escape(score_name)}"}} ')
-        self._samples: dict[str, float] = {}
+        self._head = f'{NAME}{{ds_cluster="{escape(cluster)}",ds_node="'
+        self._tail = f'",ds_score_name="{escape(score_name)}"}}'
+        self._samples: dict[tuple[str, ...], float] = {}
 
     def add(self, batch: Sequence[Result]) -> None:
-        pattern = self._pattern
         joined = ["".join(labels) for labels, _ in batch]
         # One look at a thousand results instead of seven thousand at labels: nearly always none of them needs an escape or a cut.
         if _SPECIAL("\0".join(joined)) or max(map(len, joined), default=0) > MAX_LABEL:
             batch = [(tuple([escape(value) for value in labels]), score) for labels, score in batch]
-        self._samples.update([(pattern % labels, score) for labels, score in batch])
+        self._samples.update(batch)
 
     def pieces(self) -> Iterator[bytes]:
         """The lines, some thousands at a time."""
-        lines = iter(self._samples.items())
-        while batch := list(itertools.islice(lines, PIECE_LINES)):
-            yield "".join([f"{labels}{value!r}\n" for labels, value in batch]).encode("utf-8", "replace")
+        head, tail = self._head, self._tail
+        samples = iter(self._samples.items())
+        while batch := list(itertools.islice(samples, PIECE_LINES)):
+            # The labels in the order of dsf_wire.dimension.LABELS. Spelled out: half the time of a format string that is made of them.
+            lines = [
+                f'{head}{node}",ds_device="{device}",ds_namespace="{namespace}",ds_app="{app}",ds_pod="{pod}",ds_container="{container}",'
+                f'ds_meta="{meta}{tail} {value!r}\n'
+                for (node, device, namespace, app, pod, container, meta), value in batch
+            ]
+            yield "".join(lines).encode("utf-8", "replace")
 
 
 class Board:

@@ -26,11 +26,13 @@ class Snapshot:
 
     @property
     def complete(self) -> bool:
-        """Every entry could be used and there is at least one: only such a file may lead to a deletion.
+        """Every entry could be used: only such a file may lead to a deletion."""
+        return not self.problems
 
-        ``[]`` names nothing, and so does a repository that lost its scorers by accident: it counts as empty, its scores expire.
-        """
-        return not self.problems and bool(self.scorers)
+    @property
+    def empty(self) -> bool:
+        """The array ``[]``: what a cluster gets that runs no scorer, and what an accident may look like; see prune."""
+        return not self.problems and not self.scorers
 
     @property
     def object_names(self) -> frozenset[str]:

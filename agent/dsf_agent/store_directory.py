@@ -84,8 +84,8 @@ class DirectoryStore:
             paths = sorted(path for path in self._directory.iterdir() if path.suffix == ".yaml") if self._directory.exists() else []
         except OSError as error:
             raise _failed(self._directory, error) from error
-        # Whose they are is said above the status, which may have tens of thousands of items.
-        found = (self._read(path, before=b"\nstatus:\n") for path in paths)
+        # Whose they are and until when they count is said above the items, of which there may be tens of thousands.
+        found = (self._read(path, before=b"\n  scores:") for path in paths)
         return [one for one in found if one is not None and one.ours]
 
     def _delete(self, stored: Stored) -> None:

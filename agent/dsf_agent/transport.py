@@ -13,6 +13,7 @@ import httpx
 
 from dsf_agent import __version__, callfault
 from dsf_agent.admission import Admission
+from dsf_agent.buffer import Buffer
 from dsf_agent.errors import CallError
 from dsf_agent.inflate import InflateError, Inflater
 from dsf_agent.reasons import Reason
@@ -24,6 +25,8 @@ ERROR_BODY_LIMIT: Final = 64 * 1024
 WRITE_CHUNK: Final = 256 * 1024
 READ_CHUNK: Final = 256 * 1024
 """Bytes per read: what asyncio takes from a socket at once."""
+SLACK_PART: Final = 16
+"""Answers grow and shrink by some bytes from cycle to cycle: a sixteenth more room than last time."""
 
 Body = bytes | bytearray | memoryview
 
@@ -100,7 +103,7 @@ class Transport:
             good = 200 <= response.status_code < 300
             limit = self._limits.answer_bytes if good else ERROR_BODY_LIMIT
             try:
-                body, ascii_ = await _read(response, limit=limit, cut=not good)
+                body, ascii_ = await _read(response, limit=limit, cut=not good, expected=call.expected)
             except InflateError as error:
                 raise CallError(str(error), reason=Reason.INVALID_BODY) from error
             return Answer(status=response.status_code, headers=response.headers, body=body, ascii=ascii_)
@@ -160,9 +163,12 @@ async def _stream(parts: tuple[Body, ...]) -> AsyncIterator[bytes]:
             yield bytes(view[start : start + WRITE_CHUNK])
 
 
-async def _read(response: httpx.Response, *, limit: int, cut: bool) -> tuple[bytearray, bool]:
-    """The decoded body, and whether it is ASCII. Above the limit: cut there, or CallError when a cut body is useless."""
-    body = bytearray()
+async def _read(response: httpx.Response, *, limit: int, cut: bool, expected: int) -> tuple[bytearray, bool]:
+    """The decoded body, and whether it is ASCII. Above the limit: cut there, or CallError when a cut body is useless.
+
+    ``expected`` is the size of the last answer, not what this one announces: a peer cannot make the agent set memory aside.
+    """
+    body = Buffer(0 if cut else min(expected + expected // SLACK_PART, limit))
     ascii_ = True
     length = response.headers.get("Content-Length", "")
     if length.isascii() and length.isdigit() and int(length) > limit and not cut:
@@ -171,19 +177,18 @@ async def _read(response: httpx.Response, *, limit: int, cut: bool) -> tuple[byt
     async for chunk in response.aiter_raw():
         pieces = [chunk] if inflate is None else _inflated(inflate, chunk)
         for piece in pieces:
-            body += piece
+            body.add(piece)
             ascii_ = ascii_ and piece.isascii()
-            if len(body) > limit:
+            if body.size > limit:
                 if cut:
-                    del body[limit:]
-                    return body, ascii_
+                    return body.taken(limit), ascii_
                 raise _too_large(limit, "goes on")
             if inflate is not None:
                 await asyncio.sleep(0)
-    if inflate is not None and body and not inflate.complete:
+    if inflate is not None and body.size and not inflate.complete:
         msg = "the compressed body ends early"
         raise CallError(msg, reason=Reason.INVALID_BODY)
-    return body, ascii_
+    return body.taken(body.size), ascii_
 
 
 def _inflated(inflate: Inflater, chunk: bytes) -> Iterator[bytes]:

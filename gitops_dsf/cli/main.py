@@ -47,6 +47,7 @@ class VerbModule(Protocol):
 VERBS: Final[dict[str, Verb]] = {
     "completion": Verb("gitops_dsf.cli.completion", "code that makes bash, zsh or fish complete verbs and options"),
     "diff": Verb("gitops_dsf.cli.diff", "what a change does: scorers, clusters, applications that would move"),
+    "doctor": Verb("gitops_dsf.cli.doctor", "what keeps a hub from working, each with the command that fixes it"),
     "explain": Verb("gitops_dsf.cli.explain", "why a cluster is in or out, and what would have to change"),
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
     "init": Verb("gitops_dsf.cli.init", "start a fleet repository that is valid as it is"),
@@ -56,6 +57,7 @@ VERBS: Final[dict[str, Verb]] = {
     "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),
     "scorer": Verb("gitops_dsf.cli.scorer", "run, check or start a scoring API"),
     "simulate": Verb("gitops_dsf.cli.simulate", "where OCM would place the applications, and why"),
+    "status": Verb("gitops_dsf.cli.status", "how scores, decisions and applications stand on a hub"),
     "sync": Verb("gitops_dsf.cli.sync", "bring locks/ up to date with what scoring APIs say"),
     "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
 }

@@ -40,7 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mode.add_argument("--check", action="store_true", help="write nothing; exit 1 and list the files that are stale")
     mode.add_argument("--stdout", action="store_true", help="manifests on standard output, everything else on standard error")
     parser.add_argument("--part", metavar="NAME", help="with --stdout: only this directory, such as platform, works-03 or delivery")
-    parser.add_argument("--allow-shrink", action="store_true", help="let more than 20 %% of the ManifestWorks go in one render")
+    parser.add_argument(
+        "--allow-shrink", action="store_true", help="let more than 20 %% of the ManifestWorks, or the last DynamicScorer, go in one render"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -118,6 +120,14 @@ def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink:
         print(
             f"this render would drop {changes.works_dropped} of {changes.works_before} ManifestWorks, more than {SHRINK_LIMIT:.0%}: "
             "are all the files of clusters/ there? If it is meant, add --allow-shrink",
+            file=sys.stderr,
+        )
+        return 1
+    if changes.scorers_dropped and not allow_shrink:
+        # Every cluster would get an empty list of scorers, and every agent would delete its scores.
+        print(
+            f"this render would drop every DynamicScorer ({changes.scorers_dropped}): are all the files of scorers/ there? "
+            "If it is meant, add --allow-shrink",
             file=sys.stderr,
         )
         return 1

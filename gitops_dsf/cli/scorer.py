@@ -18,7 +18,7 @@ examples:
   gitops-dsf scorer check http://127.0.0.1:8000           does it keep the contract? Any language will do
   gitops-dsf scorer check https://scoring.example.com/config --token-file token --data series.json
 
-docs/writing-scorers.md shows how a scoring API is written. It needs the extra: pip install 'gitops-dsf[scorer]'"""
+docs/writing-scorers.md shows how a scoring API is written. `run` needs the extra: pip install 'gitops-dsf[scorer]'"""
 
 CHECK_EPILOG = """\
 Posts sample series, odd series (none, NaN, infinite, unknown labels) and mistakes, and judges the answers as an agent would.
@@ -107,6 +107,7 @@ def _new(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     import logging
 
+    import prometheus_client  # noqa: F401 - asked for here, so that a missing extra is not taken for a mistake of the scorer
     import uvicorn
 
     from gitops_dsf.scorer.errors import ScorerError

@@ -230,8 +230,8 @@ class Story:
         move = self._stage.history.moves[-1]
         new, old = ", ".join(move.target), ", ".join(move.origin)
         return (
-            f"The ApplicationSet would follow the decision: Argo CD creates {APPLICATION}-{new}, and never deletes {APPLICATION}-{old} "
-            "by itself (make before break): it may go once the new copy is healthy."
+            f"The ApplicationSet would follow the decision: Argo CD creates {APPLICATION}-{new}, and the reconciler deletes "
+            f"{APPLICATION}-{old} once the new copy is healthy (make before break)."
         )
 
 

@@ -56,6 +56,12 @@ def _identity(item: Mapping[str, Any]) -> str:
     return str(item.get("name") or " ".join(str(item[field]) for field in ("key", "effect") if field in item))
 
 
+def alike(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
+    """Whether `mirror` would find nothing to change: lists whose items have names are sets of them."""
+    ones, others = _by_identity(one), _by_identity(other)
+    return same(one, other) if ones is None or others is None else same(ones, others)
+
+
 def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
     """Equality of plain data: true and 1 differ, as they do on the API server."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ruamel.yaml.comments import CommentedMap
 
-from gitops_dsf.importer.mirror import mirror, same
+from gitops_dsf.importer.mirror import alike, mirror, same
 from gitops_dsf.importer.wanted import Object
 
 _FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
@@ -21,6 +21,17 @@ _FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "DynamicScoringConfig": (("spec",),),
 }
 """What is compared and kept up to date; the rest of a document is its author's."""
+
+
+def may_differ(document: Mapping[str, Any], value: Object) -> bool:
+    """Whether `update` could find something to change. Quick, on plain data."""
+    if document["kind"] == "ManagedCluster":
+        spec = document.get("spec")
+        accepted = spec.get("hubAcceptsClient", True) if isinstance(spec, Mapping) else True
+        if accepted is not value["spec"]["hubAcceptsClient"]:
+            return True
+    pairs = ((value_at(document, path), value_at(value, path)) for path in _FIELDS[str(document["kind"])])
+    return any((old is None) is not (new is None) or not alike(old, new) for old, new in pairs)
 
 
 def update(target: CommentedMap, value: Object) -> list[str]:

@@ -29,6 +29,17 @@ class YamlFile:
                     return document
         return None
 
+    def remove(self, kind: str, name: str) -> bool:
+        """Takes the document of an object out; False where there is none."""
+        found = self.find(kind, name)
+        self._documents = [document for document in self._documents if document is not found]
+        return found is not None
+
+    @property
+    def holds_nothing(self) -> bool:
+        """Whether no document is left."""
+        return all(document is None for document in self._documents)
+
     @property
     def text(self) -> str:
         """The whole file."""

@@ -1,6 +1,8 @@
 """Clusters, sets, bindings, scores and decisions of a hub, read through the kubeconfig; nothing is written to the hub."""
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -86,25 +88,51 @@ def items(client: "ApiClient", context: str, path: str, *, optional: bool = Fals
             return
 
 
-def _get(client: "ApiClient", context: str, path: str, query: list[tuple[str, Any]], *, optional: bool) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """What the hub said to one GET."""
+
+    status: int
+    reason: str
+    body: bytes = field(repr=False)
+    date: str | None
+    """The hub's clock: the Date header (RFC 9110 section 6.6.1), whole seconds."""
+    asked: float
+    """Seconds since 1970, by this machine's clock."""
+    answered: float
+
+
+def ask(client: "ApiClient", context: str, path: str, query: Sequence[tuple[str, Any]], *, accept: str = "application/json") -> Answer:
+    """One GET, whatever its status. Raises HubError when the hub does not answer."""
     from kubernetes.client import ApiException  # noqa: PLC0415 - see connect
     from urllib3.exceptions import HTTPError  # noqa: PLC0415 - comes with it
 
-    headers = {"Accept": "application/json"}
+    asked = time.time()
     try:
-        request = client.param_serialize("GET", path, query_params=query, header_params=headers, auth_settings=["BearerToken"])
+        request = client.param_serialize(
+            "GET", path, query_params=list(query), header_params={"Accept": accept}, auth_settings=["BearerToken"]
+        )
         response = client.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
-        status, reason, body = response.status, response.reason, response.response.data
+        status, reason, body, date = response.status, response.reason, response.response.data, response.response.headers.get("Date")
     except (ApiException, HTTPError, OSError) as error:
         msg = f"context {context}: the hub does not answer: {error}"
         raise HubError(msg) from error
-    if status == HTTPStatus.NOT_FOUND and optional:
+    return Answer(status=status, reason=reason, body=body, date=date, asked=asked, answered=time.time())
+
+
+def refusal(context: str, path: str, answer: Answer) -> HubError:
+    """An answer that is no content, as an error for people."""
+    return HubError(f"context {context}: GET {path}: {answer.status} {answer.reason}{_HINTS.get(answer.status, '')}")
+
+
+def _get(client: "ApiClient", context: str, path: str, query: list[tuple[str, Any]], *, optional: bool) -> dict[str, Any]:
+    answer = ask(client, context, path, query)
+    if answer.status == HTTPStatus.NOT_FOUND and optional:
         return {}
-    if status != HTTPStatus.OK:
-        msg = f"context {context}: GET {path}: {status} {reason}{_HINTS.get(status, '')}"
-        raise HubError(msg)
+    if answer.status != HTTPStatus.OK:
+        raise refusal(context, path, answer)
     try:
-        content = msgspec.json.decode(body)
+        content = msgspec.json.decode(answer.body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         msg = f"context {context}: GET {path}: the answer is not JSON: {error}"
         raise HubError(msg) from error

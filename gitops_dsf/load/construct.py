@@ -1,12 +1,13 @@
 """Node trees to plain data: duplicate keys, ambiguous scalars, aliases and tags are judged on the way."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.load.disputed import Disputed, Path
 from gitops_dsf.load.limits import Limits
 from gitops_dsf.load.scalar import Ambiguous, resolve_plain
 
@@ -22,6 +23,7 @@ class Constructor:
         self._place = place
         self._limits = limits
         self._has_aliases = "*" in text and "&" in text
+        self._disputed: dict[int, Ambiguous] = {}
 
     def construct(self, root: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
         """The plain data of a document; None and `refused` when aliases make it unfit for use."""
@@ -29,6 +31,16 @@ class Constructor:
             self.refused = True
             return None
         return self._value(root)
+
+    def disputed(self, root: Node) -> tuple[Disputed, ...]:
+        """The ambiguous values of the document that was built, and where they stand in its data."""
+        if not self._disputed:
+            return ()
+        return tuple(
+            Disputed(path=path, position=self._at(node), text=node.value, instead=self._disputed[id(node)].instead)
+            for path, node in _scalars(root)
+            if id(node) in self._disputed
+        )
 
     def _value(self, node: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
         if isinstance(node, ScalarNode):
@@ -87,6 +99,9 @@ class Constructor:
         return text
 
     def _ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
+        if id(node) in self._disputed:
+            return  # an alias: it is told where it is written
+        self._disputed[id(node)] = found
         hint = f'quote it: "{node.value}"'
         if found.instead:
             hint += f", or write {found.instead}"
@@ -150,6 +165,23 @@ def _children(node: Node) -> list[Node]:
     if isinstance(node, SequenceNode):
         return list(node.value)
     return []
+
+
+def _scalars(root: Node) -> Iterator[tuple[Path, ScalarNode]]:
+    """Every scalar value with its path; what is behind an alias comes once, where it is written out."""
+    pending: list[tuple[Path, Node]] = [((), root)]
+    seen: set[int] = set()
+    while pending:
+        path, node = pending.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, ScalarNode):
+            yield path, node
+        elif isinstance(node, MappingNode):
+            pending += [((*path, key.value), value) for key, value in node.value if isinstance(key, ScalarNode)]
+        else:
+            pending += [((*path, index), item) for index, item in enumerate(node.value)]
 
 
 def _short(text: str) -> str:

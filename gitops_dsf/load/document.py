@@ -14,6 +14,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from gitops_dsf.diagnostics import Position
 from gitops_dsf.load.compose import compose
+from gitops_dsf.load.disputed import Disputed
 from gitops_dsf.load.source_text import source_index
 
 Path = Sequence[str | int]
@@ -36,6 +37,8 @@ class Document:
     """Line and column (from 1) of the document's first field."""
     name_at: tuple[int, int]
     """Line and column (from 1) of metadata.name, or of the document's start without one."""
+    disputed: tuple[Disputed, ...] = ()
+    """Values that readers of YAML disagree about; each has a finding already."""
 
     @property
     def api_version(self) -> str:

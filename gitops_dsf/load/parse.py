@@ -96,6 +96,7 @@ def _part(*, file: str, text: str, first_line: int, limits: Limits) -> tuple[lis
                     data=data,
                     start=(start.line, start.column),
                     name_at=(name_at.line, name_at.column),
+                    disputed=constructor.disputed(root),
                 )
             )
     except YAMLError as error:

@@ -129,10 +129,11 @@ class Moves(Authored):
     """How the application moves when the decision changes."""
 
     strategy: Literal["MakeBeforeBreak", "Keep", "Replace"] = "MakeBeforeBreak"
-    """MakeBeforeBreak: the new copy comes first; the old one may go once that is healthy, by hand in this version. Keep: it stays.
+    """MakeBeforeBreak: the new copy comes first; the reconciler deletes the old one once that is healthy. Keep: it stays.
     Replace: delete and create in one pass."""
     timeout_seconds: Annotated[int, Field(ge=60, le=86_400)] = 1800
-    """Seconds that MakeBeforeBreak gives the new copy to become healthy; written on the ApplicationSet for whoever removes the old one."""
+    """Seconds that MakeBeforeBreak gives the new copy to become Healthy and Synced; after that the old copy goes once the new one is no
+    less healthy than it is."""
     refresh_seconds: Annotated[int, Field(ge=5, le=3600)] = 60
     """Seconds between two looks of the ApplicationSet controller at the decision."""
 

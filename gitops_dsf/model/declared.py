@@ -57,6 +57,8 @@ class Declared:
     application_sets: tuple[Item[RawApplicationSet], ...]
     malformed: frozenset[tuple[str, str]]
     """Kind and name of objects that are there but not well-formed: references to them are not mistakes of their own."""
+    disputed: frozenset[tuple[str, str]]
+    """Kind and name of objects with a value that readers disagree about: nothing follows from what it does not match."""
     unreadable: bool
     """Whether a document could not be read at all: then nothing can be said about what is missing."""
     diagnostics: tuple[Diagnostic, ...]

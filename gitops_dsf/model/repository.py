@@ -1,11 +1,16 @@
 """gitops-dsf.yaml: how this repository is rendered and delivered."""
 
+import re
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from gitops_dsf.model.base import PRODUCT_API, Authored, DnsLabel, Labels, Metadata
+from gitops_dsf.model.reconciler import Reconciler
+
+_PUSHABLE = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
+_ON_A_FORGE = re.compile(r"((https?|ssh)://[^/\s]+/|([\w.-]+@)?[A-Za-z0-9][\w.-]*:/?)[\w.-]+/[\w.-]+?(\.git)?/?")
 
 DEFAULT_IMAGE = "ghcr.io/gitops-dsf/gitops-dsf-agent:0.1.0"
 
@@ -101,12 +106,35 @@ class FleetRepositorySpec(Authored):
     """Where Argo CD runs on the hub."""
     agent: Agent = Agent()
     """The spoke agent's Deployment."""
+    reconciler: Reconciler = Reconciler()
+    """The reconciler's Deployment on the hub."""
     delivery: Delivery = Delivery()
     """Who brings the scoring configuration to the spokes."""
     output: Output = Output()
     """Where and how the rendered tree is kept."""
     allowed_hosts: list[str] = []
     """Hosts (shell-style globs) that a lock may send metrics to besides those that the scorer itself names."""
+
+    @model_validator(mode="after")
+    def _pushes_go_somewhere(self) -> Self:
+        """What the reconciler would refuse at its start is said here, where somebody sees it."""
+        settings, git = self.reconciler, self.git
+        if settings.state.enabled and settings.state.branch == git.target_revision:
+            msg = f"reconciler.state.branch is git.targetRevision ({git.target_revision}): its content would be replaced; name another"
+            raise ValueError(msg)
+        if settings.uses_git and not _PUSHABLE.fullmatch(git.url):
+            msg = (
+                f"the reconciler cannot push to git.url {git.url}: write https://host/owner/repository.git, "
+                "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
+            )
+            raise ValueError(msg)
+        if settings.proposals.kinds and settings.proposals.forge != "None" and not _ON_A_FORGE.fullmatch(git.url):
+            msg = (
+                f"reconciler.proposals.forge is {settings.proposals.forge}, but git.url {git.url} names no owner and repository: "
+                "write https://host/owner/repository.git, or leave forge out"
+            )
+            raise ValueError(msg)
+        return self
 
 
 class FleetRepository(Authored):

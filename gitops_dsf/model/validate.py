@@ -14,6 +14,7 @@ from gitops_dsf.model.dialect import Dialect, Rewrite, find_dialects
 from gitops_dsf.model.kinds import FOLDERS, KINDS
 from gitops_dsf.model.mistake import explain
 from gitops_dsf.model.unknown_kind import unknown_kind
+from gitops_dsf.model.wanted import with_wanted
 
 _UNREADABLE = frozenset(
     code.id
@@ -45,7 +46,7 @@ _SERVER_OWNED: frozenset[tuple[str | int, ...]] = frozenset(
 
 def declare(loaded: Loaded) -> Declared:
     """Checks every document on its own. Never raises for what people wrote."""
-    diagnostics = list(loaded.diagnostics)
+    diagnostics = with_wanted(loaded.diagnostics, loaded.documents)
     known = {item.position for item in diagnostics}
     items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
     malformed: set[tuple[str, str]] = set()
@@ -74,6 +75,7 @@ def declare(loaded: Loaded) -> Declared:
         placements=by_kind.get("Placement", ()),
         application_sets=by_kind.get("ApplicationSet", ()),
         malformed=frozenset(malformed),
+        disputed=frozenset((document.kind, document.name) for document in loaded.documents if document.disputed),
         unreadable=any(item.code in _UNREADABLE for item in loaded.diagnostics),
         diagnostics=tuple(diagnostics),
     )

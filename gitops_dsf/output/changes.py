@@ -11,6 +11,7 @@ from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
 
 TEMPORARY_PREFIX = ".gitops-dsf-"
 WORK_SUFFIX = ".manifestwork.yaml"
+SCORER_PREFIX = "platform/dynamicscorer."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,8 @@ class Changes:
     """Wanted by us, but a file that is not ours stands there."""
     works_before: int
     works_dropped: int
+    scorers_dropped: int
+    """DynamicScorers that would go, where none would be left; else 0."""
 
     @property
     def is_clean(self) -> bool:
@@ -57,6 +60,7 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         raise RepositoryError(msg) from error
     removed = sorted(path for path in owned - tree.files.keys() if path in present)
     foreign = sorted(path for path in present if path not in tree.files and path not in owned)
+    scorers_left = any(path.startswith(SCORER_PREFIX) for path in tree.files)
     works = {_file_name(path) for path in owned if path.endswith(WORK_SUFFIX)}
     return Changes(
         added=tuple(added),
@@ -67,6 +71,7 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         works_before=len(works),
         # By file name: a work that only changes its shard is not dropped.
         works_dropped=len(works - {_file_name(path) for path in tree.files}),
+        scorers_dropped=0 if scorers_left else sum(path.startswith(SCORER_PREFIX) for path in removed),
     )
 
 

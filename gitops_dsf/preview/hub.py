@@ -12,7 +12,7 @@ from gitops_dsf.model.cluster import BUILT_IN_SETS, CLUSTER_SET_LABEL, ManagedCl
 from gitops_dsf.preview.errors import PreviewError
 from gitops_dsf.preview.fleet import Fleet, Object
 from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults
-from gitops_dsf.snapshot.hubobjects import PLACEMENT_LABEL
+from gitops_dsf.snapshot.asobjects import binding_object, decision_object, score_objects
 from gitops_dsf.snapshot.values import Decision, Facts, PublishedScore, Snapshot
 
 Scores = Mapping[str, Mapping[str, PublishedScore]]
@@ -27,8 +27,8 @@ def hub_state(fleet: Fleet, snapshot: Snapshot | None, *, scores: Scores | None 
         *_bindings(fleet, snapshot),
         *_clusters(fleet, snapshot),
         *_sets(fleet, snapshot),
-        *_scores(found),
-        *(_decision(item) for item in decisions),
+        *score_objects(found),
+        *(decision_object(item) for item in decisions),
     ]
     try:
         return HubState.build(documents)
@@ -39,7 +39,7 @@ def hub_state(fleet: Fleet, snapshot: Snapshot | None, *, scores: Scores | None 
 
 def with_decisions(state: HubState, decisions: Iterable[Decision]) -> HubState:
     """The same hub with other PlacementDecisions."""
-    return replace(state, decisions=HubState.build([_decision(item) for item in decisions]).decisions)
+    return replace(state, decisions=HubState.build([decision_object(item) for item in decisions]).decisions)
 
 
 def placements(fleet: Fleet, *, has_scores: bool) -> Iterable[Object]:
@@ -76,7 +76,7 @@ def _bindings(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[Object]:
     rendered = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in fleet.bindings}
     for namespace, name in snapshot.bindings if snapshot else ():
         if (namespace, name) not in rendered:
-            yield {"kind": "ManagedClusterSetBinding", "metadata": {"name": name, "namespace": namespace}, "spec": {"clusterSet": name}}
+            yield binding_object(namespace, name)
 
 
 def _clusters(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[Object]:
@@ -127,22 +127,4 @@ def _set(item: ManagedClusterSet) -> Object:
         "kind": "ManagedClusterSet",
         "metadata": {"name": item.metadata.name},
         "spec": {"clusterSelector": item.spec.cluster_selector.model_dump(mode="json", exclude_none=True)},
-    }
-
-
-def _scores(scores: Scores) -> Iterator[Object]:
-    for name, table in scores.items():
-        for cluster, found in table.items():
-            status: dict[str, Any] = {"scores": [{"name": key, "value": value} for key, value in found.values.items()]}
-            if found.valid_until is not None:
-                status["validUntil"] = found.valid_until
-            yield {"kind": "AddOnPlacementScore", "metadata": {"name": name, "namespace": cluster}, "status": status}
-
-
-def _decision(item: Decision) -> Object:
-    labels = {PLACEMENT_LABEL: item.placement} if item.placement else {}
-    return {
-        "kind": "PlacementDecision",
-        "metadata": {"name": item.name, "namespace": item.namespace, "labels": labels},
-        "status": {"decisions": [{"clusterName": name} for name in item.clusters]},
     }

@@ -1,4 +1,16 @@
-"""What git cannot know, observed on the hub: health, status, freshness, and decisions that Argo CD should look at now.
+"""What git cannot know, observed on the hub, made safe, and brought back to git.
 
-One module per duty behind `duty.Duty`; duties share nothing but the API client, the mirrors and the metrics.
+`run` leads and starts the duties (`duty.Duty`); every duty has a room of its own and shares with the others only the view of the hub
+(`hub.view.HubView`), the API client and the metrics:
+
+    hub/         requests, mirrors, and what is kept of each kind
+    events       what was seen and done, as Kubernetes Events
+    freshness/   which scores are where they should be, and which Placements miss one
+    scorers/     health, /config and freshness of every DynamicScorer, in its status
+    suspension/  a scoring API that is down is spared the calls of the fleet
+    deadscores/  scores that nobody renews go, a few at a time
+    moves/       Argo CD looks at a decision when it changed; the old copy goes when the new one is healthy
+    git/         the git program; credentials that nobody else sees
+    forge/       pull requests
+    proposals/   locks that drifted and clusters that joined, left or changed, as commits for people to merge
 """

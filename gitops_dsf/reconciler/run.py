@@ -6,20 +6,28 @@ import logging
 import signal
 import socket
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Final
 
 from gitops_dsf.errors import HubError
 from gitops_dsf.live.access import Access
-from gitops_dsf.reconciler.api import ApiError, HubApi
+from gitops_dsf.reconciler.deadscores.duty import DeadScoresDuty
 from gitops_dsf.reconciler.duty import Duty, keep_running
+from gitops_dsf.reconciler.events import Events
+from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.moves.duty import HandoverDuty
+from gitops_dsf.reconciler.moves.refresh import RefreshDuty
+from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from gitops_dsf.reconciler.pages import serve_pages
-from gitops_dsf.reconciler.refresh import RefreshDuty
-from gitops_dsf.reconciler.scorers import ScorerDuty
+from gitops_dsf.reconciler.proposals.duty import ProposalDuty
+from gitops_dsf.reconciler.scorers.duty import ScorerDuty
+from gitops_dsf.reconciler.settings import Settings
+from gitops_dsf.reconciler.state.duty import StateDuty
+from gitops_dsf.reconciler.suspension.duty import SuspensionDuty
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 LOG = logging.getLogger(__name__)
@@ -29,18 +37,6 @@ CONCURRENT: Final = 512
 """Probes at a time."""
 ONCE_PATIENCE: Final = 20.0
 """Seconds that a single pass waits for the lease: longer than a lease that a dead replica left."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Settings:
-    """What the command line says. Seconds."""
-
-    hub_namespace: str
-    argocd_namespace: str
-    metrics_host: str
-    metrics_port: int
-    probe_interval: float
-    probe_timeout: float
 
 
 async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
@@ -77,9 +73,9 @@ async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
             msg = "another replica leads, or the lease cannot be written; see the log. It does the same work"
             raise HubError(msg)
         try:
-            duty = ScorerDuty(
-                api=api, fetcher=fetcher, namespace=settings.hub_namespace, metrics=Metrics(), interval=settings.probe_interval
-            )
+            view, metrics = _view(api, settings), Metrics()
+            events = Events(api=api, metrics=metrics.events)
+            duty = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=settings.probe_interval)
             return await duty.once()
         except ApiError as error:
             raise HubError(str(error)) from error
@@ -104,10 +100,39 @@ async def _lead(leadership: Leadership, duties: list[Duty], *, api: HubApi, fetc
 
 
 def _duties(*, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> Sequence[Duty]:
+    view, events = _view(api, settings), Events(api=api, metrics=metrics.events)
+    watch = DecisionWatch(view=view, metrics=metrics)
+    scorers = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=settings.probe_interval)
     return (
-        ScorerDuty(api=api, fetcher=fetcher, namespace=settings.hub_namespace, metrics=metrics, interval=settings.probe_interval),
-        RefreshDuty(api=api, namespace=settings.argocd_namespace, metrics=metrics),
+        view,
+        scorers,
+        SuspensionDuty(
+            api=api,
+            view=view,
+            metrics=metrics,
+            events=events,
+            health=scorers.health,
+            settings=settings.suspension,
+            probe_interval=settings.probe_interval,
+        ),
+        DeadScoresDuty(api=api, view=view, metrics=metrics, events=events),
+        RefreshDuty(api=api, view=view, metrics=metrics, watch=watch),
+        HandoverDuty(api=api, view=view, metrics=metrics, events=events, watch=watch),
+        *_git_duties(api=api, view=view, settings=settings, metrics=metrics, events=events),
     )
+
+
+def _git_duties(*, api: HubApi, view: HubView, settings: Settings, metrics: Metrics, events: Events) -> Iterator[Duty]:
+    """Those that need a repository and were asked for."""
+    if settings.git is not None and settings.state.branch:
+        yield StateDuty(api=api, view=view, git=settings.git, settings=settings.state, metrics=metrics.state)
+    if settings.git is not None and settings.proposals.kinds:
+        proposals, seconds = settings.proposals, settings.probe_timeout
+        yield ProposalDuty(view=view, events=events, metrics=metrics, git=settings.git, settings=proposals, page_seconds=seconds)
+
+
+def _view(api: HubApi, settings: Settings) -> HubView:
+    return HubView(api=api, hub_namespace=settings.hub_namespace, argocd_namespace=settings.argocd_namespace)
 
 
 def _leadership(api: HubApi, settings: Settings) -> Leadership:

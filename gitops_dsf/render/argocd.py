@@ -25,12 +25,16 @@ def bootstrap(repository: FleetRepository, directories: list[str]) -> Iterator[O
             "sourceRepos": [spec.git.url],
             # ManifestWorks and ManagedClusterAddOns live in one namespace per cluster.
             "destinations": [{"server": spec.argocd.destination_server, "namespace": "*"}],
+            # The same whatever is switched on: the project is applied by hand.
             "clusterResourceWhitelist": [
                 {"group": "", "kind": "Namespace"},
                 {"group": "addon.open-cluster-management.io", "kind": "AddOnTemplate"},
                 {"group": "addon.open-cluster-management.io", "kind": "ClusterManagementAddOn"},
+                {"group": "admissionregistration.k8s.io", "kind": "ValidatingAdmissionPolicy"},
+                {"group": "admissionregistration.k8s.io", "kind": "ValidatingAdmissionPolicyBinding"},
                 {"group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition"},
                 {"group": "rbac.authorization.k8s.io", "kind": "ClusterRole"},
+                {"group": "rbac.authorization.k8s.io", "kind": "ClusterRoleBinding"},
             ],
         },
     }

@@ -3,9 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.load import SETTINGS_FILE
+from gitops_dsf.model.declared import Declared
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render.works import WorkRenderer, payload_bytes
@@ -21,13 +24,13 @@ MAX_SHARDS = 100
 """spec.output.shards takes no more (model/repository.py): works-NN has two digits."""
 
 
-def check_limits(plan: Plan) -> Iterator[Diagnostic]:
-    """Works that OCM's webhook would refuse, and shards that Argo CD could not render."""
-    yield from _works(plan)
-    yield from _shards(plan)
+def check_limits(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
+    """Works that OCM's webhook would refuse, and shards that Argo CD could not render; each at what people would change."""
+    yield from _works(plan, {item.name: item.position for item in declared.scorers})
+    yield from _shards(plan, declared.repository.at("spec", "output", "shards") if declared.repository else Position(file=SETTINGS_FILE))
 
 
-def _works(plan: Plan) -> Iterator[Diagnostic]:
+def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
     clusters = defaultdict(list)
     for work in plan.works:
         clusters[id(work.configuration)].append(work)
@@ -36,15 +39,17 @@ def _works(plan: Plan) -> Iterator[Diagnostic]:
         if size > WORK_LIMIT_BYTES:
             first, more = works[0].cluster, len(works) - 1
             which = first if not more else f"{first} and {more} more {'cluster' if more == 1 else 'clusters'}"
-            count = len(works[0].configuration.summaries)
+            summaries = works[0].configuration.summaries
+            largest = max(summaries, key=lambda summary: len(msgspec.json.encode(summary)))
             yield codes.LARGE_WORK.at(
-                Position(file=SETTINGS_FILE),
-                f"the ManifestWork of {which} would be {size} bytes with {count} scorers; OCM refuses more than {WORK_LIMIT_BYTES}",
+                scorers.get(largest.name, Position(file=SETTINGS_FILE)),
+                f"the ManifestWork of {which} would be {size} bytes with {len(summaries)} scorers, of which {largest.name} is the largest; "
+                f"OCM refuses more than {WORK_LIMIT_BYTES}",
                 "run fewer scorers there (clusterSelector, masks) or shorten scoring.arguments and queries",
             )
 
 
-def _shards(plan: Plan) -> Iterator[Diagnostic]:
+def _shards(plan: Plan, place: Position) -> Iterator[Diagnostic]:
     """One finding for all shards: one number cures them."""
     renderer = WorkRenderer()
     sizes = {work.cluster: renderer.size(work) for work in plan.works}
@@ -56,7 +61,7 @@ def _shards(plan: Plan) -> Iterator[Diagnostic]:
     worst = max(overfull, key=lambda shard: (total[shard], count[shard]))
     others = f"; {len(overfull) - 1} more are overfull, too" if len(overfull) > 1 else ""
     yield codes.FULL_SHARD.at(
-        Position(file=SETTINGS_FILE),
+        place,
         f"works-{worst:02d} would hold {count[worst]} clusters in {total[worst] / 1e6:.1f} MB{others}; "
         f"one Argo CD Application takes {SHARD_LIMIT_CLUSTERS} clusters or {SHARD_LIMIT_BYTES / 1e6:g} MB",
         _cure(sizes, shards),

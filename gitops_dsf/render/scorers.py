@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import msgspec
+
 from gitops_dsf.model.base import DSF_API
 from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.model.scorer import Auth
-from gitops_dsf.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig
+from gitops_dsf.model.scoring_config import MASKS_CONFIGMAP, MASKS_KEY, SINGLETON_NAME, DynamicScoringConfig
+from gitops_dsf.render.emit import printable_json
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.resolve.types import EffectiveScorer
 
@@ -61,6 +64,18 @@ def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) ->
         "kind": "DynamicScoringConfig",
         "metadata": metadata(name=SINGLETON_NAME, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS),
         "spec": config.spec.model_dump(mode="json", exclude_none=True),
+    }
+
+
+def masks(config: DynamicScoringConfig | None, repository: FleetRepository) -> Object:
+    """The masks, for the reconciler, which may have no git. It works out the clusters itself, so only an edit of a mask changes this."""
+    authored = [mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in config.spec.masks] if config else []
+    text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(name=MASKS_CONFIGMAP, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS),
+        "data": {MASKS_KEY: printable_json(text)},
     }
 
 

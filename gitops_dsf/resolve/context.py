@@ -34,8 +34,13 @@ class Context:
         return "argocd" if repository is None else repository.value.spec.argocd.namespace
 
     def is_malformed(self, kind: str, name: str) -> bool:
-        """Whether the object is there but has mistakes of its own, or a document of unknown content could be it."""
+        """Whether the object is there but has mistakes of its own, or a document that cannot be read could be it."""
         return self.declared.unreadable or (kind, name) in self.declared.malformed
+
+    def is_uncertain(self, *kinds: str) -> bool:
+        """Whether an object of these kinds has mistakes of its own: then nothing follows from what is not found among them."""
+        declared = self.declared
+        return declared.unreadable or any(kind in kinds for kind, _ in (*declared.malformed, *declared.disputed))
 
     def waits_for_lock(self, scorer: Item[DynamicScorer]) -> bool:
         """Whether the scorer is incomplete until `gitops-dsf sync` wrote its lock."""

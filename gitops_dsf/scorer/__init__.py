@@ -1,8 +1,8 @@
 """Write a scoring API as one function: labelled time series in, scores out.
 
 ``scorer`` and ``batch_scorer`` turn a function into an ASGI application with the scoring endpoint, /config, /healthz and /metrics. The
-package needs the extra ``gitops-dsf[scorer]`` and imports dsf_wire, msgspec, prometheus_client and the standard library only, so a
-scoring API starts fast and carries nothing of the generator at run time.
+package imports dsf_wire, msgspec and the standard library only, so a scoring API starts fast and carries nothing of the generator at run
+time; prometheus_client, of the extra ``gitops-dsf[scorer]``, comes with the first application.
 """
 
 from dsf_wire.scoring import ScoringResult as Score

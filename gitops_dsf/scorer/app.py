@@ -13,7 +13,6 @@ from gitops_dsf.scorer.definition import Definition
 from gitops_dsf.scorer.errors import RefusedError
 from gitops_dsf.scorer.function import Function
 from gitops_dsf.scorer.http import Receive, Response, Scope, Send
-from gitops_dsf.scorer.metrics import Metrics
 from gitops_dsf.scorer.settings import Settings
 from gitops_dsf.scorer.tokens import Tokens
 
@@ -29,6 +28,9 @@ class ScorerApp:
     def __init__(
         self, *, definition: Definition, function: Function, settings: Settings, clock: Callable[[], float] = time.perf_counter
     ) -> None:
+        # Importing the package needs no extra: tools that only name a scorer or check one do without.
+        from gitops_dsf.scorer.metrics import Metrics  # noqa: PLC0415
+
         self.definition = definition
         self.settings = settings
         self._function = function

@@ -22,8 +22,9 @@ def _controller(verdict: Verdict) -> Iterator[str]:
     outcome = str(verdict.outcome)
     if verdict.panic is not None:
         yield (
-            f"numberOfClusters is {verdict.source.spec.number_of_clusters}: the placement controller crashes on it"
-            f" ({verdict.panic}) and restarts in a loop, so no Placement of this hub is scheduled; set it to 0 or more"
+            f"numberOfClusters is {verdict.source.spec.number_of_clusters}: the placement controller panics at each look at this"
+            f" Placement ({verdict.panic}) and recovers, so its old decision stays and no condition tells; set it to 0 or more."
+            " Where OPENSHIFT_ON_PANIC=crash is set, the process ends, and no Placement of this hub is scheduled"
         )
     if outcome == "Disabled":
         yield "scheduling is disabled by annotation: PlacementDecisions stay as they are"

@@ -11,7 +11,7 @@ _INT64 = 2**63
 
 
 class SchedulerPanic(Exception):  # noqa: N818 - it is what happens to OCM, not to the simulator
-    """The real scheduler would crash here; the text is the Go runtime's."""
+    """The real scheduler panics here; the text is the Go runtime's."""
 
 
 @dataclass(frozen=True, slots=True)

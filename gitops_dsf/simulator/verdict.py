@@ -35,7 +35,7 @@ class Outcome(StrEnum):
     FAILED = "Failed"
     """The pass ends with an error before it schedules (an invalid ManagedClusterSet); decisions stay as they are."""
     PANIC = "Panic"
-    """The placement controller crashes on this object, for every Placement of the hub, until it is repaired."""
+    """The placement controller panics at each look at this Placement, and recovers: the old decision stays until it is repaired."""
     UNSUPPORTED = "Unsupported"
     """The simulator does not know: a CEL feature it does not reproduce decides."""
 

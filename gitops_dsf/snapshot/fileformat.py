@@ -95,36 +95,56 @@ def files(snapshot: Snapshot, *, hub: str) -> dict[str, bytes]:
     """A snapshot as the files of a folder or branch: one per score name, one for decisions, one for clusters.
 
     The same snapshot gives the same bytes. JSON, because a pipeline reads tens of thousands of scores; one line per cluster or
-    decision, so that two snapshots differ in the lines that changed.
+    decision, so that two snapshots differ in the lines that changed. When it was seen stands in snapshot.json alone: what did not
+    change between two snapshots has the same bytes in both.
     """
-    sections = {"snapshot.json": ""}
-    for name, table in sorted(snapshot.scores.items()):
-        rows = _rows(f"{_json(cluster)}: {_json(_score_entry(found))}" for cluster, found in sorted(table.items()))
-        sections[f"scores/{name}.json"] = f',\n"scores": {{{_json(name)}: {{\n{rows}\n}}}}'
+    found = {"snapshot.json": moment_file(hub=hub, observed_at=snapshot.observed_at)}
+    for name, table in snapshot.scores.items():
+        found[f"scores/{name}.json"] = scores_file(name, (score_row(each, table[each]) for each in sorted(table)), hub=hub)
     if snapshot.decisions:
-        entries = (DecisionEntry(item.namespace, item.name, item.placement, item.clusters) for item in snapshot.decisions)
-        sections["decisions.json"] = f',\n"decisions": [\n{_rows(_json(entry) for entry in entries)}\n]'
+        found["decisions.json"] = decisions_file(snapshot.decisions, hub=hub)
     if snapshot.clusters:
-        rows = _rows(f"{_json(name)}: {_json(_cluster_entry(known))}" for name, known in sorted(snapshot.clusters.items()))
-        sections["clusters.json"] = f',\n"clusters": {{\n{rows}\n}}'
-    head = _head(hub, snapshot.observed_at)
-    return {path: f"{head}{section}}}\n".encode() for path, section in sorted(sections.items())}
+        found["clusters.json"] = clusters_file(snapshot.clusters, hub=hub)
+    return dict(sorted(found.items()))
 
 
-def _head(hub: str, observed_at: datetime | None) -> str:
+def moment_file(*, hub: str, observed_at: datetime | None) -> bytes:
+    """When a snapshot was seen."""
+    return _file(hub, "" if observed_at is None else f',\n"observedAt": {_json(_timestamp(observed_at))}')
+
+
+def score_row(cluster: str, found: PublishedScore) -> str:
+    """One line of `scores_file`."""
+    until = None if found.valid_until is None else found.valid_until.astimezone(UTC)
+    entry = ScoreEntry(dict(sorted(found.values.items())), until, dict(sorted(found.raw.items())))
+    return f"{_json(cluster)}: {_json(entry)}"
+
+
+def scores_file(name: str, rows: Iterable[str], *, hub: str) -> bytes:
+    """All clusters of one AddOnPlacementScore name; `rows` are in the order of the clusters."""
+    return _file(hub, f',\n"scores": {{{_json(name)}: {{\n{_rows(rows)}\n}}}}')
+
+
+def decisions_file(decisions: Iterable[Decision], *, hub: str) -> bytes:
+    """PlacementDecisions in the given order."""
+    entries = (DecisionEntry(item.namespace, item.name, item.placement, item.clusters) for item in decisions)
+    return _file(hub, f',\n"decisions": [\n{_rows(_json(entry) for entry in entries)}\n]')
+
+
+def clusters_file(clusters: Mapping[str, Facts], *, hub: str) -> bytes:
+    """What is known of ManagedClusters."""
+    rows = _rows(f"{_json(name)}: {_json(_cluster_entry(known))}" for name, known in sorted(clusters.items()))
+    return _file(hub, f',\n"clusters": {{\n{rows}\n}}')
+
+
+def _file(hub: str, section: str) -> bytes:
     fields = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": hub}}
-    if observed_at is not None:
-        fields["observedAt"] = _timestamp(observed_at)
-    return "{" + ",\n".join(f"{_json(key)}: {_json(value)}" for key, value in fields.items())
+    head = ",\n".join(f"{_json(key)}: {_json(value)}" for key, value in fields.items())
+    return f"{{{head}{section}}}\n".encode()
 
 
 def _rows(rows: Iterable[str]) -> str:
     return ",\n".join(rows)
-
-
-def _score_entry(found: PublishedScore) -> ScoreEntry:
-    until = None if found.valid_until is None else found.valid_until.astimezone(UTC)
-    return ScoreEntry(dict(sorted(found.values.items())), until, dict(sorted(found.raw.items())))
 
 
 def _cluster_entry(known: Facts) -> ClusterEntry:

@@ -5,6 +5,7 @@ No token is ever sent: /config and /healthz are public by contract (design: wire
 
 import asyncio
 import http
+import itertools
 import os
 import socket
 import ssl
@@ -23,6 +24,8 @@ from gitops_dsf.sync.text import shown
 
 USER_AGENT: Final = f"gitops-dsf/{__version__}"
 MAX_REDIRECTS: Final = 3
+LANES: Final = 16
+"""Connection pools: for every request a pool looks through all others that it has at work, so one of hundreds would do little else."""
 
 
 class FaultKind(StrEnum):
@@ -83,8 +86,13 @@ class Fetcher:
     def __init__(self, *, limits: FetchLimits | None = None, trust: ssl.SSLContext | None = None) -> None:
         self._limits = limits or FetchLimits()
         self._admission = asyncio.Semaphore(self._limits.concurrent)
-        self._client = httpx.AsyncClient(
-            verify=trust or httpx.create_ssl_context(),
+        context = trust or httpx.create_ssl_context()
+        self._lanes = [self._lane(context) for _ in range(min(LANES, self._limits.concurrent))]
+        self._next = itertools.cycle(self._lanes)
+
+    def _lane(self, context: ssl.SSLContext) -> httpx.AsyncClient:
+        return httpx.AsyncClient(
+            verify=context,
             # The pool never refuses: with the default one, hanging peers starve the healthy. The semaphore bounds it.
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
             timeout=httpx.Timeout(self._limits.seconds, pool=None),
@@ -96,7 +104,8 @@ class Fetcher:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._client.aclose()
+        for lane in self._lanes:
+            await lane.aclose()
 
     async def get(self, url: str) -> Page | Fault:
         """One page. Never raises for what the other side, the network or the URL does."""
@@ -109,10 +118,10 @@ class Fetcher:
                 return refused.fault
 
     async def _follow(self, url: str) -> Page:
-        target = url
+        target, lane = url, next(self._next)
         for _ in range(MAX_REDIRECTS + 1):
             _check(target)
-            async with self._client.stream("GET", target) as response:
+            async with lane.stream("GET", target) as response:
                 if not response.is_redirect or "location" not in response.headers:
                     return await self._read(response, target)
                 target = _next(target, response.headers["location"], response.status_code)

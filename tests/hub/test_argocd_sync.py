@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -31,6 +32,9 @@ DECISION = "cluster.open-cluster-management.io/v1beta1/PlacementDecision"
 HEALTH = Path(__file__).parents[2] / "argocd/install/argocd-cm-health.yaml"
 ROLE_BINDING = "rbac.authorization.k8s.io/v1/RoleBinding"
 HUB_NAMESPACE = "open-cluster-management"
+RECONCILER, RECONCILER_APPLICATION = "gitops-dsf-reconciler", "gitops-dsf-reconciler"
+BUDGET = "policy/v1/PodDisruptionBudget"
+CLUSTER_ROLE_BINDING = "rbac.authorization.k8s.io/v1/ClusterRoleBinding"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +62,21 @@ class Synced:
     def settled(self, head: str) -> None:
         for name in self.names:
             wait_until_settled(self.hub, name, revision=head, timeout=120)
+
+    def start_reconciler(self) -> None:
+        """Says what the controllers of Deployment and PodDisruptionBudget would once the pods are ready."""
+        deployment = self.hub.get(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE)
+        replicas = deployment["spec"]["replicas"]
+        status: Object = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas)
+        status["observedGeneration"] = deployment["metadata"]["generation"]
+        self.hub.patch_status(DEPLOYMENT, RECONCILER, status, namespace=HUB_NAMESPACE)
+        budget = self.hub.get(BUDGET, RECONCILER, namespace=HUB_NAMESPACE)
+        allowed = {"type": "DisruptionAllowed", "status": "True", "reason": "SufficientPods", "message": ""}
+        counts = {"currentHealthy": replicas, "desiredHealthy": replicas - 1, "expectedPods": replicas, "disruptionsAllowed": 1}
+        status = {**counts, "observedGeneration": budget["metadata"]["generation"]}
+        status["conditions"] = [{**allowed, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
+        self.hub.patch_status(BUDGET, RECONCILER, status, namespace=HUB_NAMESPACE)
+        refresh(self.hub, RECONCILER_APPLICATION)
 
     def guestbooks(self) -> list[str]:
         items = self.hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}")
@@ -114,13 +133,19 @@ def synced(
         # Created together with its Placement, the ApplicationSet found no decision and would look again in 3 minutes only. The
         # reconciler gives it this annotation; until then it is Degraded, and that is all that is.
         refresh_set(hub, GUESTBOOK)
+        for name in set(names) - {RECONCILER_APPLICATION}:
+            wait_until_settled(hub, name, revision=head, timeout=120)
+        # Nobody runs pods here: what stands beside the reconciler did not wait for them.
+        wait_for(lambda: hub.find(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE), what="the reconciler is deployed", timeout=120)
+        wait_until_settled(hub, RECONCILER_APPLICATION, revision=head, health="Progressing", timeout=120)
+        fixture.start_reconciler()
         fixture.settled(head)
         note(f"Argo CD: {len(names)} Applications over the rendered tree Synced and Healthy after {time.monotonic() - clock:.1f} s")
         yield fixture
 
 
 def test_the_whole_tree_is_synced_and_healthy(synced: Synced) -> None:
-    assert synced.names == ("gitops-dsf-delivery", "gitops-dsf-platform", "gitops-dsf-works-00")
+    assert synced.names == ("gitops-dsf-delivery", "gitops-dsf-platform", RECONCILER_APPLICATION, "gitops-dsf-works-00")
     rendered = {f"{item['kind']}/{item['metadata']['name']}" for _, item in synced.installation.rendered()}
     shown = {key for name in synced.names for key in state(synced.hub, name).resources}
     assert shown == rendered
@@ -209,6 +234,29 @@ def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
     assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster2")
 
 
+def test_a_reconciler_that_is_switched_off_goes_and_one_that_is_switched_on_returns(synced: Synced) -> None:
+    one_shard(synced.fleet, reconciler={"enabled": False})
+    head = synced.commit("Do without the reconciler")
+    for kind, name, namespace in (
+        (DEPLOYMENT, RECONCILER, HUB_NAMESPACE),
+        (ROLE_BINDING, f"{RECONCILER}-moves", "argocd"),
+        (CLUSTER_ROLE_BINDING, "gitops-dsf:reconciler", None),
+    ):
+        wait_for(
+            lambda kind=kind, name=name, namespace=namespace: synced.hub.find(kind, name, namespace=namespace) is None,  # type: ignore[misc]
+            what=f"{kind} {name} is pruned",
+            timeout=90,
+            seen=lambda: state(synced.hub, RECONCILER_APPLICATION),
+        )
+    synced.settled(head)
+    assert state(synced.hub, RECONCILER_APPLICATION).resources.keys() == {f"ServiceAccount/{RECONCILER}"}
+    one_shard(synced.fleet)
+    head = synced.commit("Take it back")
+    wait_for(lambda: synced.hub.find(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE), what="the reconciler is deployed", timeout=90)
+    synced.start_reconciler()
+    synced.settled(head)
+
+
 def test_an_empty_decision_deletes_no_application(synced: Synced) -> None:
     synced.publish_score("cluster1", 90)
     synced.publish_score("cluster2", 10)
@@ -254,10 +302,11 @@ def operation(synced: Synced, name: str) -> dict[str, str]:
     return found
 
 
-def one_shard(fleet: Fleet) -> None:
+def one_shard(fleet: Fleet, **spec: Any) -> None:
     """A directory whose last cluster leaves would be empty, and Argo CD never prunes to nothing by itself."""
     document = settings(fleet)
     document["spec"]["output"]["shards"] = 1
+    document["spec"] |= spec
     fleet.write("gitops-dsf.yaml", document)
 
 

@@ -1,4 +1,4 @@
-"""What Argo CD does with an ApplicationSet unlike ours: the reason of rules DSF401 to DSF408. docs/hazards.md lists them.
+"""What Argo CD does with an ApplicationSet unlike ours: the reason of rules DSF401 to DSF409. docs/hazards.md lists them.
 
 The decisions are written by hand here, so that each test says exactly what the controller finds; how they are read is as we render it.
 """
@@ -181,6 +181,29 @@ def test_a_cluster_on_two_pages_is_an_error_that_deletes_nothing(followers: Foll
     hold_for(lambda: followers.clusters() == list(SPOKES), what="both stay", seconds=3)
 
 
+def test_an_application_that_two_sets_would_make_stays_with_the_first(followers: Followers, hub: Client) -> None:
+    """The names of `a` on the cluster `b-1` and of `a-b` on `1` are one name; here the second set writes it out."""
+    followers.page(1, "cluster1")
+    followers.follow(policy="create-update")
+    followers.become("cluster1")
+    second, namespace = f"{NAME}-second", followers.namespace
+    body = hub.get(APPLICATION_SET, NAME, namespace=namespace)
+    version, _, kind = APPLICATION_SET.rpartition("/")
+    hub.apply({"apiVersion": version, "kind": kind, "metadata": {"name": second, "namespace": namespace}, "spec": body["spec"]})
+
+    def said() -> str:
+        conditions = hub.get(APPLICATION_SET, second, namespace=namespace).get("status", {}).get("conditions") or []
+        return next((one["message"] for one in conditions if one["type"] == "ErrorOccurred" and one["status"] == "True"), "")
+
+    try:
+        wait_for(lambda: "already owned by another ApplicationSet" in said(), what="the second set complains", seen=said)
+        [made] = hub.list(APPLICATION, namespace=namespace, labels=f"{LABEL}={NAME}")
+        assert [owner["name"] for owner in made["metadata"]["ownerReferences"]] == [NAME]
+        assert followers.error() == ""
+    finally:
+        hub.delete(APPLICATION_SET, second, namespace=namespace)
+
+
 def test_a_cluster_on_no_page_for_a_moment_loses_its_application(followers: Followers) -> None:
     """What happens when the controller looks between two writes of a decision with more than 100 clusters."""
     followers.page(1, "cluster1")
@@ -228,7 +251,8 @@ def test_after_an_error_the_controller_looks_again_in_minutes_whatever_is_asked_
     followers.complains(CONFIG)
     followers.config(**GENERATOR)
     assert REFRESH in followers.annotations(), "left from the look that failed"
-    followers.look()
+    same = {"metadata": {"annotations": {REFRESH: followers.annotations()[REFRESH]}}}
+    followers.hub.patch(APPLICATION_SET, NAME, same, namespace=followers.namespace)
     hold_for(lambda: followers.clusters() == [], what="it does not look", seconds=9)
     change = {"metadata": {"annotations": {REFRESH: "another value"}}}
     followers.hub.patch(APPLICATION_SET, NAME, change, namespace=followers.namespace)

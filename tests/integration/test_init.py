@@ -47,7 +47,13 @@ def test_init_then_validate_then_render(tmp_path: Path) -> None:
         result = gitops_dsf(*verb, cwd=fleet)
         assert result.returncode == 0, (verb, result.stdout, result.stderr)
     assert "0 written" in result.stdout, "init already wrote the schemas of this version"
-    assert {path.name for path in (fleet / "rendered").iterdir() if path.is_dir()} == {"argocd", "delivery", "platform", "works-00"}
+    assert {path.name for path in (fleet / "rendered").iterdir() if path.is_dir()} == {
+        "argocd",
+        "delivery",
+        "platform",
+        "reconciler",
+        "works-00",
+    }
     settings = yaml.safe_load((fleet / "gitops-dsf.yaml").read_text("utf-8"))
     assert settings["metadata"]["name"] == "fleet"
     assert settings["spec"]["git"]["url"] == URL
@@ -159,6 +165,14 @@ def test_the_wheel_holds_the_whole_template(wheels: Path) -> None:
     assert inside >= outside
 
 
+def test_the_wheel_holds_every_package_but_the_demo(wheels: Path) -> None:
+    """The demo runs the sample scorers of a checkout; without one it is dead weight."""
+    (wheel,) = wheels.glob("gitops_dsf-*.whl")
+    inside = {name.split("/")[1] for name in zipfile.ZipFile(wheel).namelist() if name.startswith("gitops_dsf/") and name.endswith(".py")}
+    listed = subprocess.run(["git", "ls-files", "gitops_dsf/*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {line.split("/")[1] for line in listed.splitlines()} - inside == {"demo"}
+
+
 def test_init_from_the_wheel_away_from_the_checkout(wheels: Path, tmp_path: Path) -> None:
     """The same files as in a checkout, from an unpacked wheel whose package comes first on the path."""
     (wheel,) = wheels.glob("gitops_dsf-*.whl")
@@ -177,3 +191,34 @@ def test_init_from_the_wheel_away_from_the_checkout(wheels: Path, tmp_path: Path
         for root in (tmp_path / "fleet", tmp_path / "other")
     )
     assert first == second
+
+
+def test_every_step_of_a_newcomer_works_from_the_wheel(wheels: Path, tmp_path: Path) -> None:
+    """In a folder far from the checkout, and without it on the path."""
+    (wheel,) = wheels.glob("gitops_dsf-*.whl")
+    installed = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(installed)
+    script = (
+        f"import sys; sys.path.insert(0, {str(installed)!r})\n"
+        "from gitops_dsf.cli import main as cli\n"
+        f"assert cli.__file__.startswith({str(installed)!r}), cli.__file__\n"
+        "sys.exit(cli.main(sys.argv[1:]))\n"
+    )
+    steps = [
+        ["init", "fleet"],
+        ["validate", "fleet", "--strict"],
+        ["render", "fleet"],
+        ["render", "fleet", "--check"],
+        ["render", "fleet", "--stdout", "--part", "platform"],
+        ["migrate", "fleet/scorers/cpu-headroom.yaml", "--check"],
+        ["schema", "--out", "schemas"],
+        ["completion", "bash"],
+        ["scorer", "new", "gpu-headroom"],
+    ]
+    for step in steps:
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", script, *step], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, (step, done.stdout, done.stderr)
+    assert (tmp_path / "fleet" / "rendered" / "INVENTORY").is_file()
+    assert {path.name for path in (tmp_path / "schemas").iterdir()} >= {path.name for path in (ROOT / "schemas").iterdir() if path.is_dir()}

@@ -7,6 +7,7 @@ deep nesting; files in any order.
 import copy
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -354,6 +355,28 @@ def test_deep_promql_is_a_finding(query: str, tmp_path: Path) -> None:
     assert "DSF109" in result.stdout
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *("!" * 50_000 + "true", "-" * 50_000 + "1", "(" * 50_000 + "1" + ")" * 50_000, "[" * 50_000, "{1: " * 50_000, "a" + ".a" * 30_000),
+        *("true ? " * 20_000, " && ".join(["true"] * 12_000), "+".join(["1"] * 40_000), "[1].all(x, " * 190 + "true" + ")" * 190),
+        *("a" + "[0]" * 190, "'" * 50_000, "\\" * 50_000, "a" * 400_000, "9" * 50_000, "'a'.find('" + "(" * 190 + "')", "@" * 50_000),
+    ],
+    ids=range(17),
+)
+def test_deep_cel_does_no_harm(expression: str, tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    path = tmp_path / "apps" / "apps.yaml"
+    quoted = expression.replace("'", "''")
+    path.write_text(path.read_text().replace("[\"'env' in managedCluster.metadata.labels\"]", f"['{quoted}']"))
+    result = subprocess.run([sys.executable, "-m", "gitops_dsf", "validate", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert result.returncode in {0, 1}, result.stderr
+    assert "Traceback" not in result.stderr
+    assert set(re.findall(r"DSF\d{3}", result.stdout)) <= {"DSF324"}
+
+
 def test_findings_do_not_depend_on_hash_seed_locale_or_timezone(tmp_path: Path) -> None:
     folders = [tmp_path / str(seed) for seed in range(12)]
     for seed, folder in enumerate(folders):
@@ -403,8 +426,6 @@ def test_names_of_files_do_not_matter(data: st.DataObject, tmp_path: Path) -> No
     def bare(root: Path) -> str:
         resolved = check(root).resolved
         assert resolved is not None
-        import re
-
         return re.sub(r"Position\([^)]*\)", "", repr(resolved))
 
     assert bare(reference) == bare(shuffled)

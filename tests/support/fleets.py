@@ -135,9 +135,14 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
     documents += draw(_masks(names, masked))
     if clusters and free:
         regions = sorted({item["metadata"]["labels"]["region"] for item in clusters})
-        apps = draw(st.lists(DNS_LABELS, max_size=3, unique=True))
+        apps = draw(st.lists(DNS_LABELS, max_size=3, unique=True).filter(lambda apps: not names_meet(apps, names)))
         documents += [draw(_application(each, regions, [name(item) for item in free])) for each in apps]
     return FleetSources(settings=draw(_settings(mode)), documents=tuple(documents))
+
+
+def names_meet(applications: Sequence[str], clusters: Sequence[str]) -> bool:
+    """Whether two applications would make one Application: `a` on `b-c` and `a-b` on `c`."""
+    return len({f"{each}-{one}" for each in applications for one in clusters}) < len(applications) * len(clusters)
 
 
 def _in_its_set(item: Object) -> Object:

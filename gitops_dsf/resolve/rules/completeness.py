@@ -12,7 +12,7 @@ from gitops_dsf.resolve.context import Context
 def settings_are_there(context: Context) -> Iterator[Diagnostic]:
     """gitops-dsf.yaml holds the one FleetRepository."""
     declared = context.declared
-    excused = declared.unreadable or any(kind == "FleetRepository" for kind, _ in declared.malformed)
+    excused = context.is_uncertain("FleetRepository")
     if declared.repository is None and not excused and not any(item.code == codes.EMPTY.id for item in declared.diagnostics):
         message = f"{SETTINGS_FILE} with a FleetRepository is missing"
         yield codes.SETTINGS.at(Position(file=SETTINGS_FILE), message, "gitops-dsf init DIR shows what it looks like")
@@ -27,6 +27,8 @@ def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
             name = dotted(setting.path)
             if setting.path[-1] in {"interval", "step"} and setting.document.has(setting.path):
                 continue  # written as 0: the rule about positive durations says so
+            if setting.path[-2:] == ("scoring", "host"):
+                continue  # it would be configURL's, which is no URL: the rule about URLs says so
             because = "and its lock does not say it either" if overlay.lock is not None else "and without it the scorer cannot run"
             yield codes.INCOMPLETE_SCORER.at(setting.position, f"{name} is missing, {because}", _HINTS[str(setting.path[-1])])
 

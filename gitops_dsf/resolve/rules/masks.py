@@ -9,6 +9,7 @@ from gitops_dsf.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig
 from gitops_dsf.model.suggestion import did_you_mean, listed
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.glob import is_glob, matches
+from gitops_dsf.resolve.rules.selectors import is_certain
 from gitops_dsf.resolve.targets import masked_clusters
 
 
@@ -49,12 +50,17 @@ def _masks(context: Context) -> Iterator[tuple[Item[DynamicScoringConfig], int, 
 def _cluster(context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask) -> Iterator[Diagnostic]:
     if not context.fleet.clusters or masked_clusters(mask, context.fleet):
         return
+    uncertain = context.is_uncertain("ManagedCluster")
     if mask.cluster_name is None:
+        if uncertain or not is_certain(item.document, "spec", "masks", index, "clusterSelector"):
+            return
         message = "clusterSelector matches no cluster of the inventory"
         yield codes.MATCHES_NOTHING.at(
             item.document.key_at(("spec", "masks", index, "clusterSelector")), message, "correct the labels, or remove the mask"
         )
     elif is_glob(mask.cluster_name):
+        if uncertain:
+            return
         message = f"{mask.cluster_name} matches no cluster of the inventory"
         yield codes.MATCHES_NOTHING.at(item.at("spec", "masks", index, "clusterName"), message, "correct the pattern, or remove the mask")
     elif not context.is_malformed("ManagedCluster", mask.cluster_name):
@@ -71,8 +77,7 @@ def _score(context: Context, item: Item[DynamicScoringConfig], index: int, mask:
     if is_glob(mask.score_name):
         yield codes.MATCHES_NOTHING.at(position, f"{mask.score_name} matches no score", f"scores here: {listed(sorted(names)) or 'none'}")
         return
-    unknown_names = context.declared.unreadable or any(kind == "DynamicScorer" for kind, _ in context.declared.malformed)
-    if unknown_names or any(
+    if context.is_uncertain("DynamicScorer") or any(
         context.waits_for_lock(overlay.scorer) and not overlay.score_name.value for overlay in context.overlays.values()
     ):
         return  # the score may be the one of a scorer whose name is not known yet

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.resolve import cel
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.raw_document import Reader
 from gitops_dsf.resolve.rules.selectors import Place, value_at
@@ -42,8 +43,10 @@ def placements_work(context: Context) -> Iterator[Diagnostic]:
 def _number(reader: Reader) -> None:
     number = reader.whole("spec", "numberOfClusters")
     if number is not None and number < 1:
-        effect = "selects nothing and evicts everything" if number == 0 else "crashes OCM's placement controller for the whole hub"
-        reader.report(codes.CLUSTER_COUNT, ("spec", "numberOfClusters"), f"{number} {effect}", "write 1 or more, or leave it out for all")
+        effect = "0 selects nothing and evicts everything"
+        if number < 0:
+            effect = f"at {number} OCM's placement controller panics whenever it looks at this Placement, whose old decision stays"
+        reader.report(codes.CLUSTER_COUNT, ("spec", "numberOfClusters"), effect, "write 1 or more, or leave it out for all")
 
 
 def _sets(context: Context, reader: Reader) -> None:
@@ -63,11 +66,17 @@ def _predicates(reader: Reader) -> None:
 
 
 def _expression(reader: Reader, place: Place, text: str) -> None:
-    """Shape only: what the expression computes is the simulator's business."""
+    """Whether it compiles and yields a bool; which clusters it selects is the simulator's business."""
     if not text.strip():
         reader.report(
             codes.CEL_SYNTAX, place, "an empty CEL expression: OCM refuses the Placement, and evicts everything", "remove the item"
         )
+        return
+    mistakes = cel.check(text)
+    for mistake in mistakes:
+        position = reader.document.at(place) if mistake.offset is None else reader.document.inside(place, mistake.offset)
+        reader.found.append(codes.CEL_SYNTAX.at(position, mistake.message, mistake.hint))
+    if mistakes:
         return
     if ".scores(" in text:
         message = "OCM looks at scores in CEL at most every 10 minutes, and does not see that a score has expired"

@@ -101,7 +101,7 @@ def _producer(context: Context, reader: Reader, place: Place, weight: int) -> No
     scorers = {scorer.resource_name: scorer for scorer in context.scorers.values()}
     scorer = scorers.get(resource)
     if scorer is None:
-        if context.declared.unreadable or any(kind == "DynamicScorer" for kind, _ in context.declared.malformed):
+        if context.is_uncertain("DynamicScorer"):
             return
         if context.overlays.keys() != context.scorers.keys():
             return  # a scorer that is not complete has a finding of its own, and may be the one that is meant

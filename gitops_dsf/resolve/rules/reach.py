@@ -9,6 +9,8 @@ from gitops_dsf.model.application import ScoredApplication
 from gitops_dsf.model.declared import Item
 from gitops_dsf.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.candidates import choosable, eligible
+from gitops_dsf.resolve.rules.selectors import is_certain
 
 MANY_CLUSTERS = 100
 """Clusters per PlacementDecision object; above it OCM rewrites several objects one by one (ocm.md section 7.12)."""
@@ -19,17 +21,18 @@ _RESERVED_CLAIMS = (".open-cluster-management.io", ".k8s.io")
 
 def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
     """Without clusters nothing is delivered to anybody."""
-    declared = context.declared
-    excused = declared.unreadable or any(kind == "ManagedCluster" for kind, _ in declared.malformed)
-    if context.fleet.clusters or excused or declared.repository is None:
+    repository = context.declared.repository
+    if context.fleet.clusters or context.is_uncertain("ManagedCluster") or repository is None:
         return
-    if declared.repository.value.spec.delivery.mode == "ManifestWork":
+    if repository.value.spec.delivery.mode == "ManifestWork":
         message = "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration"
         yield codes.NO_CLUSTERS.at(Position(file=SETTINGS_FILE), message, "run gitops-dsf import --context HUB, or write clusters/*.yaml")
 
 
 def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
     """A scorer that masks keep off every cluster is dead weight, or a mask is too wide."""
+    if context.is_uncertain("ManagedCluster", "DynamicScoringConfig"):
+        return
     for name, clusters in context.reach.items():
         scorer = context.scorers[name]
         if not clusters and not scorer.suspend and context.fleet.selected(scorer.selector):
@@ -48,7 +51,7 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
                 message = f"there is no ManagedClusterSet {name} in clusters/"
                 hint = did_you_mean(name, [*context.fleet.sets, "default", "global"]) or "write the set into clusters/, or name another"
                 yield codes.UNKNOWN_SET.at(item.at("spec", "placement", "clusterSets", index), message, hint)
-        if not unknown and context.fleet.clusters and not eligible(context, item):
+        if not unknown and context.fleet.clusters and not eligible(context, item) and not _is_guess(context, item):
             path = ("spec", "placement", "clusterSelector" if rules.cluster_selector is not None else "clusterSets")
             position = item.document.key_at(path) if item.document.has(path) else item.position
             message = f"no cluster of the inventory is eligible for {item.name}"
@@ -73,6 +76,8 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
                     item.at(*where), message, "remove the score from this application while the scorer is suspended"
                 )
             elif candidates and not candidates & context.reach[scorer.name]:
+                if _is_guess(context, item) or not is_certain(context.overlays[score.scorer].scorer.document, "spec", "clusterSelector"):
+                    continue
                 message = f"{scorer.name} runs on none of the {len(candidates)} clusters that are eligible for {item.name}"
                 hint = "correct its clusterSelector or the masks, or choose other clusters"
                 yield codes.SCORE_NOT_RUNNING.at(item.at(*where), message, hint)
@@ -81,16 +86,30 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
 def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
     """More than 100 clusters in one decision can lose one of them for a moment."""
     for item in context.declared.applications:
-        rules = item.value.spec.placement
+        number = item.value.spec.placement.number_of_clusters
         most = len(eligible(context, item))
-        chosen = most if rules.number_of_clusters is None else min(most, rules.number_of_clusters)
+        chosen = most if number is None else min(most, number)
         if chosen > MANY_CLUSTERS:
-            message = (
-                f"{item.name} may run on {chosen} clusters: above {MANY_CLUSTERS} a decision is several objects, rewritten one by one, "
-                "and a cluster can be in none of them for a moment"
-            )
-            hint = "keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of at most 100 clusters"
-            yield codes.MANY_DECISIONS.at(item.document.key_at(("spec", "placement")), message, hint)
+            hint = f"keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of at most {MANY_CLUSTERS} clusters"
+            yield _many(item.name, chosen, item.document.key_at(("spec", "placement")), hint)
+    for placement in context.declared.placements:
+        written = placement.value.spec.get("numberOfClusters")
+        number = written if isinstance(written, int) and not isinstance(written, bool) else None
+        clusters = choosable(context, placement)
+        # Where the clusters are not known, only the number that was asked for is.
+        counts = [count for count in (number, len(clusters) if clusters is not None else None) if count is not None]
+        if counts and min(counts) > MANY_CLUSTERS:
+            path = ("spec", "numberOfClusters" if number is not None else "clusterSets")
+            hint = f"split it into Placements of at most {MANY_CLUSTERS} clusters, and let nothing that follows it delete on absence"
+            yield _many(placement.name, min(counts), placement.document.key_at(path), hint)
+
+
+def _many(name: str, count: int, position: Position, hint: str) -> Diagnostic:
+    message = (
+        f"{name} may choose {count} clusters: above {MANY_CLUSTERS} a decision is several objects, rewritten one by one, "
+        "and a cluster can be in none of them for a moment"
+    )
+    return codes.MANY_DECISIONS.at(position, message, hint)
 
 
 def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
@@ -105,8 +124,7 @@ def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
             yield codes.MANY_CLAIMS.at(item.document.key_at(("status", "clusterClaims")), message, "select by labels, or have fewer claims")
 
 
-def eligible(context: Context, item: Item[ScoredApplication]) -> frozenset[str]:
-    """Clusters of the inventory that sets and selector leave; taints change by the hour and are not counted."""
-    rules = item.value.spec.placement
-    members = context.fleet.members(rules.cluster_sets)
-    return members if rules.cluster_selector is None else members & context.fleet.selected(rules.cluster_selector)
+def _is_guess(context: Context, item: Item[ScoredApplication]) -> bool:
+    """Whether mistakes elsewhere leave open which clusters an application may use."""
+    uncertain = context.is_uncertain("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
+    return uncertain or not is_certain(item.document, "spec", "placement", "clusterSelector")

@@ -6,6 +6,7 @@ from typing import Final
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules import (
+    application_names,
     application_sets,
     applications,
     completeness,
@@ -75,4 +76,5 @@ RULES: Final[tuple[Rule, ...]] = (
     reach.decisions_fit_one_object,
     applications.applications_live_with_argocd,
     application_sets.application_sets_follow_decisions,
+    application_names.applications_have_one_maker,
 )

@@ -29,12 +29,19 @@ def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
 
 def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A scorer whose selector fits no cluster runs nowhere."""
+    if not context.fleet.clusters or context.is_uncertain("ManagedCluster"):
+        return
     for overlay in context.overlays.values():
         selector = overlay.scorer.value.spec.cluster_selector
-        if selector is not None and context.fleet.clusters and not context.fleet.selected(selector):
+        if selector is not None and not context.fleet.selected(selector) and is_certain(overlay.scorer.document, "spec", "clusterSelector"):
             position = overlay.scorer.document.key_at(("spec", "clusterSelector"))
             message = f"no cluster of the inventory has these labels: {overlay.scorer.name} runs nowhere"
             yield codes.MATCHES_NOTHING.at(position, message, _closest(context, selector) or "correct the labels, or label the clusters")
+
+
+def is_certain(document: Document, *place: str | int) -> bool:
+    """Whether it is clear what a selector means: no mistake in it, and no value in its document that readers disagree about."""
+    return not document.disputed and not any(invalid(document, place, value_at(document.data, place)))
 
 
 def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
@@ -46,8 +53,7 @@ def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnos
         where = (*place, "matchLabels", key)
         if not label_key(key):
             yield codes.BAD_SELECTOR.at(document.key_at(where), f"{key} is not a label key", _KEY)
-        if isinstance(value, str) and not label_value(value):
-            yield codes.BAD_SELECTOR.at(document.at(where), f"{_short(value)} is not a label value", _VALUE)
+        yield from _value(document, where, value)
     terms = selector.get("matchExpressions")
     for index, term in enumerate(terms if isinstance(terms, list) else []):
         if isinstance(term, dict):
@@ -72,8 +78,16 @@ def _term(document: Document, place: Place, term: dict[str, Any]) -> Iterator[Di
             document.key_at((*place, "values")), f"{operator} takes no values", "remove values, or write operator: In"
         )
     for index, value in enumerate(values):
-        if not isinstance(value, str) or not label_value(value):
-            yield codes.BAD_SELECTOR.at(document.at((*place, "values", index)), f"{_short(str(value))} is not a label value", _VALUE)
+        yield from _value(document, (*place, "values", index), value)
+
+
+def _value(document: Document, place: Place, value: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
+    if isinstance(value, (bool, int, float)):
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        yield codes.BAD_SELECTOR.at(document.at(place), f"{text} is not text, as every label value is", f'quote it: "{text}"')
+    elif not isinstance(value, str) or not label_value(value):
+        shown = "an empty value" if value is None else _short(str(value))
+        yield codes.BAD_SELECTOR.at(document.at(place), f"{shown} is not a label value", _VALUE)
 
 
 def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:

@@ -1,31 +1,19 @@
-"""The CEL environment of OCM's placement controller, for checking and for evaluating.
-
-OCM loads (sdk-go/pkg/cel/common/values.go): optional types, ext.Strings and the Kubernetes libraries Lists, Regex,
-URLs, Quantity, IP, CIDR, Format and Semver, beside its own scores() and parseJSON().
-"""
+"""The CEL environment of OCM's placement controller, for evaluating what the checker has passed."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from cel_expr_python import cel
-from cel_expr_python.ext import ext_optional, ext_strings
 
-from gitops_dsf.simulator.cel import addresses, comparisons, limits, lists, regexes, semvers, urls
+from gitops_dsf.simulator.cel import limits
+from gitops_dsf.simulator.cel.checker import Checker, library, new_environment
 from gitops_dsf.simulator.cel.function import CelUnsupported, Function, Overload
 from gitops_dsf.simulator.cel.quantities import QuantityFunctions
-from gitops_dsf.simulator.cel.regexes import regex_error
 from gitops_dsf.simulator.cel.scores import ScoreFunctions
 from gitops_dsf.simulator.objects import AddOnPlacementScore
-
-_FIND = re.compile(r"\.\s*find(?:All)?\s*\(\s*(" + limits.STRING.pattern + r")\s*[,)]", re.DOTALL)
-
-
-class CelSyntaxError(Exception):
-    """The expression does not compile; OCM reports the Placement as misconfigured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +34,9 @@ class Environment:
     def __init__(self, scores: Mapping[str, Mapping[str, AddOnPlacementScore]]) -> None:
         self._quantities = QuantityFunctions()
         self._unsupported: str | None = None
-        functions = (
-            *ScoreFunctions(scores).functions(),
-            *self._quantities.functions(),
-            *comparisons.functions(),
-            *semvers.functions(),
-            *addresses.functions(),
-            *urls.functions(),
-            *lists.functions(),
-            *regexes.functions(),
-        )
-        self._checking = _new([_checked(function) for function in functions])
-        self._running = _new([self._bound(function) for function in functions])
+        functions = library(ScoreFunctions(scores), self._quantities)
+        self._checker = Checker(functions)
+        self._running = new_environment([self._bound(function) for function in functions])
 
     def compile(self, expression: str) -> Program:
         """Type-checks an expression.
@@ -66,22 +45,8 @@ class Environment:
             CelSyntaxError: OCM's compiler would refuse it as well.
             CelUnsupported: it uses what this environment cannot answer, or may fail only here.
         """
-        limits.refuse_expression(expression)
-        try:
-            checked = self._checking.compile(expression)
-        except RuntimeError as error:
-            limits.refuse_failure(expression, str(error))
-            detail = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
-            raise CelSyntaxError(f"compilation failed: {detail}") from error
-        self._check_patterns(expression)
-        running = self._running.deserialize(checked.serialize())
+        running = self._running.deserialize(self._checker.check(expression).serialized)
         return Program(expression, limits.names_in(expression), limits.nesting(expression), running)
-
-    def _check_patterns(self, expression: str) -> None:
-        for found in _FIND.finditer(expression):
-            problem = regex_error(str(self._checking.compile(found.group(1)).eval().value()))
-            if problem:
-                raise CelSyntaxError(f"instantiation failed: {problem}")
 
     def evaluate(self, program: Program, view: Mapping[str, Any], *, most_scores: int) -> bool | str:
         """True, False, or why the expression fails on this cluster (a text, which drops the cluster).
@@ -139,40 +104,6 @@ class Environment:
                 raise
 
         return watched
-
-
-def _new(functions: list[Any]) -> Any:  # noqa: ANN401 - the binding has no types
-    return cel.NewEnv(
-        variables={"managedCluster": cel.Type.Map(cel.Type.STRING, cel.Type.DYN)},
-        extensions=[ext_optional.ExtOptional(), ext_strings.ExtStrings()],
-        functions=functions,
-    )
-
-
-def _checked(function: Function) -> Any:  # noqa: ANN401 - the binding has no types
-    return cel.FunctionDecl(
-        function.name,
-        [
-            cel.Overload(
-                overload.identifier,
-                return_type=_checking_type(overload.returns),
-                parameters=[_checking_type(parameter) for parameter in overload.parameters],
-                is_member=overload.member,
-            )
-            for overload in function.overloads
-        ],
-    )
-
-
-def _checking_type(written: str) -> Any:  # noqa: ANN401 - the binding has no types
-    if "." in written:
-        return cel.Type.AbstractType(written)
-    if written.startswith("list("):
-        return cel.Type.List(_checking_type(written[5:-1]))
-    if written.startswith("map("):
-        key, _, value = written[4:-1].partition(",")
-        return cel.Type.Map(_checking_type(key), _checking_type(value))
-    return getattr(cel.Type, written.upper())
 
 
 def _kind(written: str) -> str:

@@ -28,6 +28,8 @@ _NOT_OFFERED = frozenset(
 """Missing here, or answered otherwise: lists' indexOf, offsets out of range, %d of a double, milliseconds' meaning."""
 _PARTLY_OFFERED = frozenset({"isSorted", "sum", "min", "max"})
 """Offered for some types; a failed check may be this environment's fault."""
+_OWN_LIMITS = ("recursion depth", "recursion limit")
+"""This parser stops at a nesting of 32, cel-go's at 250."""
 _OPAQUE = frozenset({"quantity", "url", "ip", "cidr", "semver"})
 _REFLECTION = frozenset({"type", "dyn", "string"})
 """What would show that abstract values are maps here."""
@@ -61,6 +63,10 @@ def refuse_expression(expression: str) -> None:
 
 def refuse_failure(expression: str, message: str) -> None:
     """Raises CelUnsupported if the check may have failed only here."""
+    if any(limit in message for limit in _OWN_LIMITS):
+        raise CelUnsupported("an expression nested deeper than this parser goes")
+    if "`" in STRING.sub(" ", expression):
+        raise CelUnsupported("identifiers in backticks, which only some versions read")
     _refuse(names_in(expression) & _PARTLY_OFFERED, "for these types")
     # Go gives arithmetic on dyn the type dyn, C++ that of the first overload that fits.
     if "no matching overload" in message and _ARITHMETIC.search(STRING.sub(" ", expression)):

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gitops_dsf.simulator.cel.checker import CelSyntaxError
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
-from gitops_dsf.simulator.cel.environment import CelSyntaxError, Environment, Program
+from gitops_dsf.simulator.cel.environment import Environment, Program
 from gitops_dsf.simulator.cel.function import CelUnsupported
 from gitops_dsf.simulator.objects import AddOnPlacementScore
 

@@ -1,5 +1,6 @@
 """What tests ask of Argo CD's Applications: their state, when they settle, and a look at git now instead of at the next poll."""
 
+import time
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -75,5 +76,6 @@ def refresh(client: Client, name: str, *, hard: bool = False, namespace: str = "
 
 def refresh_set(client: Client, name: str, *, namespace: str = "argocd") -> None:
     """Ask the ApplicationSet controller to generate now."""
-    annotations = {"argocd.argoproj.io/application-set-refresh": "true"}
+    # A new value each time: one that stayed after a look that failed would ask for nothing.
+    annotations = {"argocd.argoproj.io/application-set-refresh": str(time.time_ns())}
     client.patch(APPLICATION_SET, name, {"metadata": {"annotations": annotations}}, namespace=namespace)

@@ -1,12 +1,15 @@
 """A git server on 127.0.0.1: bare repositories served over HTTP by git's own http-backend; it can go away and return.
 
-Fetches and pushes work as with a hosted forge, without credentials. While stopped, connections are refused.
+Fetches and pushes work as with a hosted forge, without credentials unless an account is named. While stopped, connections are refused.
 """
 
+import base64
 import http.client
 import os
 import subprocess
 import threading
+import time
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -19,10 +22,27 @@ from tests.hub.controlplane.ports import free_port
 COPY_BYTES = 1 << 16
 
 
+@dataclass(kw_only=True)
+class Manners:
+    """How the server treats its clients; may be changed while it serves."""
+
+    account: str = ""
+    """user:password that every request must bring; empty: none."""
+    push_seconds: float = 0.0
+    """Before a push is looked at."""
+    status: int = 0
+    """What every request is answered with instead; 0: nothing."""
+    requests: int = 0
+    """That came so far."""
+    pushes: int = 0
+    """That began so far."""
+
+
 class GitServer:
     """Serves every repository below `folder`; a context manager. The port stays the same over stop and start."""
 
     def __init__(self, *, folder: Path) -> None:
+        self.manners = Manners()
         self._bare = folder / "bare"
         self._clones = folder / "clones"
         self._bare.mkdir(parents=True)
@@ -58,16 +78,16 @@ class GitServer:
         """Serve; nothing happens when it serves already."""
         if self._server is not None:
             return
-        backend, root = self._backend, self._bare
+        backend, root, manners = self._backend, self._bare, self.manners
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                _answer(self, backend=backend, root=root)
+                _answer(self, backend=backend, root=root, manners=manners)
 
             def do_POST(self) -> None:
-                _answer(self, backend=backend, root=root)
+                _answer(self, backend=backend, root=root, manners=manners)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 """The tests speak of what a client sees."""
@@ -87,10 +107,31 @@ class GitServer:
         self._server = None
 
 
-def _answer(request: BaseHTTPRequestHandler, *, backend: Path, root: Path) -> None:
+def _refused(request: BaseHTTPRequestHandler, manners: Manners) -> bool:
+    """Whether the request was answered already: with a fault, or with 401 as a forge does (RFC 7617)."""
+    wanted = "Basic " + base64.b64encode(manners.account.encode()).decode()
+    wrong = bool(manners.account) and request.headers.get("Authorization") != wanted
+    status = manners.status or (401 if wrong else 0)
+    if status:
+        request.send_response(status)
+        if status == 401:
+            request.send_header("WWW-Authenticate", 'Basic realm="git"')
+        request.send_header("Content-Length", "0")
+        request.end_headers()
+    return bool(status)
+
+
+def _answer(request: BaseHTTPRequestHandler, *, backend: Path, root: Path, manners: Manners) -> None:
     """One request through http-backend (CGI, RFC 3875), streamed both ways. The connection ends with the answer."""
     address = urlsplit(request.path)
+    manners.requests += 1
     body = _body(request)
+    request.close_connection = True
+    if _refused(request, manners):
+        return
+    if request.command == "POST" and address.path.endswith("/git-receive-pack"):
+        manners.pushes += 1
+        time.sleep(manners.push_seconds)
     environment = {
         "PATH": os.environ["PATH"],
         "GIT_PROJECT_ROOT": str(root),
@@ -106,7 +147,6 @@ def _answer(request: BaseHTTPRequestHandler, *, backend: Path, root: Path) -> No
         "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
         "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
     }
-    request.close_connection = True
     with subprocess.Popen([str(backend)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("a pipe of git-http-backend is missing")

@@ -79,9 +79,9 @@ class Fleet:
         return [(path, item) for _, path, item in sorted(found, key=lambda entry: (entry[0], entry[1]))]
 
     def directories(self) -> list[str]:
-        """platform, every works directory, delivery."""
+        """platform, every works directory, delivery, reconciler."""
         works = sorted(path.name for path in self.rendered.glob("works-*"))
-        return ["platform", *works, "delivery"]
+        return ["platform", *works, "delivery", "reconciler"]
 
 
 def wave(item: Object) -> int:

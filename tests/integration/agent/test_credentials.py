@@ -1,8 +1,7 @@
-"""Tokens, CAs and the hub's certificate: read by name, used, replaced in place, never shown."""
+"""Tokens and CAs of sources and scoring APIs: read by name, used, replaced in place, never shown."""
 
 import base64
 import logging
-import ssl
 from pathlib import Path
 
 import pytest
@@ -154,80 +153,51 @@ def test_the_pods_own_token_is_read_for_every_call(tmp_path: Path) -> None:
     play(story())
 
 
-def test_the_hubs_token_and_address_are_read_again(tmp_path: Path) -> None:
-    """After 401 the kubeconfig is read at once; when the file changes it is read without a 401."""
+def test_each_side_has_its_own_token_and_ca(tmp_path: Path) -> None:
+    """What the source asks for never goes to the scoring API, nor the other way round."""
 
     async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(hub) as server, HttpFake(hub) as moved, HttpFake(scores(5.0)) as scoring:
-            config = kubeconfig(tmp_path / "hub" / "kubeconfig", server=server.url)
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            flags = ["--config-dir", volume.directory, "--hub-kubeconfig", config, "--suspension-poll", "1"]
-            async with running(*flags) as agent:
-                await until(lambda: hub.values("cpu-score"), what="published")
-                hub.token = "better"
-                kubeconfig(config, server=server.url, token="better")
-                await until(lambda: server.seen[-1].headers["authorization"] == "Bearer better", what="the new token is used")
-                kubeconfig(config, server=moved.url, token="better")
-                await until(lambda: moved.seen, what="the new address is used")
-                config.write_text(": not yaml [")
-                calls = len(moved.seen)
-                await until(lambda: len(moved.seen) > calls + 1, what="a damaged file leaves the old credentials in use")
-                assert await agent.failures() == {}
+        spoke, one, two = HubFake(), Authority("one"), Authority("two")
+        spoke.secrets["dynamic-scoring", "for-source"] = _secret("source-token")
+        spoke.config_maps["dynamic-scoring", "cas"] = {"source": one.pem, "scoring": two.pem}
+        token, volume, out = tmp_path / "token", ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+        token.write_text("pod-token")
+        source = HttpFake(prometheus(series(1)), tls=one.server(tmp_path / "one"))
+        scoring = HttpFake(scores(5.0), tls=two.server(tmp_path / "two"))
+        async with HttpFake(spoke) as api_server, source, scoring:
+            auth = {
+                "sourceEndpointAuthName": "for-source",
+                "sourceEndpointAuthKey": "token",
+                "sourceAuth": {"caConfigMapRef": {"name": "cas", "key": "source"}},
+                "scoringAuth": {"caConfigMapRef": {"name": "cas", "key": "scoring"}, "serviceAccountToken": True},
+            }
+            volume.put(entry("cpu", scoring=scoring.url, source=source.url, **auth))
+            config = kubeconfig(tmp_path / "spoke", server=api_server.url)
+            flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}", "--spoke-kubeconfig", config]
+            async with running(*flags, "--service-account-token-file", token):
+                await until((out / "cpu-score.yaml").exists, what="published")
+        assert {seen.headers["authorization"] for seen in source.seen} == {"Bearer source-token"}
+        assert {seen.headers["authorization"] for seen in scoring.seen} == {"Bearer pod-token"}
 
     play(story())
 
 
-def test_a_replaced_client_certificate_is_used(tmp_path: Path) -> None:
-    """OCM renews the hub certificate in place; the next connection shows the new one."""
+def test_a_redirect_carries_no_token_elsewhere(tmp_path: Path) -> None:
+    """It is not followed at all: the other host sees nothing, the message says what to write."""
 
     async def story() -> None:
-        authority, clients = Authority(), Authority("clients")
-        hub, volume = HubFake(token=""), ConfigMapVolume(tmp_path / "config")
-        hub.before = lambda seen: None if seen.peer_certificate else Reply(status=401)
-        folder = tmp_path / "hub-kubeconfig"
-        clients.pair(folder, name="agent")
-        context = authority.server(tmp_path / "server", client_authority=clients)
-        async with HttpFake(_anyone(hub), tls=context) as server, HttpFake(scores(5.0)) as scoring:
-            inline = base64.b64encode(authority.pem.encode()).decode()
-            config = kubeconfig(folder / "kubeconfig", server=server.url, token="", **{"certificate-authority-data": inline})
-            text = config.read_text().replace("user: {}", "user: {client-certificate: tls.crt, client-key: tls.key}")
-            config.write_text(text)
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            flags = ["--config-dir", volume.directory, "--hub-kubeconfig", config, "--suspension-poll", "1"]
-            async with running(*flags) as agent:
-                await until(lambda: hub.values("cpu-score"), what="published with a certificate")
-                first = _serial(server.seen[-1])
-                clients.pair(folder, name="agent")
-                await until(lambda: _serial(server.seen[-1]) != first, what="the new certificate is shown")
-                assert await agent.failures() == {}
-
-    play(story())
-
-
-def _serial(seen: Seen) -> object:
-    return (seen.peer_certificate or {}).get("serialNumber")
-
-
-def _anyone(hub: HubFake) -> HubFake:
-    """A hub that asks for a certificate instead of a token."""
-    hub.token = ""
-    return hub
-
-
-def test_a_server_certificate_of_an_unknown_authority_is_refused(tmp_path: Path) -> None:
-    """The hub's CA is what the kubeconfig says, not the system's."""
-
-    async def story() -> None:
-        volume = ConfigMapVolume(tmp_path / "config")
-        context: ssl.SSLContext = Authority("real").server(tmp_path / "server")
-        async with HttpFake(HubFake(), tls=context) as server, HttpFake(scores(5.0)) as scoring:
-            inline = base64.b64encode(Authority("other").pem.encode()).decode()
-            config = kubeconfig(tmp_path / "kubeconfig", server=server.url, **{"certificate-authority-data": inline})
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            async with running("--config-dir", volume.directory, "--hub-kubeconfig", config) as agent:
-                await until(lambda: len(scoring.seen) >= 2, what="cycles go on")
-                assert (await agent.failures())["cpu-score"] == {"tls"}
-                assert server.seen == []
+        token, volume = tmp_path / "token", ConfigMapVolume(tmp_path / "config")
+        token.write_text("pod-token")
+        async with HttpFake(scores(5.0)) as elsewhere:
+            away = Reply(status=308, headers={"Location": f"{elsewhere.url}/scoring?token=hunter2"})
+            async with HttpFake(lambda _seen: away) as here:
+                auth = {"sourceAuth": {"serviceAccountToken": True}, "scoringAuth": {"serviceAccountToken": True}}
+                volume.put(entry("source", scoring=here.url, source=here.url, **auth), entry("scoring", scoring=here.url, **auth))
+                flags = ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--service-account-token-file", token]
+                async with running(*flags) as agent:
+                    await until(lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"redirected"}, what="refused")
+                    assert f"points to {elsewhere.url}/scoring;" in agent.scorer()["message"]
+                    assert "hunter2" not in (await agent.get("/readyz")).text
+            assert elsewhere.seen == []
 
     play(story())

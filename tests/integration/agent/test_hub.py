@@ -5,42 +5,14 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from tests.support.agent.apis import scores
+from tests.support.agent.apis import Scoring
 from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.faults import EAGER
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.hub import HubFake, failure, kubeconfig, timestamp
+from tests.support.agent.hub import HubFake, failure, hub_flags, timestamp
 from tests.support.agent.pace import pace
 from tests.support.agent.process import eventually, until
 from tests.support.agent.running import RunningAgent, play, running
-
-
-class Api:
-    """A scoring API whose scores a test changes."""
-
-    def __init__(self, *values: float) -> None:
-        self.values = values
-
-    def __call__(self, seen: Seen) -> Reply | Fault:
-        return scores(*self.values)(seen)
-
-
-def _flags(tmp_path: Path, volume: ConfigMapVolume, hub: HttpFake) -> list[str | Path]:
-    config = kubeconfig(tmp_path / "kubeconfig", server=hub.url)
-    return [
-        "--config-dir",
-        volume.directory,
-        "--hub-kubeconfig",
-        config,
-        "--prune-delay",
-        "0.2",
-        "--hub-timeout",
-        "2",
-        "--suspension-poll",
-        "1",
-    ]
-
-
-EAGER = {"deadband": 0, "minIntervalSeconds": 0}
 
 
 def _is_score(seen: Seen) -> bool:
@@ -69,17 +41,19 @@ def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_p
     """The reason is counted, cycles go on at their pace, and once the hub is back the newest value is published."""
 
     async def story(name: str) -> None:
-        hub, api = HubFake(), Api(1.0)
+        hub, api = HubFake(), Scoring(1.0)
         hub.before, reason = FAULTS[name]
         volume = ConfigMapVolume(tmp_path / name / "config")
         async with HttpFake(hub) as server, HttpFake(api) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish=EAGER))
-            async with running(*_flags(tmp_path / name, volume, server)) as agent, pace() as measured:
-                await until(lambda: len(scoring.seen) >= 4, what=f"cycles go on: {name}")
-                # The second run falls on the grid, half an interval to one and a half after the first; then one a second.
-                measured.check(scoring.seen[1:], interval=1, least=2)
+            volume.put(*(entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER) for one in ("cpu", "mem")))
+            async with running(*hub_flags(tmp_path / name, config_dir=volume.directory, server=server)) as agent, pace() as measured:
+                for one in ("cpu", "mem"):
+                    await until(lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}")
+                    # The second run falls on the grid, half an interval to one and a half after the first; then one a second.
+                    measured.check(scoring.to(one)[1:], interval=1, least=2)
                 await eventually(lambda: _counted(agent, reason), what=f"the reason is counted: {name}")
                 assert hub.values("cpu-score") == {}, name
+                assert await agent.exposed() == {"cpu-score", "mem-score"}, name
                 api.values = (42.0,)
                 hub.before = lambda _seen: None
                 await until(lambda: hub.values("cpu-score") == {"n0": 42}, what=f"the newest value: {name}", seconds=40)
@@ -91,6 +65,34 @@ def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_p
     play(stories())
 
 
+def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
+    """A hub that takes longer for each answer than a cycle has is no failure: cycles keep their beat, the newest value arrives."""
+
+    async def story() -> None:
+        hub, api, volume = HubFake(), Scoring(7.0), ConfigMapVolume(tmp_path / "config")
+
+        async def slowly(seen: Seen) -> Reply | Fault:
+            await asyncio.sleep(1.2)
+            return hub(seen)
+
+        async with HttpFake(slowly) as server, HttpFake(api) as scoring:
+            volume.put(*(entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER) for one in ("cpu", "mem")))
+            # Slow and not gone, also where the machine is busy.
+            async with (
+                running(*hub_flags(tmp_path, config_dir=volume.directory, server=server), "--hub-timeout", "10") as agent,
+                pace() as measured,
+            ):
+                await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
+                api.values = (42.0,)
+                await until(lambda: hub.values("cpu-score") == hub.values("mem-score") == {"n0": 42}, what="the newest value")
+                for one in ("cpu", "mem"):
+                    await until(lambda one=one: len(scoring.to(one)) >= 5, what="cycles")
+                    measured.check(scoring.to(one)[1:], interval=1, least=3)
+                assert await agent.failures() == {}
+
+    play(story())
+
+
 def test_a_missing_namespace_and_a_hub_that_is_away(tmp_path: Path) -> None:
     """A cluster that has no namespace yet, then a hub that refuses, then both in order."""
 
@@ -98,9 +100,9 @@ def test_a_missing_namespace_and_a_hub_that_is_away(tmp_path: Path) -> None:
         hub, volume = HubFake(namespaces=()), ConfigMapVolume(tmp_path / "config")
         server = HttpFake(hub)
         await server.start()
-        async with HttpFake(Api(7.0)) as scoring:
+        async with HttpFake(Scoring(7.0)) as scoring:
             volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            async with running(*_flags(tmp_path, volume, server)) as agent:
+            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
                 await until(lambda: len(scoring.seen) >= 2, what="cycles go on")
                 await eventually(lambda: _counted(agent, "not_found"), what="the namespace is missed")
                 await server.stop()
@@ -118,9 +120,9 @@ def test_a_restart_writes_nothing_that_is_there(tmp_path: Path) -> None:
 
     async def story() -> None:
         hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(hub) as server, HttpFake(Api(7.0)) as scoring:
+        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
             volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            flags = _flags(tmp_path, volume, server)
+            flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
             async with running(*flags):
                 await until(lambda: hub.values("cpu-score"), what="published")
             written = list(hub.writes)
@@ -162,9 +164,9 @@ def test_another_writer_keeps_its_object_until_it_is_silent(tmp_path: Path) -> N
     async def story() -> None:
         hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
         hub.scores["c1", "cpu-score"] = _foreign(written=hub.now() - 60)
-        async with HttpFake(hub) as server, HttpFake(Api(7.0)) as scoring:
+        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
             volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            async with running(*_flags(tmp_path, volume, server)) as agent:
+            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
                 await until(lambda: len(scoring.seen) >= 2, what="cycles")
                 await eventually(lambda: _counted(agent, "conflict"), what="the other one is respected")
                 assert hub.values("cpu-score") == {"n0": -50}
@@ -183,7 +185,7 @@ def test_too_many_items_are_refused_with_advice(tmp_path: Path) -> None:
         api = Reply.of({"results": [{"metric": {"node": "n" * 200 + str(index)}, "score": 1.0} for index in range(6000)]})
         async with HttpFake(hub) as server, HttpFake(lambda _seen: api) as scoring:
             volume.put(entry("cpu", scoring=scoring.url))
-            async with running(*_flags(tmp_path, volume, server)) as agent:
+            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
                 await eventually(agent.failures, what="refused")
                 assert await agent.failures() == {"cpu-score": {"too_large"}}
                 assert hub.writes == []
@@ -203,9 +205,9 @@ def test_suspension_stops_calls_and_deletes_nothing(tmp_path: Path) -> None:
     async def story() -> None:
         hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
         where = ("open-cluster-management", "gitops-dsf-suspended")
-        async with HttpFake(hub) as server, HttpFake(Api(7.0)) as scoring, HttpFake(Api(8.0)) as other:
+        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring, HttpFake(Scoring(8.0)) as other:
             volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1), entry("mem", scoring=other.url, scoringInterval=1))
-            async with running(*_flags(tmp_path, volume, server)) as agent:
+            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
                 await until(lambda: hub.values("cpu-score"), what="published")
                 hub.config_maps[where] = {"scorers": '["cpu-score", "unknown"]'}
                 await until(lambda: agent.scorer()["state"] == "suspended", what="suspended")
@@ -218,71 +220,5 @@ def test_suspension_stops_calls_and_deletes_nothing(tmp_path: Path) -> None:
                 await until(lambda: len(scoring.seen) > calls, what="an unreadable list suspends nothing")
                 samples = await agent.samples()
                 assert samples['gitops_dsf_agent_suspension_read_failures_total{reason="invalid_body"}'] >= 1
-
-    play(story())
-
-
-NOTHING_DELETED: dict[str, Callable[[ConfigMapVolume, dict[str, object]], None]] = {
-    "empty file": lambda volume, _kept: volume.put_raw(b""),
-    "blank file": lambda volume, _kept: volume.put_raw(b" \n"),
-    "empty list": lambda volume, _kept: volume.put(),
-    "not JSON": lambda volume, _kept: volume.put_raw(b'[{"name": "cpu"'),
-    "an object": lambda volume, _kept: volume.put_raw(b"{}"),
-    "no file": lambda volume, _kept: volume.swap({"other": b""}),
-    "no directory": lambda volume, _kept: volume.directory.rename(volume.directory.with_name("away")),
-    "huge file": lambda volume, _kept: volume.put_raw(b"[" + b" " * (5 << 20) + b"]"),
-    "one bad entry": lambda volume, kept: volume.put(kept, {"name": "mem"}),
-    "deep": lambda volume, _kept: volume.put_raw(b"[" * 100_000),
-    "not UTF-8": lambda volume, _kept: volume.put_raw(b'["\xff"]'),
-}
-
-
-def test_a_file_that_is_not_complete_deletes_nothing(tmp_path: Path) -> None:
-    """Nothing is deleted because something is absent; the scorers that can still be known keep running."""
-
-    async def story(name: str) -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / name / "config")
-        async with HttpFake(hub) as server, HttpFake(Api(7.0)) as scoring:
-            cpu, mem = (entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1) for one in ("cpu", "mem"))
-            volume.put(cpu, mem)
-            async with running(*_flags(tmp_path / name, volume, server), "--config-poll", "0.2") as agent:
-                await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what=f"published: {name}")
-                digest = agent.agent.detail()[1]["configuration"]["digest"]
-                NOTHING_DELETED[name](volume, cpu)
-
-                def seen() -> bool:
-                    configuration = agent.agent.detail()[1]["configuration"]
-                    return configuration["trouble"] is not None or configuration["digest"] != digest
-
-                await until(seen, what=f"the change was seen: {name}")
-                calls = sum(one.path.startswith("/cpu") for one in scoring.seen)
-                await asyncio.sleep(2)
-                assert set(hub.scores) == {("c1", "cpu-score"), ("c1", "mem-score")}, name
-                assert not any(method == "DELETE" for method, _ in hub.writes), name
-                runs_on = sum(one.path.startswith("/cpu") for one in scoring.seen) > calls
-                assert runs_on == (name != "empty list"), name
-
-    async def stories() -> None:
-        await asyncio.gather(*(story(name) for name in NOTHING_DELETED))
-
-    play(stories())
-
-
-def test_only_objects_of_ours_are_deleted(tmp_path: Path) -> None:
-    """Scores of another program in the cluster's namespace stay, whatever their names."""
-
-    async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        hub.scores["c1", "resource-usage-score"] = {"metadata": {"name": "resource-usage-score", "resourceVersion": "1"}}
-        ours = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
-        hub.scores["c1", "gone"] = {"metadata": {"name": "gone", "resourceVersion": "2", "labels": ours}}
-        async with HttpFake(hub) as server, HttpFake(Api(7.0)) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url))
-            async with running(*_flags(tmp_path, volume, server)) as agent:
-                await until(lambda: ("c1", "gone") not in hub.scores, what="our own orphan is deleted")
-                await until(lambda: hub.values("cpu-score"), what="published")
-                assert ("c1", "resource-usage-score") in hub.scores
-                assert (await agent.samples())["gitops_dsf_agent_deleted_scores_total"] == 1
-                assert await _state(agent) == "running"
 
     play(story())

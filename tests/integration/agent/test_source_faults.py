@@ -1,15 +1,18 @@
 """Faults of metric sources: each is counted with its reason, exports and publishes nothing, leaves others alone, and heals."""
 
 import gzip
+import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from tests.support.agent.apis import last_values, matrix, prometheus_error, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.faults import survives
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head
-from tests.support.agent.pace import pace
 from tests.support.agent.process import until
 from tests.support.agent.running import play, running
 
@@ -32,6 +35,8 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
     "bad-query": (prometheus_error("bad_data", "parse error: unexpected ]"), "query_bad_data"),
     "execution": (prometheus_error("execution", "many-to-many matching", status=422), "query_execution"),
     "overloaded": (prometheus_error("unavailable", "starting", status=503), "query_unavailable"),
+    "internal-error": (prometheus_error("internal", "compaction failed", status=500), "query_internal"),
+    "canceled": (prometheus_error("canceled", "query was canceled", status=503), "query_unavailable"),
     "error-in-200": (prometheus_error("timeout", "query timed out", status=200), "query_timeout"),
     "odd-error": (prometheus_error("moon_phase", "wrong", status=400), "query_error"),
     "not-json": (Reply(body=b"<html>login</html>"), "invalid_body"),
@@ -53,56 +58,89 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
 
 def test_every_fault_of_a_source(tmp_path: Path) -> None:
     """One agent meets all of them at once, beside a scorer in good health; then all sources heal."""
+    play(survives(tmp_path, side="source", faults=FAULTS))
+
+
+def _series(*nodes: str, value: str = "7") -> list[dict[str, Any]]:
+    return [{"metric": {"node": node}, "values": [[1_700_000_000, "1"], [1_700_000_030, value]]} for node in nodes]
+
+
+def _gzip(reply: Reply) -> Reply:
+    return Reply(body=gzip.compress(reply.body), headers={**reply.headers, "Content-Encoding": "gzip"})
+
+
+def _raw(result: list[dict[str, Any]]) -> Reply:
+    """The matrix with every character as it is, as Prometheus writes it."""
+    plain = {"status": "success", "data": {"resultType": "matrix", "result": result}}
+    return Reply(body=json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+LONG = "x" * 10_000
+FOREIGN = ("nœud-ü-節點-🚀", '"quoted" \\ and\nbroken', "\u2028\u200e")
+LARGE = series(6000, points=9, node="節點", pod="p")
+"""Above a megabyte: checked in pieces, with characters of several bytes at their seams."""
+
+ODD: dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]] = {
+    # name: answer, series that the scoring API must get, what is published, samples on /metrics
+    "gzip": (_gzip(matrix(series(3))), series(3), {"n0": 2, "n1": 3, "n2": 4}, 3),
+    "deflate": (Reply(body=zlib.compress(BODY), headers={"Content-Encoding": "deflate"}), series(3), {"n0": 2, "n1": 3, "n2": 4}, 3),
+    "large-gzip": (_gzip(_raw(LARGE)), LARGE, {"節點": 6007}, 1),
+    "large": (_raw(LARGE), LARGE, {"節點": 6007}, 1),
+    "long-labels": (matrix(_series(LONG + "a", LONG + "b")), _series(LONG + "a", LONG + "b"), {LONG + "a": 7, LONG + "b": 7}, 1),
+    "duplicates": (matrix(_series("a", value="7") + _series("a", value="9")), _series("a") + _series("a", value="9"), {"a": 9}, 1),
+    "foreign": (_raw(_series(*FOREIGN)), _series(*FOREIGN), dict.fromkeys(FOREIGN, 7), 3),
+    "foreign-escaped": (matrix(_series(*FOREIGN)), _series(*FOREIGN), dict.fromkeys(FOREIGN, 7), 3),
+    "not-finite": (
+        matrix(_series("a", value="NaN") + _series("b", value="+Inf") + _series("c")),
+        _series("a", value="NaN") + _series("b", value="+Inf") + _series("c"),
+        {"c": 7},
+        1,
+    ),
+}
+
+
+def test_odd_answers_that_are_right(tmp_path: Path) -> None:
+    """Compressed, with labels of 10 kB, label sets that occur twice, any script, NaN: forwarded as they are, scored, published."""
 
     async def story() -> None:
-        healed = False
-
-        def source(seen: Seen) -> Reply | Fault:
-            name = seen.path.split("/")[1]
-            if healed or name not in FAULTS:
-                return Reply(body=BODY)
-            return FAULTS[name][0]
-
         volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-        async with HttpFake(source) as prometheus, HttpFake(last_values) as scoring:
-            names = [*FAULTS, "well", "refused"]
-            entries = [entry(name, scoring=scoring.url, source=f"{prometheus.url}/{name}", scoringInterval=1) for name in names]
-            entries[-1] |= {"sourceEndpoint": "http://127.0.0.1:1/api/v1/query_range"}
-            volume.put(*entries)
-            flags = [
-                "--config-dir",
-                volume.directory,
-                "--publish",
-                f"dir:{out}",
-                "--request-timeout",
-                "2",
-                "--max-answer-bytes",
-                "200000",
-            ]
-            async with running(*flags, "--max-calls-per-origin", "64") as agent:
-                expected = {f"{name}-score": {reason} for name, (_, reason) in FAULTS.items()} | {"refused-score": {"unreachable"}}
-                await until(lambda: _ready(agent.agent.detail()[1], expected), what="every fault was met", seconds=20)
-                assert await agent.failures() == expected
-                assert await agent.exposed() == {"well-score"}
-                assert [path.name for path in out.iterdir()] == ["well-score.yaml"]
-                async with pace() as measured:
-                    calls = len(_calls(prometheus, "/well/"))
-                    await until(lambda: len(_calls(prometheus, "/well/")) >= calls + 4, what="the healthy one goes on")
-                    measured.check(_calls(prometheus, "/well/")[calls + 1 :], interval=1, least=2)
-                healed = True
-                await until(lambda: len(list(out.iterdir())) == len(FAULTS) + 1, what="all healed", seconds=40)
-                assert yaml.safe_load((out / "hangs-score.yaml").read_text())["status"]["scores"][0] == {"name": "n0", "value": 2}
-                assert not agent.task.done()
+        async with HttpFake(lambda seen: ODD[seen.path.split("/")[1]][0]) as source, HttpFake(last_values) as scoring:
+            volume.put(*(entry(name, scoring=f"{scoring.url}/{name}", source=f"{source.url}/{name}") for name in ODD))
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+                await until(lambda: len(list(out.glob("*.yaml"))) == len(ODD), what="all are published")
+                assert await agent.failures() == {}
+                posted = {seen.path.split("/")[1]: seen.json() for seen in scoring.seen}
+                samples = await agent.samples()
+                for name, (_, given, items, count) in ODD.items():
+                    assert posted[name] == {"data": given}, name
+                    assert _published(out / f"{name}-score.yaml") == {node: min(value, 100) for node, value in items.items()}, name
+                    exposed = [line for line in samples if line.startswith("dynamic_score{") and f'"{name}-score"' in line]
+                    assert len(exposed) == count, name
+                assert not any(len(line) > 1000 for line in samples)
 
     play(story())
 
 
-def _ready(detail: dict[str, list[dict[str, str]]], expected: dict[str, set[str]]) -> bool:
-    return {scorer["scoreName"] for scorer in detail["scorers"] if scorer["reason"]} >= expected.keys()
+def _published(path: Path) -> dict[str, int]:
+    return {item["name"]: item["value"] for item in yaml.safe_load(path.read_text(encoding="utf-8"))["status"]["scores"]}
 
 
-def _calls(fake: HttpFake, prefix: str) -> list[Seen]:
-    return [seen for seen in fake.seen if seen.path.startswith(prefix)]
+def test_an_address_that_nobody_can_have(tmp_path: Path) -> None:
+    """It looks like a URL and is none: a reason of its own for the source and for the scoring API."""
+
+    async def story() -> None:
+        volume, host = ConfigMapVolume(tmp_path / "config"), "☃.com"
+        async with HttpFake(_always(matrix(series(1)))) as source:
+            volume.put(
+                entry("source", scoring="http://127.0.0.1:1", source=f"http://{host}"),
+                entry("scoring", scoring=f"http://{host}", source=source.url),
+            )
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+                await until(lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"bad_url"}, what="both fail")
+                assert await agent.stages() == {"fetch", "score"}
+                assert host in agent.scorer()["message"]
+
+    play(story())
 
 
 def test_the_reason_of_a_bad_query_is_told(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import yaml
 from dsf_agent.clock import SystemClock
 from dsf_agent.store_directory import DirectoryStore
 from tests.integration.preview.gitfleet import SET, GitFleet, Run, application, save, snapshot
-from tests.integration.preview.hubserver import Hub, serving
+from tests.support.apiserver import ApiServer, serving
 
+GROUP = "/apis/cluster.open-cluster-management.io"
 VALUES = {"eu-1": 90, "eu-2": 60, "us-1": 20}
 LATER = datetime.now(UTC) + timedelta(hours=1)
 
@@ -148,12 +149,14 @@ def publish_state(fleet: GitFleet) -> None:
     fleet.git("checkout", "--quiet", "main")
 
 
-def hub_objects(**facts: Any) -> dict[str, list[dict[str, Any]]]:
+def hub(**facts: Any) -> ApiServer:
+    """Pages of two; `facts` are objects in place of those that are there, by path below the group."""
+
     def cluster(name: str, region: str, **spec: Any) -> dict[str, Any]:
         return {"metadata": {"name": name, "labels": {SET: "fleet", "region": region, "extra": "x"}}, "spec": spec}
 
     gone = {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect", "timeAdded": "2026-01-01T00:00:00Z"}
-    return {
+    objects = {
         "v1/managedclusters": [
             cluster("eu-1", "eu", taints=[gone]),
             cluster("eu-2", "eu"),
@@ -161,22 +164,24 @@ def hub_objects(**facts: Any) -> dict[str, list[dict[str, Any]]]:
             cluster("only-on-hub", "eu"),
         ],
         "v1beta2/managedclustersets": [{"metadata": {"name": "fleet"}, "spec": {"clusterSelector": {}}}],
+        "v1beta2/managedclustersetbindings": [],
         "v1beta1/placementdecisions": [decision("eu-1")],
         "v1alpha1/addonplacementscores": [score(*item) for item in VALUES.items()],
         **facts,
     }
+    return ApiServer(objects={f"{GROUP}/{path}": items for path, items in objects.items()}, page=2)
 
 
 def test_a_hub_by_its_context(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
-    with serving(Hub(hub_objects())) as hub:
-        config = hub.kubeconfig(tmp_path / "kubeconfig")
+    with serving(hub()) as server:
+        config = server.kubeconfig(tmp_path / "kubeconfig")
         found = run.json("simulate", fleet.path, "--context", "hub", "--kubeconfig", config)
         assert ranked(found) == {"eu-2": 60, "only-on-hub": 0, "us-1": 20}
         [verdict] = found["placements"]
         assert verdict["dropped"]["eu-1"]["filter"] == "TaintToleration"
         assert verdict["evicted"] == ["eu-1"]
         assert found["hub"]["ageSeconds"] <= 60
-        assert [item for item in hub.requests if "managedclusters?" in item] == [
+        assert [item for item in server.requests if "managedclusters?" in item] == [
             "/apis/cluster.open-cluster-management.io/v1/managedclusters?limit=500",
             "/apis/cluster.open-cluster-management.io/v1/managedclusters?limit=500&continue=2",
         ]
@@ -188,8 +193,8 @@ def test_labels_on_the_hub_win_and_are_pointed_out(fleet: GitFleet, tmp_path: Pa
     fleet.write("apps/guestbook.yaml", application("guestbook", region="eu"))
     fleet.commit("in eu")
     moved = [{"metadata": {"name": name, "labels": {SET: "fleet", "region": "us"}}} for name in ("eu-1", "us-1")]
-    with serving(Hub(hub_objects(**{"v1/managedclusters": moved}))) as hub:
-        config = hub.kubeconfig(tmp_path / "kubeconfig")
+    with serving(hub(**{"v1/managedclusters": moved})) as server:
+        config = server.kubeconfig(tmp_path / "kubeconfig")
         assert ranked(run.json("simulate", fleet.path, "--context", "hub", "--kubeconfig", config)) == {"eu-2": 60}
         warnings = run.json("diff", fleet.path, "--base", "main", "--context", "hub", "--kubeconfig", config)["comparison"]["warnings"]
         assert "labels on the hub differ from clusters/ for eu-1; decisions follow the hub's" in warnings
@@ -203,8 +208,10 @@ def test_labels_on_the_hub_win_and_are_pointed_out(fleet: GitFleet, tmp_path: Pa
     ],
 )
 def test_a_hub_that_refuses(fleet: GitFleet, tmp_path: Path, run: Run, refused: dict[str, int], said: str) -> None:
-    with serving(Hub(hub_objects(), refused=refused)) as hub:
-        config = hub.kubeconfig(tmp_path / "kubeconfig")
+    wide = hub()
+    wide.refused = {f"{GROUP}/{path}": status for path, status in refused.items()}
+    with serving(wide) as server:
+        config = server.kubeconfig(tmp_path / "kubeconfig")
         run("simulate", fleet.path, "--context", "hub", "--kubeconfig", config, code=1)
         assert said in run.err
         run("simulate", fleet.path, "--context", "other", "--kubeconfig", config, code=1)

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from gitops_dsf.live.access import Access
-from gitops_dsf.reconciler.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.mirror import Mirror
 from gitops_dsf.reconciler.lease import LEASE, Leadership, LeaseLost
-from gitops_dsf.reconciler.mirror import Mirror
 
 PATH = "/apis/example.com/v1/things"
 
@@ -148,11 +148,14 @@ async def until(look: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-def mirroring(test: Callable[[FakeHub, "Mirror[int]", list[tuple[str, int | None]]], Awaitable[None]], hub: FakeHub) -> None:
+def mirroring(
+    test: Callable[[FakeHub, "Mirror[int]", list[tuple[str, int | None]]], Awaitable[None]], hub: FakeHub, *, resync_seconds: float = 3600
+) -> None:
     async def go() -> None:
         async with hub, hub.api() as api:
             changes: list[tuple[str, int | None]] = []
-            mirror = Mirror(api=api, path=PATH, project=project, changed=lambda key, item: changes.append((key, item)))
+            mirror = Mirror(api=api, path=PATH, project=project, resync_seconds=resync_seconds)
+            mirror.listen(lambda key, item: changes.append((key, item)))
             task = asyncio.create_task(mirror.run())
             try:
                 await test(hub, mirror, changes)
@@ -186,6 +189,40 @@ def test_an_expired_watch_is_followed_by_a_new_list_that_keeps_what_is_the_same_
     async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
         await until(lambda: mirror.relists == 2)
         assert sorted(changes) == [("a", 1), ("b", 2)]
+
+    mirroring(test, hub)
+
+
+def test_what_a_watch_missed_is_seen_with_the_next_list() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1, "b": 2}
+    hub.watches = [[event("MODIFIED", "a", 1)] for _ in range(500)]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await mirror.synced.wait()
+        hub.things = {"a": 1, "c": 3}
+        await until(lambda: mirror.items == {"a": 1, "c": 3})
+        assert changes[2:] == [("c", 3), ("b", None)]
+
+    mirroring(test, hub, resync_seconds=0)
+
+
+def test_listeners_can_compare_what_was_with_what_is() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1, "b": 2}
+    hub.watches = [[event("MODIFIED", "a", 3), event("DELETED", "b", 2), {"type": "ERROR", "object": {"code": 410}}]]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        compared: list[tuple[str, int | None, int | None]] = []
+        stop = mirror.compare(lambda key, before, now: compared.append((key, before, now)))
+        await until(lambda: mirror.relists == 2)
+        # The list has what the watch had taken away: it is the truth.
+        assert compared == [("a", None, 1), ("b", None, 2), ("a", 1, 3), ("b", 2, None), ("a", 3, 1), ("b", None, 2)]
+        stop()
+        hub.things = {}
+        await mirror.refresh()
+        assert len(compared) == 6
+        assert changes[-2:] == [("a", None), ("b", None)]
 
     mirroring(test, hub)
 

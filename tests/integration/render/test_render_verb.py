@@ -5,6 +5,7 @@ written; errors in the repository; both output modes; both delivery modes; limit
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -103,7 +104,7 @@ class TestCheck:
 class TestStdout:
     def test_a_part_is_the_objects_of_its_folder(self, fleet: Path) -> None:
         render(cwd=fleet)
-        for part in ("platform", "works-00", "delivery", "argocd"):
+        for part in ("platform", "works-00", "delivery", "reconciler", "argocd"):
             done = render("--stdout", "--part", part, cwd=fleet)
             assert done.returncode == 0
             files = sorted((fleet / "rendered" / part).glob("*.yaml"))
@@ -131,7 +132,7 @@ class TestStdout:
             (
                 ["--stdout", "--part", "works-07"],
                 2,
-                "there is no part 'works-07'; this repository renders argocd, delivery, platform, works-00",
+                "there is no part 'works-07'; this repository renders argocd, delivery, platform, reconciler, works-00",
             ),
             (["--part", "platform"], 2, "--part goes with --stdout"),
             (["--stdout", "--check"], 2, "not allowed with argument"),
@@ -254,6 +255,24 @@ class TestShrinking:
             (fleet / "clusters" / f"{number:03}.yaml").unlink()
         assert render(cwd=fleet).returncode == 0
 
+    def test_the_last_scorer_needs_a_word_and_suspending_it_does_not(self, tmp_path: Path) -> None:
+        fleet = fleets.write(tmp_path / "fleet", sources(2))
+        render(cwd=fleet)
+        before = content(fleet / "rendered")
+        scorers = sorted((fleet / "scorers").iterdir())
+        for path in (*scorers, *(fleet / "apps").glob("*"), *(fleet / "config").glob("*")):
+            path.unlink()
+        done = render(cwd=fleet)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "would drop every DynamicScorer (1): are all the files of scorers/ there?" in done.stderr
+        assert content(fleet / "rendered") == before
+        assert render("--allow-shrink", cwd=fleet).returncode == 0
+
+        suspended = fleets.write(tmp_path / "suspended", sources(2))
+        render(cwd=suspended)
+        fleets.write(suspended, sources(2, scorers=(scorer("cpu", suspend=True),)))
+        assert render(cwd=suspended).returncode == 0
+
     def test_a_move_to_another_shard_is_no_shrinking(self, tmp_path: Path) -> None:
         fleet = fleets.write(tmp_path / "fleet", sources(10))
         render(cwd=fleet)
@@ -323,7 +342,7 @@ class TestLimits:
         )
         done = render(cwd=fleets.write(tmp_path / "fleet", sources(3, scorers=large)))
         assert done.returncode == 1
-        assert "gitops-dsf.yaml:1:1: error DSF501: the ManifestWork of c0 and 2 more clusters would be" in done.stderr
+        assert re.search(r"^\S+:\d+:\d+: error DSF501: the ManifestWork of c0 and 2 more clusters would be", done.stderr, re.MULTILINE)
         assert not (tmp_path / "fleet" / "rendered").exists()
 
     def test_an_overfull_shard_names_the_number_that_is_enough(self, tmp_path: Path) -> None:

@@ -37,3 +37,13 @@ def scores(*values: float | str, **labels: str) -> Callable[[Seen], Reply]:
     """A scoring API that always answers the same scores, one node each."""
     answer = Reply.of({"results": [{"metric": {"node": f"n{index}", **labels}, "score": value} for index, value in enumerate(values)]})
     return lambda _seen: answer
+
+
+class Scoring:
+    """A scoring API whose scores a test changes."""
+
+    def __init__(self, *values: float) -> None:
+        self.values = values
+
+    def __call__(self, seen: Seen) -> Reply:
+        return scores(*self.values)(seen)

@@ -60,7 +60,7 @@ class Fault:
     pause: float = 0.0
     """Seconds before each write."""
     hang: bool = False
-    """Never ends; else the connection is reset after the last write."""
+    """Goes on until the peer gives up; else the connection is reset after the last write."""
 
 
 Handler = Callable[[Seen], Awaitable[Reply | Fault] | Reply | Fault]
@@ -93,6 +93,10 @@ class HttpFake:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.stop()
+
+    def to(self, name: str) -> list[Seen]:
+        """Requests whose path begins with this name."""
+        return [seen for seen in self.seen if seen.path.startswith(f"/{name}/")]
 
     async def start(self) -> None:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port, ssl=self._tls, backlog=512)
@@ -144,7 +148,7 @@ class HttpFake:
         if isinstance(answer, Awaitable):
             answer = await answer
         if isinstance(answer, Fault):
-            return await self._fault(answer, writer)
+            return await self._fault(answer, reader, writer)
         named = {"Content-Length": str(len(answer.body)), **answer.headers}
         lines = [f"HTTP/1.1 {answer.status} Whatever", *(f"{name}: {value}" for name, value in named.items())]
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
@@ -152,13 +156,13 @@ class HttpFake:
         await writer.drain()
         return True
 
-    async def _fault(self, fault: Fault, writer: asyncio.StreamWriter) -> bool:
+    async def _fault(self, fault: Fault, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         for piece in fault.writes:
             await asyncio.sleep(fault.pause)
             writer.write(piece)
             await writer.drain()
         if fault.hang:
-            await asyncio.sleep(3600)
+            await reader.read()
         raw: socket.socket | None = writer.get_extra_info("socket")
         if raw is not None:
             # Linger zero: the peer sees a reset, not an orderly end.

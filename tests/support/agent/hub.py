@@ -176,4 +176,11 @@ def kubeconfig(path: Path, *, server: str, token: str = TOKEN, **cluster: Any) -
     return path
 
 
-__all__ = ["HttpFake", "HubFake", "failure", "kubeconfig", "timestamp"]
+def hub_flags(folder: Path, *, config_dir: Path, server: HttpFake) -> list[str | Path]:
+    """Flags of an agent that publishes to this hub, with waits that suit a test."""
+    config = kubeconfig(folder / "kubeconfig", server=server.url)
+    waits = ["--prune-delay", "0.2", "--hub-timeout", "2", "--suspension-poll", "1"]
+    return ["--config-dir", config_dir, "--hub-kubeconfig", config, *waits]
+
+
+__all__ = ["HttpFake", "HubFake", "failure", "hub_flags", "kubeconfig", "timestamp"]

@@ -42,7 +42,7 @@ class AgentProcess:
         return {name: float(value) for name, _, value in found}
 
     async def _get(self, path: str) -> httpx.Response:
-        async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as client:
+        async with httpx.AsyncClient(trust_env=False, verify=PLAIN, timeout=30) as client:
             return await client.get(self.url + path)
 
     async def terminate(self, number: signal.Signals = signal.SIGTERM) -> int:

@@ -58,23 +58,32 @@ class RunningAgent:
         return {"state": None, "reason": None, "message": "", "failures": 0} | (scorers[0] if scorers else {})
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
-        async with httpx.AsyncClient(trust_env=False, verify=PLAIN) as client:
+        async with httpx.AsyncClient(trust_env=False, verify=PLAIN, timeout=30) as client:
             return await client.get(self.url + path, headers={name.replace("_", "-"): value for name, value in headers.items()})
 
     async def samples(self) -> dict[str, float]:
         """Every sample of /metrics, ``name{labels}`` to value."""
         text = (await self.get("/metrics")).text
-        found = (line.rpartition(" ") for line in text.splitlines() if line and not line.startswith("#"))
+        # Not splitlines: a label may hold what Unicode calls a line separator.
+        found = (line.rpartition(" ") for line in text.split("\n") if line and not line.startswith("#"))
         return {name: float(value) for name, _, value in found}
 
     async def failures(self) -> dict[str, set[str]]:
         """Reasons counted, by score name."""
         counted: dict[str, set[str]] = {}
-        for name, value in (await self.samples()).items():
-            if name.startswith("gitops_dsf_agent_failures_total{") and value:
-                labels = dict(item.split("=", 1) for item in name.split("{")[1].rstrip("}").split(","))
-                counted.setdefault(labels["score_name"].strip('"'), set()).add(labels["reason"].strip('"'))
+        for labels in await self._failures():
+            counted.setdefault(labels["score_name"], set()).add(labels["reason"])
         return counted
+
+    async def stages(self) -> set[str]:
+        """Stages in which failures were counted."""
+        return {labels["stage"] for labels in await self._failures()}
+
+    async def _failures(self) -> list[dict[str, str]]:
+        counted = [name for name, value in (await self.samples()).items() if name.startswith("gitops_dsf_agent_failures_total{") and value]
+        return [
+            {key: text.strip('"') for key, text in (item.split("=", 1) for item in name[:-1].split("{")[1].split(","))} for name in counted
+        ]
 
     async def exposed(self) -> set[str]:
         """Score names that have dynamic_score samples now."""

@@ -1,4 +1,4 @@
-"""docs/agent.md names every flag, metric and reason, and no other; its alerts ask for metrics that exist."""
+"""docs/agent.md names every flag, metric and reason, and no other; the shipped alerts ask for metrics that exist."""
 
 import argparse
 import re
@@ -10,7 +10,8 @@ from dsf_agent import exposition, settings
 from dsf_agent.metrics import Metrics
 from dsf_agent.reasons import Reason
 
-PAGE = (Path(__file__).parents[3] / "docs" / "agent.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
+PAGE = (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
 
 
 def _table(title: str) -> list[list[str]]:
@@ -82,11 +83,13 @@ def test_reasons() -> None:
     assert all(len(row) == 3 and all(row) for row in rows)
 
 
-def test_alerts_ask_for_metrics_that_exist() -> None:
-    """And are valid YAML."""
-    rules = yaml.safe_load(PAGE.split("```yaml\n")[1].split("```")[0])["groups"][0]["rules"]
-    known = {row[0] for row in _table("Metrics")}
-    for rule in rules:
-        asked = set(re.findall(r"gitops_dsf_agent_\w+", rule["expr"]))
-        assert asked
-        assert asked <= known
+def test_alerts_and_dashboard_ask_for_metrics_that_exist() -> None:
+    """The shipped rules for agents, and every panel, in terms of the table."""
+    groups = yaml.safe_load((ROOT / "monitoring" / "rules.yaml").read_text(encoding="utf-8"))["groups"]
+    (agents,) = [group["rules"] for group in groups if group["name"] == "gitops-dsf-agent"]
+    texts = [rule["expr"] for rule in agents] + [(ROOT / "monitoring" / "dashboard.json").read_text(encoding="utf-8")]
+    known = {re.sub(r"_total$", "", row[0]) for row in _table("Metrics")}
+    asked = {name for text in texts for name in re.findall(r"\b(?:gitops_dsf_agent|dynamic_scor)\w+", text)}
+    assert agents
+    assert len(asked) >= 3
+    assert {re.sub(r"_(total|bucket|count|sum)$", "", name) for name in asked} <= known

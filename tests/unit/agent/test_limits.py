@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dsf_agent import callfault
 from dsf_agent.admission import FREE_BYTES, Admission
+from dsf_agent.buffer import Buffer
 from dsf_agent.errors import TEXT_LIMIT, excerpt
 from dsf_agent.inflate import STEP, InflateError, Inflater
 from tests.support.agent.running import play
@@ -90,6 +91,18 @@ def test_inflation_of_any_pieces(data: bytes, size: int) -> None:
     assert _inflate(gzip.compress(data), size=size) == data
     assert _inflate(gzip.compress(data) + gzip.compress(b"more"), size=size) == data + b"more"
     assert _inflate(zlib.compress(data), size=size) == data
+
+
+@given(st.lists(st.binary(max_size=50), max_size=8), st.integers(0, 120), st.integers(0, 400))
+def test_a_buffer_holds_what_came(pieces: list[bytes], room: int, size: int) -> None:
+    """Less than expected, just that, or more; whole or cut."""
+    buffer, whole = Buffer(room), b"".join(pieces)
+    for piece in pieces:
+        buffer.add(piece)
+    assert buffer.size == len(whole)
+    taken = buffer.taken(min(size, buffer.size))
+    assert taken == whole[:size]
+    taken += b"free to grow: no view is left on it"
 
 
 def test_a_bomb_comes_in_small_steps() -> None:

@@ -73,11 +73,14 @@ def test_an_empty_file_is_told(content: bytes) -> None:
         snapshot.parse(content)
 
 
-def test_an_empty_list_is_valid_and_not_complete() -> None:
-    """It stops all scorers and may delete nothing."""
-    found = _parse()
-    assert found.problems == ()
-    assert not found.complete
+@pytest.mark.parametrize("content", [b"[]", b" [ ]\n"])
+def test_an_empty_list_is_complete(content: bytes) -> None:
+    """It is what a cluster without scorers gets; an empty file is no such list."""
+    found = snapshot.parse(content)
+    assert found.complete
+    assert found.empty
+    assert not _parse(GOOD).empty
+    assert not _parse({"name": 7}).empty
 
 
 def _summary(name: str, **more: Any) -> Summary:

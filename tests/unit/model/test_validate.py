@@ -46,7 +46,7 @@ def test_every_kind_has_a_folder() -> None:
         ("  publish: {deadband: 201}\n", "DSF016", 23, "spec.publish.deadband: 201 is not allowed", "write 200 or less"),
         ("  scoreRange: {min: 1}\n", "DSF014", 3, "spec.scoreRange.max is missing", "add max (Raw score that becomes outputMax)"),
         ("  scoreRange: {min: 1, max: 1}\n", "DSF016", 15, "spec.scoreRange: min 1 must be below max 1", ""),
-        ("  scoreRange: {min: .inf, max: 1}\n", "DSF004", 21, ".inf: not a number that JSON", 'quote it: ".inf"'),
+        ("  scoreRange: {min: .inf, max: 1}\n", "DSF004", 21, ".inf: not a number that JSON", "write a number"),
         ("  source: {params: {step: -1}}\n", "DSF107", 27, "spec.source.params.step is -1; it cannot be negative", "step: Seconds between"),
     ],
 )

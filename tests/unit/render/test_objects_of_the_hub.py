@@ -3,6 +3,7 @@
 Aspects covered: custom resources; works; the add-on; Placements; ApplicationSets; Argo CD's Applications; sync waves; directories.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from dsf_wire.summary import decode
 from gitops_dsf.render.objects import SYNC_OPTIONS, SYNC_WAVE, identity
 from tests.support import fleets
-from tests.support.rendering import application, objects, rendered, scorer
+from tests.support.rendering import DSF, application, objects, rendered, scorer
 
 WAVE_ORDER = (
     "CustomResourceDefinition",
@@ -55,6 +56,36 @@ class TestScorers:
         assert item["spec"].keys().isdisjoint({"suspend", "scoreAggregation", "scoreTTLSeconds", "publish"})
 
 
+class TestMasks:
+    def config(self, *masks: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "apiVersion": DSF,
+            "kind": "DynamicScoringConfig",
+            "metadata": {"name": "dynamic-scoring-config"},
+            "spec": {"masks": list(masks)},
+        }
+
+    def test_the_hub_has_them_as_they_were_written(self, tmp_path: Path) -> None:
+        written = [
+            {"clusterName": "c?", "scoreName": "cp*"},
+            {"clusterSelector": {"matchLabels": {"tier": "dev"}}, "scoreName": "cpu"},
+        ]
+        found = objects(rendered(tmp_path, scorer("cpu"), self.config(*written)))["platform/configmap.gitops-dsf-masks.yaml"]
+        assert found["metadata"]["namespace"] == "open-cluster-management"
+        assert list(found["data"]) == ["masks"]
+        assert json.loads(found["data"]["masks"]) == written
+
+    def test_no_masks_are_an_empty_array(self, tmp_path: Path) -> None:
+        for number, documents in enumerate(((scorer("cpu"),), (scorer("cpu"), self.config()))):
+            found = objects(rendered(tmp_path / str(number), *documents))["platform/configmap.gitops-dsf-masks.yaml"]
+            assert found["data"] == {"masks": "[]"}
+
+    def test_upstreams_controller_has_the_resource_itself(self, tmp_path: Path) -> None:
+        found = objects(rendered(tmp_path, scorer("cpu"), self.config(), delivery={"mode": "UpstreamController"}))
+        assert "platform/configmap.gitops-dsf-masks.yaml" not in found
+        assert kind(found, "DynamicScoringConfig")
+
+
 class TestWorks:
     def test_the_namespace_outlives_the_work(self, tmp_path: Path) -> None:
         """People's token Secrets live in it."""
@@ -92,7 +123,7 @@ class TestWorks:
         """Argo CD refuses an Application whose directory is missing."""
         result = rendered(tmp_path, scorer("cpu"), clusters=0, output={"shards": 3})
         assert result.tree is not None
-        for directory in ("works-00", "works-01", "works-02", "platform", "delivery"):
+        for directory in ("works-00", "works-01", "works-02", "platform", "delivery", "reconciler"):
             assert f"{directory}/README.md" in result.tree.files
             assert f"argocd/application.gitops-dsf-{directory}.yaml" in result.tree.files
 
@@ -180,7 +211,7 @@ class TestArgoCd:
             tmp_path, scorer("cpu"), output={"shards": 2}, git={"url": "https://git.example.com/fleet.git", "path": "fleets/eu"}
         )
         found = {item["spec"]["source"]["path"]: item for item in kind(objects(result), "Application")}
-        assert set(found) == {f"fleets/eu/rendered/{part}" for part in ("platform", "works-00", "works-01", "delivery")}
+        assert set(found) == {f"fleets/eu/rendered/{part}" for part in ("platform", "works-00", "works-01", "delivery", "reconciler")}
         for item in found.values():
             policy = item["spec"]["syncPolicy"]
             assert policy["automated"] == {"prune": True, "selfHeal": True, "allowEmpty": False}

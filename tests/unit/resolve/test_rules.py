@@ -294,3 +294,59 @@ def test_label_values(value: str, good: bool) -> None:
 def test_the_codes_of_a_hundred_start_with_its_digit() -> None:
     assert list(CODES) == sorted(CODES)
     assert {code[3] for code in CODES} <= set("012345")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("  scoreRange", "  clusterSelector: {matchExpressions: [{key: env, operator: In}]}\n  scoreRange", ["DSF206"]),
+        ("  scoreRange", "  clusterSelector: {matchLabels: {env: 'a b'}}\n  scoreRange", ["DSF206"]),
+        ("http://api.svc:8000/config", "api.svc:8000/config", ["DSF103"]),
+    ],
+)
+def test_one_mistake_is_one_finding(old: str, new: str, expected: list[str]) -> None:
+    """An invalid selector that finds nothing, and a configURL that is none and from which no host can be taken."""
+    assert codes(scorers=scorer(old, new)) == expected
+
+
+MANY_CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: c{}, labels: {{half: h{}}}}}\n"
+MANY = "---\n".join(MANY_CLUSTER.format(number, number % 2) for number in range(202))
+HALF = "predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {half: h1}}}}]"
+CEL = "predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['managedCluster.metadata.name != \"c1\"']}}}]"
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("{clusterSets: [global]}", [("DSF320", "apps/x.yaml:4:8")]),
+        ("{clusterSets: [global], numberOfClusters: 101}", [("DSF320", "apps/x.yaml:4:31")]),
+        ("{clusterSets: [global], numberOfClusters: 100}", []),
+        ("{numberOfClusters: 101}", [("DSF320", "apps/x.yaml:4:8")]),
+        ("{}", []),
+        (f"{{clusterSets: [global], {HALF}}}", [("DSF320", "apps/x.yaml:4:8")]),
+        (f"{{clusterSets: [global], {HALF.replace('h1', 'h2')}}}", []),
+        (f"{{clusterSets: [global], {CEL}}}", []),
+        (f"{{clusterSets: [global], numberOfClusters: 150, {CEL}}}", [("DSF320", "apps/x.yaml:4:31")]),
+    ],
+)
+def test_raw_placements_of_more_than_a_hundred_clusters(spec: str, expected: list[tuple[str, str]]) -> None:
+    """As far as it can be known: 202 clusters, half of them h1."""
+    assert [(item.code, str(item.position)) for item in findings(clusters=MANY, apps=placement(spec))] == expected
+
+
+def test_all_findings_of_a_repository_appear_in_one_run() -> None:
+    """Of every stage, in every kind: what cannot be read hides neither its neighbours nor what they refer to."""
+    incomplete = scorer("interval: 60", "interval: 0").replace("description: d", "descripton: d")
+    text = f"{BASE['scorers/s.yaml']}---\n{incomplete.replace('name: cpu}', 'name: gpu}').replace('cpu_score', 'gpu_score')}"
+    query = scorer("scoring:", "source: {host: 'http://p', params: {query: 'up(', step: 0}}\n  scoring:")
+    text += f"---\n{query.replace('name: cpu}', 'name: net}').replace('cpu_score', 'net_score')}"
+    found = findings(
+        settings=BASE["gitops-dsf.yaml"].replace("git.example.com", "user:pass@git.example.com"),
+        scorers=text,
+        clusters=f"{BASE['clusters/c.yaml']}---\nkind: [\n---\n{BASE['clusters/c.yaml'].replace('prod-1', 'edge_1')}",
+        config=masks("{clusterName: prod-1, scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}"),
+        apps=f"{placement('{numberOfClusters: 0}')}---\n{application_set('{clusterDecisionResource: {}}')}",
+    )
+    assert sorted({item.code for item in found}) == [
+        *("DSF001", "DSF013", "DSF014", "DSF016", "DSF104", "DSF107", "DSF109", "DSF121", "DSF204", "DSF312", "DSF402")
+    ]

@@ -5,7 +5,19 @@ import sys
 
 import gitops_dsf.scorer
 
-FOREIGN = ("pydantic", "promql_parser", "cel_expr_python", "ruamel", "yaml", "httpx", "kubernetes", "uvicorn", "numpy", "starlette")
+FOREIGN = (
+    "pydantic",
+    "promql_parser",
+    "cel_expr_python",
+    "ruamel",
+    "yaml",
+    "httpx",
+    "kubernetes",
+    "uvicorn",
+    "numpy",
+    "starlette",
+    "prometheus_client",
+)
 
 
 def test_all_lists_what_is_there_sorted() -> None:

@@ -145,7 +145,7 @@ def test_dropped_by_a_filter() -> None:
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        ({"numberOfClusters": -1}, "the placement controller crashes"),
+        ({"numberOfClusters": -1}, "the placement controller panics"),
         ({"prioritizerPolicy": {"mode": "exact"}}, "scheduling ends with an error: incorrect prioritizer policy mode"),
         ({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "5"}}}, "no PlacementDecision is written"),
     ],
@@ -154,7 +154,7 @@ def test_errors_are_explained(spec: dict[str, Any], reason: str) -> None:
     """A mistake in the Placement is the reason for each cluster."""
     verdict = run(cluster("c1"), decision("c1"), placement(**spec))
     found = explain(verdict, "c1")
-    assert found.selected is (verdict.panic is not None)  # a crashed controller leaves the decision
+    assert found.selected is (verdict.panic is not None)  # a panic leaves the decision
     assert reason in found.reason
 
 

@@ -1,0 +1,258 @@
+"""Memory and CPU of the reconciler on a hub of 2,000 clusters and 200 scorers, and a round of probes of which some hang.
+
+    .venv/bin/python benchmarks/bench_reconciler.py [--clusters N] [--scorers N] [--relists N] [--only hub|probes]
+
+The reconciler runs as `gitops-dsf reconcile`; the API server and the scoring APIs are processes of their own. Prints a Markdown table;
+exits with 1 when a figure misses its goal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import msgspec
+
+from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
+from gitops_dsf.reconciler.run import CONCURRENT
+from gitops_dsf.reconciler.scorers.probe import probe
+from gitops_dsf.sync.fetch import Fault, FaultKind, Fetcher, FetchLimits, Page
+from tests.integration.reconciler.scorers.manypages import many_pages
+
+HERE = Path(__file__).parent
+LIMIT = 5.0
+LOOK = 60
+"""Seconds for which CPU is counted: six looks at what expired."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """One measured number; the smaller the better. Without a goal it is only shown."""
+
+    what: str
+    value: float
+    unit: str
+    goal: float | None = None
+
+    @property
+    def good(self) -> bool:
+        return self.goal is None or self.value <= self.goal
+
+    @property
+    def line(self) -> str:
+        goal = "" if self.goal is None else f"{self.goal:g} {self.unit}"
+        return f"| {self.what} | {self.value:.3g} {self.unit} | {goal} | {'' if self.goal is None else 'yes' if self.good else 'NO'} |"
+
+
+class WideHub:
+    """widehub.py, told what to do."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.url = self._line()
+
+    def tell(self, words: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{words}\n")
+        self._process.stdin.flush()
+
+    def count(self) -> tuple[int, int]:
+        """Pages of scores and status patches so far."""
+        self.tell("count")
+        pages, patches = json.loads(self._line())
+        return pages, patches
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+
+@contextmanager
+def wide_hub(clusters: int, scorers: int) -> Iterator[WideHub]:
+    command = [sys.executable, str(HERE / "widehub.py"), str(clusters), str(scorers)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield WideHub(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+
+
+class Reconciler:
+    """`gitops-dsf reconcile` as a process, seen from outside."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+        self._process, self._port = process, port
+
+    def page(self, path: str) -> str:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=30) as answer:
+                return str(answer.read().decode())
+        except OSError as error:
+            if self._process.poll() is not None:
+                sys.exit(f"the reconciler ended with {self._process.returncode}")
+            return str(error)
+
+    def until(self, wanted: str, *, path: str = "/readyz", seconds: float = 300) -> float:
+        """Waits until a page holds a text; how long that took."""
+        start = time.monotonic()
+        while wanted not in (seen := self.page(path)):
+            if time.monotonic() - start > seconds:
+                sys.exit(f"{path} never said {wanted}, but {seen[-500:]}")
+            time.sleep(0.2)
+        return time.monotonic() - start
+
+    @property
+    def cpu(self) -> float:
+        words = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self, kind: str = "VmRSS") -> float:
+        """Megabytes; VmHWM is the peak."""
+        lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith(kind)) / 1024
+
+
+@contextmanager
+def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "hub", "cluster": {"server": url}}],
+        "users": [{"name": "me", "user": {"token": "any"}}],
+        "contexts": [{"name": "hub", "context": {"cluster": "hub", "user": "me"}}],
+        "current-context": "hub",
+    }
+    (folder / "kubeconfig").write_text(json.dumps(config))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [
+        sys.executable,
+        "-m",
+        "gitops_dsf",
+        "reconcile",
+        f"--kubeconfig={folder / 'kubeconfig'}",
+        f"--metrics-address=127.0.0.1:{port}",
+    ]
+    with (folder / "log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
+        try:
+            yield Reconciler(process, port)
+        finally:
+            process.terminate()
+
+
+def on_a_wide_hub(clusters: int, scorers: int, relists: int) -> list[Figure]:
+    fleet = f"{clusters:,} clusters x {scorers} scorers"
+    fresh = f'scored_clusters{{scorer="scorer-000-headroom",state="fresh"}} {float(clusters)}'
+    with tempfile.TemporaryDirectory() as folder, wide_hub(clusters, scorers) as hub, reconciler(hub.url, Path(folder)) as process:
+        process.until("ok\n")
+        process.until(fresh, path="/metrics")
+        figures = [
+            Figure(what=f"{fleet}: CPU until every list is read and every status written", value=process.cpu, unit="s"),
+            Figure(what=f"{fleet}: memory after the first list", value=process.memory(), unit="MB", goal=300),
+        ]
+        time.sleep(12)
+        written = hub.count()[1]
+        before = process.cpu
+        time.sleep(LOOK)
+        each = (process.cpu - before) * 10 / LOOK
+        figures.append(Figure(what=f"{fleet}: CPU in 10 s, one look at what expired, nothing changed", value=each, unit="s", goal=0.5))
+        renewals = clusters * scorers // 450
+        hub.tell(f"renew {renewals}")
+        before = process.cpu
+        time.sleep(LOOK)
+        each = (process.cpu - before) * 10 / LOOK
+        figures.append(Figure(what=f"{fleet}: CPU in 10 s while agents renew {renewals} scores a second", value=each, unit="s", goal=5))
+        hub.tell("renew 0")
+        sizes = list(_after_lists(hub, process, relists, -(-clusters * scorers // 500)))
+        print(f"memory after each of {relists} more lists: {', '.join(f'{size:.0f}' for size in sizes)} MB", file=sys.stderr)
+        half = len(sizes) // 2
+        growth = max(sizes[half:]) - max(sizes[:half])
+        return [
+            *figures,
+            Figure(what=f"{fleet}: memory after {relists} more lists", value=sizes[-1], unit="MB", goal=300),
+            Figure(what=f"{fleet}: growth from the first half of them to the second", value=growth, unit="MB", goal=10),
+            Figure(what=f"{fleet}: peak of memory", value=process.memory("VmHWM"), unit="MB", goal=300),
+            Figure(what=f"{fleet}: statuses written after the first look", value=hub.count()[1] - written, unit="", goal=0),
+        ]
+
+
+def _after_lists(hub: WideHub, process: Reconciler, relists: int, pages: int) -> Iterator[float]:
+    """Memory after each time that all scores were listed anew."""
+    for _ in range(relists):
+        before = hub.count()[0]
+        hub.tell("expire")
+        limit = time.monotonic() + 120
+        while hub.count()[0] < before + pages:
+            if time.monotonic() > limit:
+                sys.exit("the reconciler did not list the scores anew")
+            time.sleep(0.2)
+        time.sleep(3)
+        yield process.memory()
+
+
+def made(url: str) -> Scorer:
+    item = {"metadata": {"name": url}, "spec": {"configURL": f"{url}/config", "configSyncMode": "Full"}}
+    return scorer(msgspec.Raw(json.dumps(item).encode()))[1]
+
+
+def a_round_of_probes() -> list[Figure]:
+    """1,000 scorers of which 100 hang."""
+
+    async def timed() -> tuple[float, float, int, int]:
+        async with Fetcher(limits=FetchLimits(seconds=LIMIT, concurrent=CONCURRENT)) as fetcher:
+            clock, cpu = time.monotonic(), time.process_time()
+            found = await probe(map(made, urls), fetcher=fetcher)
+            wall, used = time.monotonic() - clock, time.process_time() - cpu
+        right = sum(isinstance(each.health, Page) and isinstance(each.config, Page) for url, each in found.items() if url not in silent)
+        hung = sum(isinstance(found[url].health, Fault) and found[url].health.kind is FaultKind.TIMEOUT for url in silent)  # type: ignore[union-attr]
+        return wall, used, right, hung
+
+    with many_pages(good=900, hanging=100) as (urls, silent):
+        rounds = [asyncio.run(timed()) for _ in range(3)]
+    wall, cpu = min(each[0] for each in rounds), min(each[1] for each in rounds)
+    wrong = max(900 - right + 100 - hung for _, _, right, hung in rounds)
+    return [
+        Figure(
+            what=f"1,000 scorers of which 100 hang, time limit {LIMIT:g} s: one round, best of three", value=wall, unit="s", goal=LIMIT + 2
+        ),
+        Figure(what="1,000 scorers of which 100 hang: CPU of a round", value=cpu, unit="s"),
+        Figure(what="1,000 scorers of which 100 hang: judged wrong, worst of three", value=wrong, unit="", goal=0),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clusters", type=int, default=2000)
+    parser.add_argument("--scorers", type=int, default=200)
+    parser.add_argument("--relists", type=int, default=8)
+    parser.add_argument("--only", choices=("hub", "probes"))
+    options = parser.parse_args()
+    figures: list[Figure] = []
+    if options.only != "hub":
+        figures += a_round_of_probes()
+    if options.only != "probes":
+        figures += on_a_wide_hub(options.clusters, options.scorers, options.relists)
+    print("| what | measured | goal | met |\n|---|---|---|---|")
+    for figure in figures:
+        print(figure.line)
+    return 0 if all(figure.good for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

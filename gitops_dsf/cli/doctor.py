@@ -1,0 +1,92 @@
+"""gitops-dsf doctor: what keeps a hub from working, and the command that fixes it."""
+
+import argparse
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.hubflags import add_hub_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitops_dsf.doctor import Facts, Finding
+
+DESCRIPTION = """\
+Looks at everything on a hub that scoring needs: OCM and its feature gates, our kinds and the add-on, the agents and their rights,
+Argo CD and how it reads decisions, an upstream addon running beside us, scores, the reconciler, clocks. Each finding comes with the
+command that fixes it. Reads the hub and writes nothing; of Secrets only the metadata. What may not be read is "unknown", with the
+right that is missing. docs/doctor.md explains every check."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf doctor --context hub                   every check; 1 when there is an error
+  gitops-dsf doctor --context hub --strict          1 also when there is a warning
+  gitops-dsf doctor --context hub --format json     for programs: {"hub", "findings": [{check, state, message, fix}], "summary"}"""
+
+COLOURS = {"error": "\033[31m", "warning": "\033[33m", "unknown": "\033[36m", "ok": "\033[32m"}
+END = "\033[0m"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of doctor."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    add_hub_arguments(parser)
+    parser.add_argument("--strict", action="store_true", help="warnings end with 1, too")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 without errors; 1 with errors, with --strict also with warnings. Raises HubError when the hub cannot be read."""
+    from gitops_dsf.doctor import State, examine
+    from gitops_dsf.live.facts import read_facts
+
+    facts = read_facts(
+        context=args.context, kubeconfig=args.kubeconfig, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace
+    )
+    findings = examine(facts)
+    if args.format == "json":
+        sys.stdout.write(_json(facts, findings))
+    else:
+        sys.stdout.write(_text(findings, colour=sys.stdout.isatty()))
+    bad = {State.ERROR, State.WARNING} if args.strict else {State.ERROR}
+    return int(any(finding.state in bad for finding in findings))
+
+
+def _text(findings: "Sequence[Finding]", *, colour: bool) -> str:
+    width = max(len(finding.check) for finding in findings)
+    lines = []
+    for finding in findings:
+        state = f"{finding.state:<7}"
+        painted = f"{COLOURS[finding.state]}{state}{END}" if colour else state
+        lines.append(f"{painted}  {finding.check:<{width}}  {finding.message}")
+        if finding.fix:
+            lines.append(f"{'':<{width + 11}}fix: {finding.fix}")
+    return "\n".join(lines) + f"\n\n{_summary(findings)}\n"
+
+
+def _summary(findings: "Sequence[Finding]") -> str:
+    from gitops_dsf.cli.report import count
+
+    states = Counter(str(finding.state) for finding in findings)
+    checks = count(len({finding.check for finding in findings}), "check")
+    return f"{checks}: {count(states['error'], 'error')}, {count(states['warning'], 'warning')}, {states['unknown']} unknown"
+
+
+def _json(facts: "Facts", findings: "Sequence[Finding]") -> str:
+    import msgspec
+
+    from gitops_dsf.doctor import State
+
+    states = Counter(finding.state for finding in findings)
+    content = {
+        "hub": {
+            "origin": facts.overview.origin,
+            "now": facts.overview.now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "clockOffsetSeconds": None if facts.clock_offset is None else round(facts.clock_offset, 1),
+        },
+        "findings": [finding.to_dict() for finding in findings],
+        "summary": {str(state): states[state] for state in State},
+    }
+    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"

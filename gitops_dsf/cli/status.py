@@ -1,0 +1,125 @@
+"""gitops-dsf status: how scoring stands on a hub."""
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.hubflags import add_hub_arguments
+
+if TYPE_CHECKING:
+    from gitops_dsf.live.reader import Reader
+    from gitops_dsf.overview import Filter, Overview
+
+DESCRIPTION = """\
+Shows how scoring stands on a hub: for each scorer its health and on how many clusters its scores are fresh, expired or missing, with
+age and value; for each Placement its decision and the nearest score that would flip it; for each application where it should be and
+where it is. Reads the hub and writes nothing. What may not be read, or is not installed, is named and left out."""
+
+EXAMPLES = """\
+examples:
+  gitops-dsf status --context hub                           everything, summed up where it is much
+  gitops-dsf status --context hub --scorer cpu-headroom     one scorer on every cluster, and what ranks by it
+  gitops-dsf status --context hub --cluster eu-west-1       one cluster: its scores, and what would bring it in or out
+  gitops-dsf status --context hub --watch --interval 5      again every 5 seconds until Ctrl-C
+  gitops-dsf status --context hub --format json             every score; the shape is in docs/status.md
+
+It is a view: whatever it shows, it ends with 0; with 1 when the hub cannot be read. `gitops-dsf doctor` judges."""
+
+CLEAR = "\033[H\033[2J\033[3J"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of status."""
+    parser.description = DESCRIPTION
+    parser.epilog = EXAMPLES
+    add_hub_arguments(parser)
+    parser.add_argument("--scorer", metavar="NAME", help="only this scorer (its name or its score name), and what ranks by it")
+    parser.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement, its scorers and its applications")
+    parser.add_argument("--cluster", metavar="NAME", help="only this cluster, and what would bring it in or out")
+    parser.add_argument("--all", action="store_true", help="every score, Placement and application, however many")
+    parser.add_argument("--watch", action="store_true", help="again and again, until Ctrl-C")
+    parser.add_argument("--interval", metavar="SECONDS", type=_seconds, default=10.0, help="with --watch: between two looks (10)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default; json with --watch is one line a look")
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 1 <= value <= 3600:
+        msg = f"{text!r} is no interval; write 1 to 3600 seconds"
+        raise argparse.ArgumentTypeError(msg)
+    return value
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 when the hub could be read. Raises HubError when it could not."""
+    from gitops_dsf.live.reader import Reader
+    from gitops_dsf.overview import Filter
+
+    wanted = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
+    if args.watch:
+        _watch(args, wanted)
+    with Reader(context=args.context, kubeconfig=args.kubeconfig) as reader:
+        sys.stdout.write(_show(_look(reader, args, wanted), args))
+    return 0
+
+
+def _look(reader: "Reader", args: argparse.Namespace, wanted: "Filter") -> "Overview":
+    from gitops_dsf.live.overview import read_inputs
+    from gitops_dsf.overview import build
+
+    return build(read_inputs(reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace), wanted)
+
+
+def _show(view: "Overview", args: argparse.Namespace) -> str:
+    if args.format == "json":
+        import msgspec
+
+        from gitops_dsf.overview.document import document
+
+        text = msgspec.json.encode(document(view))
+        return (text if args.watch else msgspec.json.format(text, indent=2)).decode() + "\n"
+    from gitops_dsf.cli.status_text import status_text
+
+    return status_text(view, everything=args.all)
+
+
+def _watch(args: argparse.Namespace, wanted: "Filter") -> None:
+    """Looks until it is interrupted. A hub that is away for a moment is said, and asked again; the first look must work."""
+    from gitops_dsf.errors import HubError
+    from gitops_dsf.live.reader import Reader
+
+    reader: Reader | None = None
+    shown = ""
+    try:
+        while True:
+            away = ""
+            try:
+                # A new connection after every failure reads the credentials anew, which may be what failed.
+                reader = reader or Reader(context=args.context, kubeconfig=args.kubeconfig)
+                shown = _show(_look(reader, args, wanted), args)
+            except HubError as error:
+                if not shown:
+                    raise
+                away = f"{error}; asking again every {args.interval:g} s\n"
+                if reader is not None:
+                    reader.close()
+                reader = None
+            _print(args, shown, away)
+            time.sleep(args.interval)
+    finally:
+        if reader is not None:
+            reader.close()
+
+
+def _print(args: argparse.Namespace, shown: str, away: str) -> None:
+    if args.format == "text" and sys.stdout.isatty():
+        sys.stdout.write(f"{CLEAR}{away}{shown}")
+    elif away:
+        sys.stderr.write(away)
+    else:
+        sys.stdout.write(shown if args.format == "json" else f"{shown}\n")
+    sys.stdout.flush()

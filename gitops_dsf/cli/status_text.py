@@ -1,0 +1,225 @@
+"""A view of a hub as text for people: summaries always, every single score only where it can be read or was asked for."""
+
+from collections.abc import Iterator, Sequence
+
+from gitops_dsf.cli.report import count
+from gitops_dsf.cli.table import table
+from gitops_dsf.overview.document import median
+from gitops_dsf.overview.model import ApplicationView, Cell, Copy, Overview, PlacementView, ScorerView, Standing, State, Turn
+from gitops_dsf.snapshot import age_text
+
+MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
+"""Above which the matrix is left out: nobody reads more on a screen."""
+ROWS = 10
+"""Placements and applications shown without --all; those that need a look come first."""
+SCORERS = 40
+"""Scorers shown without --all; those with a score that is not fresh come first."""
+LISTED = 10
+"""Lines that name clusters."""
+NAMES = 5
+
+
+def status_text(view: Overview, *, everything: bool) -> str:
+    """The whole view."""
+    return "\n".join(_lines(view, everything=everything)) + "\n"
+
+
+def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
+    yield (
+        f"{view.origin} at {view.now:%Y-%m-%d %H:%M:%S} UTC: {count(len(view.clusters), 'cluster')}, "
+        f"{count(len(view.scorers), 'scorer')}, {count(view.score_count, 'AddOnPlacementScore')}"
+    )
+    yield from (f"not known: {item}" for item in view.unread)
+    yield ""
+    yield "Scorers"
+    yield from _scorers(view.scorers, everything=everything)
+    if any(item.cells for item in view.scorers):
+        yield from _scores(view, everything=everything)
+    yield "Placements"
+    yield from _placements(view.placements, everything=everything)
+    yield ""
+    yield "Applications"
+    yield from _applications(view.applications, everything=everything)
+
+
+def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
+    if not views:
+        yield "  none\n"
+        return
+    chosen = views
+    if not everything and len(views) > SCORERS:
+        chosen = sorted(views, key=lambda item: (_calm(item), item.scorer.name))[:SCORERS]
+    text = _scorer_table(chosen)
+    if len(chosen) < len(views):
+        calm = ", all fresh" if all(_calm(item) for item in views if item not in chosen) else ""
+        text += f"  and {len(views) - len(chosen)} more{calm}; --scorer or --all shows them\n"
+    yield text
+
+
+def _calm(item: ScorerView) -> bool:
+    """Whether nobody needs to look at it."""
+    wrong = {State.EXPIRED, State.EMPTY, State.MISSING, State.ENDLESS}
+    return item.known and not item.unexpected and not any(item.counts[state] for state in wrong) and item.scorer.health != "Inactive"
+
+
+def _scorer_table(views: Sequence[ScorerView]) -> str:
+    shown = [state for state in State if state in {State.FRESH, State.EXPIRED, State.MISSING} or any(item.counts[state] for item in views)]
+    unexpected = any(item.unexpected for item in views)
+    headers = ["scorer", "health", "config", *map(str, shown), *(["unexpected"] if unexpected else []), "min", "median", "max", "oldest"]
+    rows = []
+    for item in views:
+        values = item.values
+        counts = [str(item.counts[state]) if item.known else "?" for state in shown]
+        if unexpected:
+            counts.append(str(item.unexpected) if item.known else "?")
+        numbers = ["-" if value is None else str(value) for value in (*values[:1], median(values), *values[-1:])] if values else ["-"] * 3
+        oldest = "-" if item.oldest is None else age_text(item.oldest)
+        rows.append([item.scorer.name, _health(item), _config(item), *counts, *numbers, oldest])
+    return table(headers, rows, right=range(3, len(headers)))
+
+
+def _health(item: ScorerView) -> str:
+    if item.suspended:
+        return f"suspended by {'the reconciler' if item.suspended == 'reconciler' else item.suspended}"
+    reason = item.scorer.conditions.get("Healthy", ("", "", ""))[1]
+    health = item.scorer.health or "not looked at"
+    return f"{health} ({reason})" if item.scorer.health in {"Inactive", "Unknown"} and reason else health
+
+
+def _config(item: ScorerView) -> str:
+    if item.scorer.mode != "Full":
+        return "-"
+    return item.scorer.conditions.get("ConfigSynced", ("", "not looked at", ""))[1]
+
+
+def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
+    views = [item for item in view.scorers if item.cells]
+    clusters = sorted({cell.cluster for item in views for cell in item.cells})
+    small = len(clusters) <= MATRIX_CLUSTERS and len(views) <= MATRIX_SCORERS
+    if small or (everything and len(views) <= MATRIX_SCORERS):
+        yield "Scores (and their age)"
+        cells = [{cell.cluster: cell for cell in item.cells} for item in views]
+        rows = [[name, *(_cell(column.get(name)) for column in cells)] for name in clusters]
+        yield table(["cluster", *(item.scorer.name for item in views)], rows)
+        return
+    if everything:
+        yield "Scores (and their age)"
+        rows = [[item.scorer.name, cell.cluster, _cell(cell)] for item in views for cell in item.cells]
+        yield table(["scorer", "cluster", "score"], rows)
+        return
+    size = f"{count(len(views), 'scorer')} x {count(len(clusters), 'cluster')}"
+    yield f"Scores: {size}, too many for a screen; --scorer, --cluster or --all shows them"
+    lines = list(_not_live(views))
+    yield from lines[:LISTED]
+    if len(lines) > LISTED:
+        yield f"  and {len(lines) - LISTED} more such lines"
+    yield ""
+
+
+def _not_live(views: Sequence[ScorerView]) -> Iterator[str]:
+    """Which clusters a summary's numbers mean, as far as names fit."""
+    for item in views:
+        for state in (State.EXPIRED, State.EMPTY, State.MISSING):
+            names = [cell.cluster for cell in item.cells if cell.state is state]
+            if names:
+                yield f"  {item.scorer.name} {state}: {_some(names)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMES} more" if len(names) > NAMES else ""
+    return ", ".join(names[:NAMES]) + more
+
+
+def _cell(cell: Cell | None) -> str:
+    if cell is None:
+        return "-"
+    if cell.state in {State.MISSING, State.MASKED, State.EMPTY}:
+        return str(cell.state)
+    values = sorted(cell.values.values())
+    value = str(values[0]) if len(values) == 1 else f"{values[0]}..{values[-1]} of {len(values)}"
+    age = "" if cell.age is None else f" ({age_text(cell.age)})"
+    state = "" if cell.state is State.FRESH else f" {cell.state}"
+    return f"{value}{age}{state}{'' if cell.expected else ' unexpected'}"
+
+
+def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator[str]:
+    if not views:
+        yield "  none that ranks by scores"
+        return
+    ordered = sorted(views, key=lambda item: (item.settled and not item.note and not item.counted_as_zero, item.placement))
+    shown = ordered if everything else ordered[:ROWS]
+    for item in shown:
+        yield f"  {item.placement}: {_decision(item)}"
+        if item.next is not None and not item.settled:
+            yield f"    OCM has not looked yet (it does within 10 minutes): it would decide {_names(item.next)}"
+        if item.note:
+            yield f"    {item.note}"
+        if item.counted_as_zero:
+            yield f"    scores missing or expired, which count as 0: {_some(item.counted_as_zero)}"
+        yield from (f"    {_turn(turn)}" for turn in item.turns)
+    if len(shown) < len(ordered):
+        yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
+
+
+def _decision(item: PlacementView) -> str:
+    if item.decided is None:
+        return "decision not known"
+    eligible = "" if item.eligible is None else f" of {count(len(item.eligible), 'eligible cluster')}"
+    wanted = f", {item.wanted} wanted" if item.wanted is not None and item.wanted != len(item.decided) else ""
+    return f"{_names(item.decided)}{eligible}{wanted}"
+
+
+def _names(names: Sequence[str]) -> str:
+    return _some(names) if names else "nowhere"
+
+
+def _turn(turn: Turn) -> str:
+    act = "comes in" if turn.gains else "goes out"
+    if turn.flip is None:
+        return f"{turn.cluster} {act} for {turn.rival} by {turn.margin} weighted points, which no score can change"
+    flip = turn.flip
+    resource, _, score = flip.name.removeprefix("AddOn/").partition("/")
+    name = resource if score in {"", resource} else f"{resource}/{score}"
+    return (
+        f"{turn.cluster} {act} for {turn.rival} if its {name} {'rises' if flip.change > 0 else 'falls'} from {flip.score} to {flip.needed}"
+    )
+
+
+def _applications(views: Sequence[ApplicationView], *, everything: bool) -> Iterator[str]:
+    if not views:
+        yield "  none"
+        return
+    ordered = sorted(views, key=lambda item: (item.known and item.settled, item.name))
+    shown = ordered if everything else ordered[:ROWS]
+    for item in shown:
+        yield f"  {item.name} ({item.strategy}): {_standing(item)}"
+        if item.message:
+            yield f"    Argo CD: {item.message}"
+        if not item.settled:
+            yield from (f"    {copy.cluster}: {_copy(copy, item)}" for copy in item.copies)
+    if len(shown) < len(ordered):
+        yield f"  and {len(ordered) - len(shown)} more; --placement or --all shows them"
+
+
+def _standing(item: ApplicationView) -> str:
+    if not item.known:
+        return "not known"
+    if not item.copies:
+        return "nowhere, and decided for nowhere"
+    clusters = _some([copy.cluster for copy in item.copies])
+    return f"running on {clusters}" if all(copy.standing is Standing.RUNNING for copy in item.copies) else "moving"
+
+
+def _copy(copy: Copy, item: ApplicationView) -> str:
+    if copy.standing is Standing.WAITING:
+        why = {
+            "MakeBeforeBreak": "stays until the new copies are Healthy and Synced",
+            "Keep": "stays, because the strategy is Keep",
+            "Replace": "goes when Argo CD looks next",
+        }
+        return f"waiting, no longer decided; {why.get(item.strategy, 'stays as its ApplicationSet says')}"
+    if copy.standing is Standing.PENDING:
+        return "decided; Argo CD has not made the Application yet"
+    usual = {"Healthy", "Synced", ""}
+    states = ", ".join(state for state in (copy.health, copy.sync) if state not in usual)
+    return f"{copy.standing}{f' ({states})' if states else ''}"

@@ -1,0 +1,48 @@
+"""Versions as image tags and labels spell them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+_VERSION = re.compile(r"v?(\d+)\.(\d+)(?:\.(\d+))?([-+.].*)?")
+VERSION_LABEL = "app.kubernetes.io/version"
+
+
+@dataclass(frozen=True, order=True)
+class Version:
+    """major.minor.patch; a release candidate counts as older than its release."""
+
+    major: int
+    minor: int
+    patch: int = 0
+    final: bool = True
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """From `v3.3.9`, `3.3.9-rc1` or `1.2`; None for anything else, such as `latest`."""
+        found = _VERSION.fullmatch(text)
+        if found is None:
+            return None
+        suffix = found[4] or ""
+        return cls(int(found[1]), int(found[2]), int(found[3] or 0), not re.match(r"-(?:rc|alpha|beta)", suffix))
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}{'' if self.final else ' (not final)'}"
+
+
+def tag_of(image: str) -> str:
+    """The tag of an image; empty where it has none. A registry's port is no tag, a digest neither."""
+    name = image.partition("@")[0].rpartition("/")[2]
+    return name.partition(":")[2]
+
+
+def versions_of(workload: Mapping[str, Any]) -> Iterator[Version]:
+    """Versions that a Deployment or StatefulSet tells: of its images, or of its label where they are named by digest."""
+    pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
+    tags = [tag_of(str(container.get("image") or "")) for container in pod.get("containers") or ()]
+    found = [version for tag in tags if (version := Version.read(tag)) is not None]
+    if not found:
+        labelled = Version.read(str((workload["metadata"].get("labels") or {}).get(VERSION_LABEL, "")))
+        found = [] if labelled is None else [labelled]
+    yield from found

@@ -1,0 +1,136 @@
+"""Reads what the checks of `doctor` look at. Of Secrets only metadata is ever asked for."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from dsf_wire.constants import ADDON_NAME, DSF_GROUP, DSF_VERSION
+from gitops_dsf.doctor import Facts, Source
+from gitops_dsf.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
+from gitops_dsf.doctor.checks.upstream import DEPLOYMENT_LABELS
+from gitops_dsf.doctor.checks.upstream import WORK as UPSTREAM_WORK
+from gitops_dsf.errors import HubError
+from gitops_dsf.live.overview import ADDONS, argo, read_inputs, reduced_application
+from gitops_dsf.live.reader import Object, Reader, Resource, whole
+from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.overview import build
+from gitops_dsf.render.agent import HUB_ROLE
+from gitops_dsf.render.decisions import DECISION_READER
+from gitops_dsf.render.objects import PART_OF_LABEL
+from gitops_dsf.render.reconciler.names import NAME as RECONCILER
+from gitops_dsf.render.works import WORK_NAME
+from gitops_dsf.snapshot.unread import Unread, Why
+
+ADDON_GROUP: Final = "addon.open-cluster-management.io"
+RBAC: Final = "rbac.authorization.k8s.io"
+CRDS: Final = tuple(f"{plural}.{DSF_GROUP}" for plural in ("dynamicscorers", "dynamicscoringconfigs"))
+
+
+def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, argocd_namespace: str) -> Facts:
+    """One look at a hub. Raises HubError when it does not answer, or is none."""
+    with Reader(context=context, kubeconfig=kubeconfig) as reader:
+        groups = reader.groups()
+        if isinstance(groups, Unread):
+            msg = f"context {context}: {groups}"
+            raise HubError(msg)
+        inputs = read_inputs(reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace)
+        found = _Found()
+        _ocm(reader, found, hub_namespace)
+        _upstream(reader, found)
+        _argocd(reader, found, argocd_namespace)
+        leases = Resource(group="coordination.k8s.io", version="v1", plural="leases", namespace=hub_namespace)
+        found.one(Source.LEASES, reader.find(leases, RECONCILER))
+        return Facts(
+            kubectl=("kubectl", *(("--kubeconfig", str(kubeconfig)) if kubeconfig else ()), "--context", context),
+            hub_namespace=hub_namespace,
+            argocd_namespace=argocd_namespace,
+            groups=groups,
+            clock_offset=reader.clock_offset,
+            inputs=inputs,
+            overview=build(inputs),
+            objects=found.objects,
+            unread=found.unread,
+        )
+
+
+class _Found:
+    """Collects what was read, and what was not."""
+
+    def __init__(self) -> None:
+        self.objects: dict[Source, tuple[Object, ...]] = {}
+        self.unread: dict[Source, Unread] = {}
+
+    def many(self, source: Source, *parts: tuple[Object, ...] | Unread) -> None:
+        """A list, of one or several requests."""
+        for part in parts:
+            if isinstance(part, Unread):
+                self.unread[source] = part
+                return
+        self.objects[source] = tuple(item for part in parts if not isinstance(part, Unread) for item in part)
+
+    def one(self, source: Source, *parts: Object | Unread | None) -> None:
+        """One object, or a few that have names."""
+        self.many(source, *(part if isinstance(part, Unread) else (part,) if part is not None else () for part in parts))
+
+
+def _ocm(reader: Reader, found: _Found, hub_namespace: str) -> None:
+    managers = reader.read(Resource(group="operator.open-cluster-management.io", version="v1", plural="clustermanagers"), whole)
+    # Without the operator OCM has no ClusterManager; that is a way to install it, not a hole.
+    found.many(Source.CLUSTER_MANAGERS, _present(managers))
+    found.many(Source.OCM_DEPLOYMENTS, reader.read(_apps("deployments", OCM_NAMESPACE), whole))
+    definitions = Resource(group="apiextensions.k8s.io", version="v1", plural="customresourcedefinitions")
+    found.one(Source.CRDS, *(reader.find(definitions, name) for name in CRDS))
+    addons = {
+        plural: Resource(group=ADDON_GROUP, version="v1alpha1", plural=plural) for plural in ("clustermanagementaddons", "addontemplates")
+    }
+    found.many(Source.ADDON_DEFINITIONS, reader.read(addons["clustermanagementaddons"], whole))
+    found.many(Source.ADDON_TEMPLATES, reader.read(addons["addontemplates"], whole))
+    settings = Resource(group=ADDON_GROUP, version="v1alpha1", plural="addondeploymentconfigs", namespace=hub_namespace)
+    found.many(Source.ADDON_CONFIGS, reader.read(settings, whole))
+    found.many(Source.ADDON_STATES, reader.read(ADDONS, _conditions, name=ADDON_NAME))
+    found.one(Source.AGENT_ROLE, reader.find(Resource(group=RBAC, plural="clusterroles"), HUB_ROLE))
+    found.many(Source.AGENT_BINDINGS, reader.read(Resource(group=RBAC, plural="rolebindings"), whole, name=ADDON_NAME))
+    found.many(Source.GRANTS, reader.read(Resource(group=RBAC, plural="clusterrolebindings"), whole))
+    works = Resource(group="work.open-cluster-management.io", plural="manifestworks")
+    found.many(Source.OUR_WORKS, reader.read(works, whole, name=WORK_NAME, metadata_only=True))
+    found.many(Source.UPSTREAM_WORKS, reader.read(works, whole, name=UPSTREAM_WORK, metadata_only=True))
+
+
+def _upstream(reader: Reader, found: _Found) -> None:
+    found.many(Source.UPSTREAM_DEPLOYMENTS, *(reader.read(_apps("deployments"), whole, labels=label) for label in DEPLOYMENT_LABELS))
+    configs = reader.read(Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscoringconfigs"), whole)
+    found.many(Source.SCORING_CONFIGS, _present(configs))
+
+
+def _argocd(reader: Reader, found: _Found, namespace: str) -> None:
+    found.many(Source.ARGOCD_DEPLOYMENTS, reader.read(_apps("deployments", namespace), whole))
+    found.many(Source.ARGOCD_STATEFULSETS, reader.read(_apps("statefulsets", namespace), whole))
+    maps = Resource(plural="configmaps", namespace=namespace)
+    found.one(Source.ARGOCD_SETTINGS, reader.find(maps, "argocd-cm"))
+    found.one(Source.ARGOCD_PARAMETERS, reader.find(maps, "argocd-cmd-params-cm"))
+    found.one(Source.DECISIONS_CONFIGMAP, reader.find(maps, DUCK_TYPE_CONFIGMAP))
+    found.one(Source.DECISION_ROLE, reader.find(Resource(group=RBAC, plural="roles", namespace=namespace), DECISION_READER))
+    found.one(Source.DECISION_BINDING, reader.find(Resource(group=RBAC, plural="rolebindings", namespace=namespace), DECISION_READER))
+    found.many(Source.DELIVERY, reader.read(argo("applications", namespace), reduced_application, labels=f"{PART_OF_LABEL}=gitops-dsf"))
+    secrets = Resource(plural="secrets", namespace=namespace)
+    label = "argocd.argoproj.io/secret-type=cluster"
+    found.many(Source.CLUSTER_SECRETS, reader.read(secrets, whole, labels=label, metadata_only=True))
+
+
+def _apps(plural: str, namespace: str | None = None) -> Resource:
+    return Resource(group="apps", plural=plural, namespace=namespace)
+
+
+def _present(items: tuple[Object, ...] | Unread) -> tuple[Object, ...] | Unread:
+    """A kind that the hub does not serve has no objects."""
+    return () if isinstance(items, Unread) and items.why is Why.NOT_INSTALLED else items
+
+
+def _conditions(raw: msgspec.Raw) -> Object:
+    """An object's name and conditions, and nothing else of it."""
+    item = whole(raw)
+    metadata = item["metadata"]
+    conditions: Iterable[Object] = (item.get("status") or {}).get("conditions") or ()
+    return {"metadata": {key: metadata[key] for key in ("name", "namespace")}, "status": {"conditions": list(conditions)}}

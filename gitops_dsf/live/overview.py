@@ -1,0 +1,166 @@
+"""Reads what a view of a hub is made of (gitops_dsf.overview). Objects are reduced while their page is read."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from dsf_wire.constants import (
+    ADDON_NAME,
+    AGENT_MANAGER,
+    DSF_GROUP,
+    DSF_VERSION,
+    MANAGED_BY_LABEL,
+    SCORE_GROUP,
+    SCORE_PLURAL,
+    SCORE_VERSION,
+    SUSPENDED_CONFIGMAP,
+    SUSPENDED_KEY,
+)
+from gitops_dsf.errors import HubError
+from gitops_dsf.live.reader import Object, Reader, Resource, T, whole
+from gitops_dsf.model.scoring_config import MASKS_CONFIGMAP, MASKS_KEY, Mask
+from gitops_dsf.overview import Inputs, Part
+from gitops_dsf.overview.scorer import read_scorer
+from gitops_dsf.render.applicationsets import APPLICATION_LABEL
+from gitops_dsf.snapshot import Snapshot, hubobjects
+from gitops_dsf.snapshot.unread import Unread, Why
+from gitops_dsf.snapshot.values import PublishedScore
+
+CLUSTERS: Final = Resource(group=SCORE_GROUP, version="v1", plural="managedclusters")
+SETS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersets")
+BINDINGS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersetbindings")
+DECISIONS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placementdecisions")
+PLACEMENTS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placements")
+SCORES: Final = Resource(group=SCORE_GROUP, version=SCORE_VERSION, plural=SCORE_PLURAL)
+ADDONS: Final = Resource(group="addon.open-cluster-management.io", version="v1alpha1", plural="managedclusteraddons")
+
+
+def scorers_in(namespace: str) -> Resource:
+    """DynamicScorers."""
+    return Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscorers", namespace=namespace)
+
+
+def argo(plural: str, namespace: str) -> Resource:
+    """One of Argo CD's kinds."""
+    return Resource(group="argoproj.io", version="v1alpha1", plural=plural, namespace=namespace)
+
+
+def read_inputs(reader: Reader, *, hub_namespace: str, argocd_namespace: str) -> Inputs:
+    """One look at a hub. Raises HubError when it does not answer, or when it is none."""
+    parts = _Parts()
+    clusters = parts.take(Part.CLUSTERS, reader.read(CLUSTERS, whole))
+    if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is Why.NOT_INSTALLED:
+        msg = f"context {reader.context}: {unread}; this cluster is no OCM hub"
+        raise HubError(msg)
+    sets = parts.take(Part.SETS, reader.read(SETS, _with_kind("ManagedClusterSet")))
+    bindings = parts.take(Part.BINDINGS, reader.read(BINDINGS, whole))
+    decisions = parts.take(Part.DECISIONS, reader.read(DECISIONS, whole))
+    scorers = parts.take(Part.SCORERS, reader.read(scorers_in(hub_namespace), whole))
+    resources = {read_scorer(item).resource for item in scorers}
+    scores: dict[str, dict[str, PublishedScore]] = {}
+    foreign: list[tuple[str, str]] = []
+    unowned: list[tuple[str, str]] = []
+    for name, cluster, ours, found in parts.take(Part.SCORES, reader.read(SCORES, _score)):
+        scores.setdefault(name, {})[cluster] = found
+        if ours != (name in resources):
+            (unowned if ours else foreign).append((cluster, name))
+    place = f"context {reader.context}"
+    snapshot = Snapshot(
+        origin=place,
+        observed_at=reader.now(),
+        scores=scores,
+        decisions=tuple(sorted((hubobjects.decision(item, place=place) for item in decisions), key=lambda one: (one.namespace, one.name))),
+        clusters=dict(hubobjects.cluster(item, place=place) for item in clusters),
+        sets={str(item["metadata"]["name"]): item for item in sets},
+        bindings=tuple(sorted(hubobjects.namespaced(item, place=place) for item in bindings)),
+    )
+    settings = Resource(plural="configmaps", namespace=hub_namespace)
+    masks = _masks(reader.find(settings, MASKS_CONFIGMAP), settings)
+    suspended = _suspended(reader.find(settings, SUSPENDED_CONFIGMAP), settings)
+    applications = reader.read(argo("applications", argocd_namespace), reduced_application, labels=APPLICATION_LABEL)
+    return Inputs(
+        snapshot=snapshot,
+        now=reader.now(),
+        scorers=scorers,
+        placements=parts.take(Part.PLACEMENTS, reader.read(PLACEMENTS, whole)),
+        application_sets=parts.take(Part.APPLICATION_SETS, reader.read(argo("applicationsets", argocd_namespace), whole)),
+        applications=parts.take(Part.APPLICATIONS, applications),
+        addons=frozenset(parts.take(Part.ADDONS, reader.read(ADDONS, _namespace_of, name=ADDON_NAME, metadata_only=True))),
+        masks=parts.take(Part.MASKS, masks),
+        suspended=frozenset(parts.take(Part.SUSPENDED, suspended)),
+        foreign=tuple(sorted(foreign)),
+        unowned=tuple(sorted(unowned)) if Part.SCORERS not in parts.unread else (),
+        unread=parts.unread,
+    )
+
+
+class _Parts:
+    """Collects what could not be read."""
+
+    def __init__(self) -> None:
+        self.unread: dict[Part, Unread] = {}
+
+    def take(self, part: Part, found: tuple[T, ...] | Unread) -> tuple[T, ...]:
+        if isinstance(found, Unread):
+            self.unread[part] = found
+            return ()
+        return found
+
+
+def reduced_application(raw: msgspec.Raw) -> Object:
+    """An Application without its resources, history and sync results, which are most of it."""
+    item = whole(raw)
+    metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
+    kept = ("name", "namespace", "labels", "annotations", "deletionTimestamp")
+    operation = status.get("operationState") or {}
+    return {
+        "metadata": {key: metadata[key] for key in kept if key in metadata},
+        "spec": {"destination": spec.get("destination") or {}},
+        "status": {
+            "health": status.get("health") or {},
+            "sync": {"status": (status.get("sync") or {}).get("status", "")},
+            "conditions": status.get("conditions") or [],
+            "operationState": {key: operation.get(key, "") for key in ("phase", "message")},
+        },
+    }
+
+
+def _with_kind(kind: str) -> Callable[[msgspec.Raw], Object]:
+    """The API server leaves the kind out of the items of a list."""
+    return lambda raw: {"kind": kind, **whole(raw)}
+
+
+def _score(raw: msgspec.Raw) -> tuple[str, str, bool, PublishedScore]:
+    """Name, cluster, whether an agent of ours wrote it, and what it says."""
+    item = whole(raw)
+    writer = (item["metadata"].get("labels") or {}).get(MANAGED_BY_LABEL)
+    name, cluster, found = hubobjects.score(item, place="AddOnPlacementScore")
+    return name, cluster, writer == AGENT_MANAGER, found
+
+
+def _namespace_of(raw: msgspec.Raw) -> str:
+    return str(whole(raw)["metadata"]["namespace"])
+
+
+def _masks(found: Object | Unread | None, where: Resource) -> tuple[Mask, ...] | Unread:
+    if isinstance(found, Unread):
+        return found
+    what = where.describe(MASKS_CONFIGMAP)
+    if found is None:
+        return Unread(what=what, why=Why.FAILED, verb="get", detail="it is not there, so a masked score is shown as missing")
+    try:
+        return tuple(Mask.model_validate(item) for item in msgspec.json.decode((found.get("data") or {}).get(MASKS_KEY, "[]")))
+    except (msgspec.DecodeError, ValueError, TypeError) as error:
+        return Unread(what=what, why=Why.FAILED, verb="get", detail=f"{MASKS_KEY} is not a list of masks: {error}")
+
+
+def _suspended(found: Object | Unread | None, where: Resource) -> tuple[str, ...] | Unread:
+    if isinstance(found, Unread):
+        return found
+    data: Mapping[str, Any] = (found or {}).get("data") or {}
+    try:
+        return msgspec.json.decode(data.get(SUSPENDED_KEY, "[]"), type=tuple[str, ...])
+    except msgspec.DecodeError as error:
+        detail = f"{SUSPENDED_KEY} is not a list of score names: {error}"
+        return Unread(what=where.describe(SUSPENDED_CONFIGMAP), why=Why.FAILED, verb="get", detail=detail)

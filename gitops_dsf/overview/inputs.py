@@ -1,0 +1,60 @@
+"""What a view of a hub is made of: its objects at one moment, and which of them could not be read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from gitops_dsf.model.scoring_config import Mask
+from gitops_dsf.snapshot.unread import Unread
+from gitops_dsf.snapshot.values import Snapshot
+
+Object = Mapping[str, Any]
+
+
+class Part(StrEnum):
+    """What is read of a hub; each may be missing by itself."""
+
+    CLUSTERS = "clusters"
+    SETS = "sets"
+    BINDINGS = "bindings"
+    SCORERS = "scorers"
+    SCORES = "scores"
+    ADDONS = "addons"
+    MASKS = "masks"
+    SUSPENDED = "suspended"
+    PLACEMENTS = "placements"
+    DECISIONS = "decisions"
+    APPLICATION_SETS = "applicationSets"
+    APPLICATIONS = "applications"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """A hub at one moment."""
+
+    snapshot: Snapshot
+    """Clusters, sets, bindings, scores and decisions."""
+    now: datetime
+    """The hub's clock: OCM compares validUntil with it."""
+    scorers: tuple[Object, ...] = ()
+    """DynamicScorers."""
+    placements: tuple[Object, ...] = ()
+    application_sets: tuple[Object, ...] = ()
+    applications: tuple[Object, ...] = ()
+    """Those with the label gitops-dsf.io/application."""
+    addons: frozenset[str] = frozenset()
+    """Clusters that have our ManagedClusterAddOn."""
+    masks: tuple[Mask, ...] = ()
+    suspended: frozenset[str] = frozenset()
+    """Score names that the reconciler suspended."""
+    foreign: tuple[tuple[str, str], ...] = ()
+    """(cluster, name) of AddOnPlacementScores that carry a scorer's name and were not written by an agent of ours."""
+    unowned: tuple[tuple[str, str], ...] = ()
+    """(cluster, name) of AddOnPlacementScores that an agent of ours wrote and no scorer stands for."""
+    unread: Mapping[Part, Unread] = field(default_factory=dict)
+
+    def knows(self, *parts: Part) -> bool:
+        """Whether all of these were read."""
+        return not self.unread.keys() & set(parts)

@@ -1,0 +1,176 @@
+"""Kubernetes Events (core/v1) about what the reconciler saw and did: news for people, never a condition for anything that follows.
+
+What is said twice within an hour is counted up instead of written anew. The name of an Event is made of what it says, so that also a
+new leader, who remembers nothing, counts up what the one before it wrote.
+"""
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter
+
+from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.prefix import PREFIX
+
+LOG = logging.getLogger(__name__)
+COMPONENT: Final = "gitops-dsf-reconciler"
+SAME_SECONDS: Final = 3600.0
+"""For which the same words about the same object are the same Event; the API server itself forgets Events after an hour."""
+REMEMBERED: Final = 4096
+"""Events that are counted up; the oldest are forgotten first."""
+BURST: Final = 100
+"""Events of the whole process at once."""
+PER_SECOND: Final = 2.0
+"""And after that. News that come faster help nobody; conditions, metrics and the log have all of them."""
+REQUEST_SECONDS: Final = 5.0
+MAX_MESSAGE: Final = 1024
+"""Characters of an Event's message that the API server takes."""
+CONFLICT: Final = 409
+NOT_FOUND: Final = 404
+
+Kind = Literal["Normal", "Warning"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reference:
+    """The namespaced object that an Event is about."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+class EventMetrics:
+    """How many Events became what."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.events = Counter(
+            f"{PREFIX}_events",
+            "Events: written, counted (the same within an hour), dropped (too many at once) or refused by the hub.",
+            ["outcome"],
+            registry=registry,
+        )
+
+
+class _Written(msgspec.Struct, gc=False):
+    """An Event that exists."""
+
+    at: float
+    count: int
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    count: int = 1
+
+
+class Events:
+    """Writes Events into the namespace of the object that they are about. Nothing here raises, waits long, or fills the hub."""
+
+    def __init__(self, *, api: HubApi, metrics: EventMetrics, clock: Callable[[], float] = time.monotonic) -> None:
+        self._api, self._events, self._clock = api, metrics.events, clock
+        self._known: OrderedDict[tuple[str, str], _Written] = OrderedDict()
+        """By namespace and name."""
+        self._left, self._filled_at = float(BURST), clock()
+
+    async def say(self, about: Reference, kind: Kind, reason: str, message: str) -> None:
+        """One Event. `reason` is one CamelCase word, `message` a sentence for people."""
+        message = message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 3]}..."
+        LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)
+        if not self._may():
+            self._events.labels(outcome="dropped").inc()
+            return
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                outcome = await self._write(about, kind, reason, message)
+        except (ApiError, TimeoutError, msgspec.DecodeError) as error:
+            outcome = "refused"
+            LOG.warning("event on %s %s not written: %s", about.kind, about.name, str(error) or "the hub does not answer")
+        self._events.labels(outcome=outcome).inc()
+
+    async def _write(self, about: Reference, kind: Kind, reason: str, message: str) -> str:
+        name = _name(about, kind, reason, message)
+        key, path = (about.namespace, name), f"/api/v1/namespaces/{about.namespace}/events"
+        known = self._known.get(key)
+        if known is not None and self._clock() - known.at < SAME_SECONDS:
+            try:
+                return await self._count(key, path, known.count + 1)
+            except ApiError as error:
+                if error.status != NOT_FOUND:
+                    raise
+        try:
+            await self._api.create(path, self._event(name, about, kind, reason, message))
+        except ApiError as error:
+            if error.status != CONFLICT:
+                raise
+            return await self._count(key, path, None)
+        self._remember(key, 1)
+        return "written"
+
+    async def _count(self, key: tuple[str, str], path: str, count: int | None) -> str:
+        """Without a count it is one that another leader wrote: the hub's answer says how often."""
+        change: dict[str, Any] = {"lastTimestamp": self._now()}
+        if count is not None:
+            change["count"] = count
+        answer = msgspec.json.decode(await self._api.merge(f"{path}/{key[1]}", change), type=_Answer)
+        if count is None:
+            answer = msgspec.json.decode(await self._api.merge(f"{path}/{key[1]}", {"count": answer.count + 1}), type=_Answer)
+        self._remember(key, answer.count)
+        return "counted"
+
+    def _remember(self, key: tuple[str, str], count: int) -> None:
+        before = self._known.pop(key, None)
+        self._known[key] = _Written(at=before.at if before is not None and count > 1 else self._clock(), count=count)
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+
+    def _may(self) -> bool:
+        """A token bucket."""
+        now = self._clock()
+        self._left = min(float(BURST), self._left + (now - self._filled_at) * PER_SECOND)
+        self._filled_at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(int(self._api.now()), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def _event(self, name: str, about: Reference, kind: Kind, reason: str, message: str) -> dict[str, Any]:
+        now = self._now()
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": about.namespace},
+            "involvedObject": {
+                "apiVersion": about.api_version,
+                "kind": about.kind,
+                "namespace": about.namespace,
+                "name": about.name,
+                "uid": about.uid,
+            },
+            "type": kind,
+            "reason": reason,
+            "message": message,
+            "source": {"component": COMPONENT},
+            "reportingComponent": COMPONENT,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
+
+
+def _name(about: Reference, kind: Kind, reason: str, message: str) -> str:
+    """The object's name and 16 digits: at most 253 characters, which is what the API server takes."""
+    digest = hashlib.sha256(f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}".encode()).hexdigest()[:16]
+    return f"{about.name[:236].rstrip('-.')}.{digest}"

@@ -1,0 +1,187 @@
+"""Pull requests on GitHub, by its REST API (docs.github.com/rest/pulls, rest/issues/comments), version 2022-11-28."""
+
+import ssl
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from gitops_dsf.reconciler.forge.address import Address
+from gitops_dsf.reconciler.forge.limits import wait_of
+from gitops_dsf.reconciler.forge.protocol import CLOSED_BY_US, ForgeCause, ForgeError, Request, RequestState
+from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.git.trouble import GitError
+
+VERSION: Final = "2022-11-28"
+PER_PAGE: Final = 100
+MAX_PAGES: Final = 20
+"""Of open pull requests: 2,000."""
+MAX_BODY: Final = 60_000
+"""Characters; GitHub takes 65,536."""
+SECONDS: Final = 20.0
+
+
+class _Repository(msgspec.Struct, frozen=True):
+    full_name: str
+
+
+class _Head(msgspec.Struct, frozen=True):
+    ref: str
+    repo: _Repository | None = None
+
+
+class _Pull(msgspec.Struct, frozen=True):
+    number: int
+    state: str
+    html_url: str
+    head: _Head
+    base: _Head
+    body: str | None = None
+    merged_at: datetime | None = None
+
+
+class GitHub:
+    """An asynchronous context manager. One request at a time, as GitHub asks of programs."""
+
+    def __init__(self, *, api: str, place: Address, base: str, credentials: Credentials, seconds: float = SECONDS) -> None:
+        self._place, self._base, self._credentials, self._api = place, base, credentials, api
+        self._client = httpx.AsyncClient(base_url=api, verify=_trust(credentials.trust), timeout=seconds, follow_redirects=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._client.aclose()
+
+    async def opened(self) -> list[Request]:
+        """Every open pull request into the protected branch from a branch of this repository."""
+        found: list[Request] = []
+        parameters = {"state": "open", "base": self._base, "sort": "created", "direction": "asc", "per_page": str(PER_PAGE)}
+        for page in range(1, MAX_PAGES + 1):
+            response = await self._send("GET", "pulls", parameters={**parameters, "page": str(page)})
+            found += self._requests(response)
+            if "next" not in response.links:
+                return found
+        raise ForgeError(ForgeCause.REFUSED, f"{self._place} has more than {MAX_PAGES * PER_PAGE} open pull requests")
+
+    async def latest(self, branch: str) -> Request | None:
+        """The newest pull request from a branch, open or not."""
+        head = f"{self._place.owner}:{branch}"
+        parameters = {"state": "all", "head": head, "base": self._base, "sort": "created", "direction": "desc", "per_page": "10"}
+        found = self._requests(await self._send("GET", "pulls", parameters=parameters))
+        # Without a filter that holds, GitHub would list every branch: whatever it does, only this branch counts.
+        return next((each for each in found if each.branch == branch), None)
+
+    async def open(self, *, branch: str, title: str, body: str) -> Request:
+        """A new pull request; the open one where this branch has one already (GitHub answers 422 then)."""
+        text = body if len(body) <= MAX_BODY else f"{body[:MAX_BODY]}\n\n(cut off)"
+        try:
+            response = await self._send("POST", "pulls", body={"title": title, "head": branch, "base": self._base, "body": text})
+        except ForgeError as error:
+            known = await self.latest(branch) if error.cause is ForgeCause.REFUSED else None
+            if known is None or known.state is not RequestState.OPEN:
+                raise
+            return known
+        return _request(_decoded(response, _Pull))
+
+    async def close(self, request: Request, *, why: str) -> None:
+        """Marks and closes in one step, so that a crash between two steps does not look like people's refusal; then says why."""
+        body = f"{request.body[:MAX_BODY]}\n\n{why}\n{CLOSED_BY_US}"
+        await self._send("PATCH", f"pulls/{request.number}", body={"state": "closed", "body": body})
+        await self._send("POST", f"issues/{request.number}/comments", body={"body": why})
+
+    def _requests(self, response: httpx.Response) -> list[Request]:
+        own = str(self._place).lower()
+        pulls = _decoded(response, list[_Pull])
+        # A fork may have a branch of the same name.
+        return [_request(pull) for pull in pulls if pull.head.repo is not None and pull.head.repo.full_name.lower() == own]
+
+    async def _send(
+        self, method: str, path: str, *, parameters: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+    ) -> httpx.Response:
+        what = f"{method} {self._place} {path}"
+        try:
+            token = self._credentials.token()
+        except GitError as error:
+            raise ForgeError(ForgeCause.DENIED, str(error)) from error
+        headers = {
+            "Accept": "application/vnd.github+json",
+            "Authorization": f"Bearer {token}",
+            "X-GitHub-Api-Version": VERSION,
+            "User-Agent": "gitops-dsf-reconciler",
+        }
+        url = f"{self._api}/repos/{self._place}/{path}"
+        try:
+            response = await self._client.request(method, url, params=parameters, json=body, headers=headers)
+        except (httpx.HTTPError, OSError) as error:
+            words = self._credentials.cleaned(str(error)) or type(error).__name__
+            raise ForgeError(ForgeCause.AWAY, f"{what}: {urlsplit(url).netloc} does not answer: {words}") from error
+        if not response.is_success:
+            raise self._refused(what, response)
+        return response
+
+    def _refused(self, what: str, response: httpx.Response) -> ForgeError:
+        status = response.status_code
+        said = self._credentials.cleaned(_said(response))
+        message = f"{what}: {status} {said}".rstrip()
+        wait = wait_of(response, said)
+        if wait:
+            return ForgeError(ForgeCause.LIMITED, f"{message}; asked again in {wait:.0f} s", wait=wait)
+        if status in {401, 403}:
+            return ForgeError(ForgeCause.DENIED, f"{message}; the token needs: Contents and Pull requests, read and write")
+        if status == 404:
+            return ForgeError(ForgeCause.DENIED, f"{message}; there is no such repository, or the token may not see it")
+        if response.is_redirect:
+            return ForgeError(ForgeCause.REFUSED, f"{message}; the repository has moved: write its new address as --git-url")
+        return ForgeError(ForgeCause.AWAY if status >= 500 else ForgeCause.REFUSED, message)
+
+
+def _request(pull: _Pull) -> Request:
+    state = RequestState.MERGED if pull.merged_at is not None else RequestState(pull.state)
+    return Request(number=pull.number, branch=pull.head.ref, state=state, body=pull.body or "", url=pull.html_url)
+
+
+def _decoded(response: httpx.Response, kind: Any) -> Any:  # noqa: ANN401 - what `kind` says
+    try:
+        return msgspec.json.decode(response.content, type=kind)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        msg = f"{response.request.method} {response.url.path}: the answer is not what GitHub documents: {error}"
+        raise ForgeError(ForgeCause.AWAY, msg) from error
+
+
+class _Detail(msgspec.Struct, frozen=True):
+    message: str = ""
+    field: str = ""
+    code: str = ""
+
+
+class _Problem(msgspec.Struct, frozen=True):
+    message: str = ""
+    errors: list[Any] = []
+
+
+def _said(response: httpx.Response) -> str:
+    """The words of an error answer (schemas basic-error and validation-error), on one line."""
+    try:
+        problem = msgspec.json.decode(response.content, type=_Problem)
+        details = [msgspec.convert(each, _Detail) for each in problem.errors if isinstance(each, dict)]
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return ""
+    words = [problem.message, *(each.message or f"{each.field} {each.code}".strip() for each in details)]
+    text = "; ".join(word for word in words if word)[:300]
+    return "".join(each if each.isprintable() else " " for each in text)
+
+
+def _trust(file: Path | None) -> ssl.SSLContext:
+    context = httpx.create_ssl_context()
+    if file is not None:
+        try:
+            context.load_verify_locations(cafile=file)
+        except OSError as error:  # ssl.SSLError is one
+            raise ForgeError(ForgeCause.DENIED, f"{file} holds no certificates: {error}") from error
+    return context

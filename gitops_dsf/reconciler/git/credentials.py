@@ -1,0 +1,123 @@
+"""Credentials from the folder of a mounted Secret: git reads the files itself, so that no argument, variable or URL holds a secret.
+
+| files | used for |
+| --- | --- |
+| `token`, and `username` where the forge wants a certain one | http and https; a token alone goes with the name x-access-token |
+| `username` and `password` | http and https |
+| `ca.crt` | https: certificates to trust instead of the system's |
+| `ssh-privatekey` and `known_hosts` | ssh; the keys of kubernetes.io/ssh-auth |
+
+They are read anew for each use: a Secret that is rotated counts at once.
+"""
+
+import base64
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+from gitops_dsf.reconciler.git.trouble import Cause, GitError
+from gitops_dsf.reconciler.git.url import is_http, is_ssh
+
+TOKEN_USER: Final = "x-access-token"  # noqa: S105 - a name, which GitHub and GitLab accept with any token
+_SECRET_FILES: Final = ("token", "password")
+
+# `read` and `printf` are the shell's own, so that no process is started that would have a secret among its arguments.
+_HELPER: Final = (
+    "!cr=$(printf '\\r'); f() {{ "
+    'test "$1" = get || exit 0; cd {folder} || exit 1; user={default_user}; '
+    'if test -f username; then IFS= read -r user < username || test -n "$user" || exit 1; fi; '
+    'IFS= read -r secret < {file} || test -n "$secret" || exit 1; '
+    'printf \'username=%s\\npassword=%s\\n\' "${{user%$cr}}" "${{secret%$cr}}"; '
+    "}}; f"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Credentials:
+    """The folder of a mounted Secret, or None: the server asks for none."""
+
+    folder: Path | None
+
+    def configuration(self, url: str) -> tuple[tuple[str, str], ...]:
+        """Settings of git for one use: paths, no secrets. Raises GitError (Denied) when the Secret has not what the URL needs."""
+        if self.folder is None or not is_http(url):
+            return ()
+        name = next((name for name in _SECRET_FILES if self._has(name)), None)
+        if name is None or (name == "password" and not self._has("username")):
+            msg = f"{self.folder} has neither token nor username and password, which {urlsplit(url).scheme} URLs need"
+            raise GitError(Cause.DENIED, msg)
+        helper = _HELPER.format(folder=shlex.quote(str(self.folder.absolute())), file=name, default_user=TOKEN_USER)
+        # The empty helper clears the list; the address keeps the secret from every other server.
+        settings = [("credential.helper", ""), (f"credential.{_origin(url)}.helper", helper)]
+        if self._has("ca.crt"):
+            settings.append(("http.sslCAInfo", str(self.folder.absolute() / "ca.crt")))
+        return tuple(settings)
+
+    def ssh_command(self, url: str) -> Mapping[str, str]:
+        """Variables for ssh: paths only. Raises GitError (Denied) when the Secret has not what the URL needs."""
+        if not is_ssh(url):
+            return {}
+        if self.folder is None or not (self._has("ssh-privatekey") and self._has("known_hosts")):
+            where = "--git-credentials is not given" if self.folder is None else f"{self.folder} lacks ssh-privatekey or known_hosts"
+            raise GitError(Cause.DENIED, f"{where}; ssh URLs need both files")
+        folder = self.folder.absolute()
+        options = {
+            "IdentityFile": folder / "ssh-privatekey",
+            "UserKnownHostsFile": folder / "known_hosts",
+            "GlobalKnownHostsFile": "/dev/null",
+            "StrictHostKeyChecking": "yes",
+            "IdentitiesOnly": "yes",
+            "BatchMode": "yes",
+            "ConnectTimeout": 15,
+        }
+        command = ["ssh", "-F", "/dev/null", *(part for name, value in options.items() for part in ("-o", f'{name}="{value}"'))]
+        return {"GIT_SSH_COMMAND": shlex.join(command)}
+
+    def token(self) -> str:
+        """The token alone, for a forge's API. Raises GitError (Denied) when there is none."""
+        found = self._read("token") if self.folder else ""
+        if not found:
+            where = "--git-credentials is not given" if self.folder is None else f"{self.folder} has no token"
+            raise GitError(Cause.DENIED, f"{where}; pull requests need one")
+        return found
+
+    @property
+    def trust(self) -> Path | None:
+        """The file of certificates to trust, where there is one."""
+        return self.folder / "ca.crt" if self.folder and self._has("ca.crt") else None
+
+    def cleaned(self, text: str) -> str:
+        """A text without any secret of the folder, in any form in which git or a server could repeat it."""
+        for secret in sorted(set(self._forms()), key=len, reverse=True):
+            text = text.replace(secret, "***")
+        return text
+
+    def _forms(self) -> Iterator[str]:
+        user = self._read("username")
+        for name in _SECRET_FILES:
+            secret = self._read(name)
+            if secret:
+                yield from (secret, quote(secret, safe=""))
+                for each in {user, TOKEN_USER}:
+                    yield base64.b64encode(f"{each}:{secret}".encode()).decode()
+
+    def _has(self, name: str) -> bool:
+        return self.folder is not None and (self.folder / name).is_file()
+
+    def _read(self, name: str) -> str:
+        """The first line, as the helper reads it; empty where there is none."""
+        if self.folder is None:
+            return ""
+        try:
+            lines = (self.folder / name).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            return ""
+        return lines[0] if lines else ""
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,110 @@
+"""One run of the git program: bounded in time, ended with all its children when cancelled, free of the machine's configuration."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.git.trouble import Cause, GitError, cause_of, in_short
+
+LOCAL_SECONDS: Final = 120.0
+"""For a command that asks no server."""
+REMOTE_SECONDS: Final = 180.0
+"""For a command that asks a server, all in all."""
+END_SECONDS: Final = 2.0
+"""Between asking git to end and ending it."""
+
+_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+_KEPT: Final = frozenset({"PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", *_PROXIES, *(name.upper() for name in _PROXIES)})
+"""Of our own environment: nothing that would lead git to another repository, configuration or trace."""
+
+_ALWAYS: Final = (
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("core.hooksPath", os.devnull),
+    ("http.followRedirects", "false"),
+    ("advice.pushUpdateRejected", "false"),
+)
+
+
+class GitProgram:
+    """Runs git on one bare repository below a folder, with one server's credentials."""
+
+    def __init__(self, *, folder: Path, repository: Path, credentials: Credentials) -> None:
+        self._folder, self._repository, self._credentials = folder, repository, credentials
+
+    async def run(self, *arguments: str, stdin: bytes = b"", server: str = "", seconds: float | None = None) -> bytes:
+        """Standard output. `server`: the URL that the command speaks to, empty for none. Raises GitError."""
+        settings = [*_ALWAYS, *(self._credentials.configuration(server) if server else ())]
+        environment = self._environment(server)
+        bound = seconds or (REMOTE_SECONDS if server else LOCAL_SECONDS)
+        command = ["git", *(part for name, value in settings for part in ("-c", f"{name}={value}")), *arguments]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                cwd=self._folder,
+                env=environment,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            msg = "git is not installed or not on PATH" if self._folder.is_dir() else f"{self._folder} is gone"
+            raise GitError(Cause.FAILED, msg) from error
+        try:
+            async with asyncio.timeout(bound):
+                out, err = await process.communicate(stdin)
+        except TimeoutError as error:
+            msg = f"git {arguments[0]} took longer than {bound:g} s"
+            raise GitError(Cause.TIMED_OUT, msg) from error
+        finally:
+            await _end(process)
+        if process.returncode != 0:
+            raise self._error(arguments[0], out, err)
+        return out
+
+    async def text(self, *arguments: str) -> str:
+        """Standard output of a local command, without the last line break. Raises GitError."""
+        return (await self.run(*arguments)).decode(errors="surrogateescape").rstrip("\n")
+
+    def _error(self, verb: str, out: bytes, err: bytes) -> GitError:
+        said = err.decode(errors="replace")
+        if verb == "push":
+            # The report names what was refused, and why; standard error says only that something was.
+            said = "\n".join([*(line[1:] for line in out.decode(errors="replace").splitlines() if line.startswith("!")), said])
+        said = self._credentials.cleaned(said)
+        return GitError(cause_of(said), f"git {verb}: {in_short(said) or 'failed without a word'}")
+
+    def _environment(self, server: str) -> Mapping[str, str]:
+        return {
+            **{name: value for name, value in os.environ.items() if name in _KEPT},
+            # Neither .netrc nor .gitconfig nor an agent of whoever started us.
+            "HOME": str(self._folder),
+            "GIT_DIR": str(self._repository),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ASKPASS": "",
+            "GIT_ALLOW_PROTOCOL": "https:http:ssh:file",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "LC_ALL": "C",
+            **(self._credentials.ssh_command(server) if server else {}),
+        }
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Ends git and what it started; git takes its lock files away when it is asked politely."""
+    if process.returncode is not None:
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_SECONDS):
+                await process.wait()
+                return

@@ -1,0 +1,202 @@
+"""The hub's Kubernetes API: requests, pages and watches as raw JSON, over one connection pool, credentials read anew when refused."""
+
+import email.utils
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from types import TracebackType
+from typing import Any, Final, Self
+
+import httpx
+import msgspec
+
+from gitops_dsf.errors import HubError
+from gitops_dsf.live.access import Access
+
+PAGE: Final = 500
+"""Objects per request: the API server answers pages of this size in milliseconds."""
+WATCH_SECONDS: Final = 240
+"""After which the server ends a watch; bookmarks come about every minute."""
+MERGE: Final = "application/merge-patch+json"
+
+
+class ApiError(Exception):
+    """The hub refused or did not answer; status 0 without an answer."""
+
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _Meta(msgspec.Struct, frozen=True, rename={"resource_version": "resourceVersion", "more": "continue"}):
+    resource_version: str = ""
+    more: str = ""
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """One page of a list; its items stay undecoded."""
+
+    metadata: _Meta
+    items: list[msgspec.Raw]
+
+
+class WatchEvent(msgspec.Struct, frozen=True):
+    """One line of a watch."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class HubApi:
+    """An asynchronous context manager. `load` reads the credentials; it is asked again after a 401."""
+
+    def __init__(self, *, load: Callable[[], Access], timeout_seconds: float = 15.0) -> None:
+        self._load = load
+        self._timeout = timeout_seconds
+        self._client = self._connect()
+        self.clock_offset = 0.0
+        """Seconds that the hub's clock is ahead of ours, by the Date header of its answers."""
+        self.clock_known = False
+        """Whether the last answer had one."""
+
+    def _connect(self) -> httpx.AsyncClient:
+        access = self._load()
+        headers = {"Accept": "application/json", "User-Agent": "gitops-dsf-reconciler"}
+        if access.authorization:
+            headers["Authorization"] = access.authorization
+        return httpx.AsyncClient(
+            base_url=access.host,
+            verify=access.trust,
+            proxy=access.proxy,
+            trust_env=False,
+            headers=headers,
+            timeout=httpx.Timeout(self._timeout, pool=None),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._client.aclose()
+
+    def now(self) -> float:
+        """Seconds since 1970 by the hub's clock, which decides what is expired."""
+        return time.time() + self.clock_offset
+
+    async def get(self, path: str, **parameters: str) -> bytes:
+        """One object or page. Raises ApiError."""
+        return await self._send("GET", path, parameters=parameters)
+
+    async def pages(self, path: str, **selector: str) -> AsyncIterator[Listing]:
+        """A whole list, page by page; `selector` is fieldSelector or labelSelector. Raises ApiError."""
+        more = ""
+        while True:
+            parameters = {"limit": str(PAGE), **selector, **({"continue": more} if more else {})}
+            page = msgspec.json.decode(await self.get(path, **parameters), type=Listing)
+            yield page
+            more = page.metadata.more
+            if not more:
+                return
+
+    async def watch(self, path: str, *, resource_version: str, **selector: str) -> AsyncIterator[WatchEvent]:
+        """Changes after a version until the server ends the watch. Raises ApiError."""
+        parameters = {
+            **selector,
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(WATCH_SECONDS),
+        }
+        patience = httpx.Timeout(self._timeout, read=WATCH_SECONDS / 2, pool=None)
+        try:
+            async with self._client.stream("GET", path, params=parameters, timeout=patience) as response:
+                if response.status_code != httpx.codes.OK:
+                    await response.aread()
+                    raise _refused("WATCH", path, response)
+                async for line in _lines(response):
+                    yield msgspec.json.decode(line, type=WatchEvent)
+        except (httpx.HTTPError, OSError, msgspec.DecodeError) as error:
+            raise _silent("WATCH", path, error) from error
+
+    async def merge(self, path: str, change: Mapping[str, Any]) -> bytes:
+        """A JSON merge patch. Raises ApiError."""
+        return await self._send("PATCH", path, body=change, media=MERGE, parameters={"fieldManager": "gitops-dsf-reconciler"})
+
+    async def create(self, path: str, item: Mapping[str, Any]) -> bytes:
+        """A new object. Raises ApiError; status 409 when it exists."""
+        return await self._send("POST", path, body=item)
+
+    async def delete(self, path: str, *, uid: str, resource_version: str = "") -> None:
+        """One object, if it is still this one (and this version). Raises ApiError: 404 when it is gone, 409 when it is another."""
+        conditions = {"uid": uid, **({"resourceVersion": resource_version} if resource_version else {})}
+        await self._send("DELETE", path, body={"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions})
+
+    async def replace(self, path: str, item: Mapping[str, Any]) -> bytes:
+        """The whole object. Raises ApiError; status 409 when somebody else changed it since it was read."""
+        return await self._send("PUT", path, body=item)
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        media: str = "application/json",
+        parameters: Mapping[str, str] | None = None,
+    ) -> bytes:
+        content = None if body is None else msgspec.json.encode(body)
+        headers = {} if body is None else {"Content-Type": media}
+        for last in (False, True):
+            try:
+                response = await self._client.request(method, path, content=content, headers=headers, params=parameters or {})
+            except (httpx.HTTPError, OSError) as error:
+                raise _silent(method, path, error) from error
+            if response.status_code == httpx.codes.UNAUTHORIZED and not last:
+                await self._reconnect()
+                continue
+            break
+        self._set_clock(response)
+        if not response.is_success:
+            raise _refused(method, path, response)
+        return response.content
+
+    async def _reconnect(self) -> None:
+        """Tokens and certificates are replaced in place; what was read at the start expires."""
+        try:
+            old, self._client = self._client, self._connect()
+        except HubError as error:
+            raise ApiError(str(error)) from error
+        await old.aclose()
+
+    def _set_clock(self, response: httpx.Response) -> None:
+        try:
+            told = email.utils.parsedate_to_datetime(response.headers.get("date", "")).timestamp()
+        except (TypeError, ValueError):
+            self.clock_known = False
+            return
+        self.clock_known = True
+        offset = told - time.time()
+        # The header counts whole seconds: less than two may be nothing.
+        self.clock_offset = offset if abs(offset) > 2 else 0.0
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Lines end at the newline byte alone: texts inside the JSON may hold other characters that Python takes for line breaks."""
+    rest = b""
+    async for chunk in response.aiter_bytes():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if line:
+                yield line
+
+
+def _refused(method: str, path: str, response: httpx.Response) -> ApiError:
+    try:
+        words = str(response.json().get("message", ""))
+    except (ValueError, AttributeError):
+        words = response.text[:200]
+    return ApiError(f"{method} {path}: {response.status_code} {words}", status=response.status_code)
+
+
+def _silent(method: str, path: str, error: Exception) -> ApiError:
+    return ApiError(f"{method} {path}: the hub does not answer: {str(error) or type(error).__name__}")

@@ -1,0 +1,144 @@
+"""ApplicationSets that follow decisions."""
+
+import re
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from gitops_dsf.reconciler.hub.decisions import PLACEMENT_LABEL
+from gitops_dsf.reconciler.hub.metadata import Metadata
+from gitops_dsf.render.applicationsets import STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
+
+SETS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applicationsets"
+REFRESH: Final = "argocd.argoproj.io/application-set-refresh"
+"""Argo CD generates at once when an ApplicationSet has it, and removes it."""
+MAKE_BEFORE_BREAK: Final = "MakeBeforeBreak"
+NEVER_DELETES: Final = frozenset({"create-update", "create-only"})
+"""Values of applicationsSync with which Argo CD leaves every deletion to others."""
+TIMEOUT_SECONDS: Final = 1800.0
+"""Where the annotation is missing or no number: the default of moves.timeoutSeconds."""
+_CLUSTER: Final = re.compile(r"\{\{-?\s*\.?(?:name|clusterName)\s*-?\}\}")
+"""The cluster, in either template language."""
+
+
+class _Metadata(Metadata, frozen=True, rename="camel"):
+    deletion_timestamp: datetime | None = None
+
+
+class _TemplateMetadata(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Template(msgspec.Struct, frozen=True):
+    metadata: _TemplateMetadata = _TemplateMetadata()
+
+
+class _SyncPolicy(msgspec.Struct, frozen=True, rename="camel"):
+    applications_sync: str = ""
+
+
+class _SetSpec(msgspec.Struct, frozen=True, rename="camel"):
+    generators: list[Any] = []
+    template: _Template = _Template()
+    template_patch: str | None = None
+    sync_policy: _SyncPolicy | None = None
+
+
+class _Set(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+    spec: _SetSpec = _SetSpec()
+
+
+class Handover(msgspec.Struct, frozen=True):
+    """How an ApplicationSet's moves are completed: Argo CD never deletes its Applications, and we may."""
+
+    placement: str
+    timeout: float
+    """Seconds."""
+    template_name: str
+    """Of the Applications."""
+
+    def name_on(self, cluster: str) -> str:
+        """The name that the Application of a cluster has."""
+        return _CLUSTER.sub(lambda _: cluster, self.template_name)
+
+
+class Follower(msgspec.Struct, frozen=True):
+    """An ApplicationSet that follows Placements."""
+
+    uid: str
+    placements: frozenset[str]
+    asked: bool
+    """Whether the refresh annotation is there: Argo CD has not looked yet."""
+    handover: Handover | None = None
+    """None: Argo CD or people delete; or nobody can, see `obstacle`."""
+    obstacle: str = ""
+    """Why moves are not completed although the strategy asks for it."""
+
+
+def follower(raw: msgspec.Raw) -> tuple[str, Follower]:
+    """Keyed by name. Generators may be nested (matrix, merge)."""
+    item = msgspec.json.decode(raw, type=_Set)
+    placements = frozenset(_followed(item.spec.generators))
+    handover, obstacle = _handover(item)
+    return item.metadata.name, Follower(
+        uid=item.metadata.uid,
+        placements=placements,
+        asked=REFRESH in item.metadata.annotations,
+        handover=handover,
+        obstacle=obstacle,
+    )
+
+
+def _handover(item: _Set) -> tuple[Handover | None, str]:
+    """Only what is understood whole: a generator that filters or multiplies makes other copies than the decision says."""
+    meta, spec = item.metadata, item.spec
+    if meta.annotations.get(STRATEGY_ANNOTATION) != MAKE_BEFORE_BREAK or meta.deletion_timestamp is not None:
+        return None, ""
+    if (spec.sync_policy or _SyncPolicy()).applications_sync not in NEVER_DELETES:
+        return None, ""
+    placement = _plain_placement(spec.generators)
+    if not placement:
+        return None, "its generators are not one clusterDecisionResource with the label of one Placement"
+    name = spec.template.metadata.name
+    if not _CLUSTER.search(name) or "{{" in _CLUSTER.sub("", name) or spec.template_patch:
+        return None, "the names of its Applications are not made of the cluster's name alone"
+    return Handover(placement=placement, timeout=_seconds(meta.annotations.get(TIMEOUT_ANNOTATION, "")), template_name=name), ""
+
+
+def _plain_placement(generators: list[Any]) -> str:
+    match generators:
+        case [{"clusterDecisionResource": {"labelSelector": {"matchLabels": labels, **more_terms}, **rest}, **beside}]:
+            plain = _hollow([more_terms, beside, rest.get("name"), rest.get("template")])
+            return str(labels[PLACEMENT_LABEL]) if plain and labels.keys() == {PLACEMENT_LABEL} else ""
+    return ""
+
+
+def _hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON
+    """Whether nothing is said: Argo CD writes empty templates out when it updates an ApplicationSet."""
+    if isinstance(value, dict | list):
+        return all(_hollow(each) for each in (value.values() if isinstance(value, dict) else value))
+    return value in (None, "")
+
+
+def _seconds(text: str) -> float:
+    return float(text) if text.isascii() and text.isdigit() and int(text) > 0 else TIMEOUT_SECONDS
+
+
+def _followed(value: Any) -> list[str]:  # noqa: ANN401 - any JSON
+    if isinstance(value, list):
+        return [name for each in value for name in _followed(each)]
+    if not isinstance(value, dict):
+        return []
+    found = []
+    for key, item in value.items():
+        if key == "clusterDecisionResource" and isinstance(item, dict):
+            selector = item.get("labelSelector") or {}
+            found.append((selector.get("matchLabels") or {}).get(PLACEMENT_LABEL, ""))
+            for term in selector.get("matchExpressions") or []:
+                if term.get("key") == PLACEMENT_LABEL and term.get("operator") == "In":
+                    found += term.get("values") or []
+        else:
+            found += _followed(item)
+    return [name for name in found if name]

@@ -1,0 +1,149 @@
+"""A resource of the hub kept in memory, as little of each object as is needed: paged list, watch, and a list anew when either breaks."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping, MutableMapping
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+
+LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+
+RETRY_SECONDS: Final = (0.5, 30.0)
+"""First and longest pause after a failure; jittered, doubled each time."""
+
+SLICE: Final = 2000
+"""Objects that are compared at a time after a new list: a fleet's scores are hundreds of thousands, and other work waits meanwhile."""
+RESYNC_SECONDS: Final = 6 * 3600.0
+"""After which the list is read anew although the watch never broke: a change that was missed is not missed for ever."""
+
+Project = Callable[[msgspec.Raw], tuple[str, T]]
+"""From an undecoded object to its key and what is kept of it."""
+
+
+class _Head(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+
+
+class _Versioned(msgspec.Struct, frozen=True):
+    metadata: _Head = _Head()
+    code: int = 0
+    """Of a Status, which is what an ERROR event carries."""
+
+
+class Mirror(Generic[T]):
+    """`items` is always one whole list with the changes since; before the first list it is empty and `synced` is not set."""
+
+    def __init__(
+        self,
+        *,
+        api: HubApi,
+        path: str,
+        project: Project[T],
+        selector: Mapping[str, str] | None = None,
+        shelf: Callable[[], MutableMapping[str, T]] = dict,
+        resync_seconds: float = RESYNC_SECONDS,
+    ) -> None:
+        self._api = api
+        self._path = path
+        self._project = project
+        self._selector = selector or {}
+        self._listeners: list[Callable[[str, T | None, T | None], None]] = []
+        self._shelf = shelf
+        self._items = shelf()
+        self._resync_seconds = resync_seconds
+        self._resync_at = 0.0
+        self.synced = asyncio.Event()
+        self.relists = 0
+        """Lists read so far."""
+
+    @property
+    def items(self) -> Mapping[str, T]:
+        """What is kept of each object, by key."""
+        return self._items
+
+    def listen(self, listener: Callable[[str, T | None], None]) -> Callable[[], None]:
+        """Calls it with every object that changed (None: it is gone), those of the first list included; what is returned ends that."""
+        return self.compare(lambda key, _, item: listener(key, item))
+
+    def compare(self, listener: Callable[[str, T | None, T | None], None]) -> Callable[[], None]:
+        """As `listen`, with what was kept before (None: it was not there) and what is kept now."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def refresh(self) -> str:
+        """Reads the whole list; the version to watch from. Nothing changes when it fails half-way. Raises ApiError."""
+        found, old = self._shelf(), self._items
+        version = ""
+        async for page in self._api.pages(self._path, **self._selector):
+            for raw in page.items:
+                key, item = self._project(raw)
+                # What is equal is kept once: both lists are in memory for a while.
+                known = old.get(key)
+                found[key] = known if known is not None and known == item else item
+            version = page.metadata.resource_version
+        self.relists += 1
+        self._resync_at = time.monotonic() + self._resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
+        self._items = found
+        await self._tell(old, found)
+        self.synced.set()
+        return version
+
+    async def run(self) -> None:
+        """Follows the resource for ever."""
+        pause, longest = RETRY_SECONDS
+        version = ""
+        while True:
+            try:
+                if not version or time.monotonic() >= self._resync_at:
+                    version = await self.refresh()
+                async for event in self._api.watch(self._path, resource_version=version, **self._selector):
+                    version = self._take(event.type, event.object, version)
+                    pause = RETRY_SECONDS[0]
+                    if not version:
+                        break
+            except ApiError as error:
+                # 410: the version is older than what the server remembers.
+                if error.status:
+                    version = ""
+                LOG.warning("watch of %s broke: %s", self._path, error)
+                await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads retries, keeps no secret
+                pause = min(pause * 2, longest)
+
+    async def _tell(self, old: Mapping[str, T], new: Mapping[str, T]) -> None:
+        """What differs between two lists, a slice at a time. Nothing else changes either of them meanwhile."""
+        number = 0
+        for first, second, gone in ((new, old, False), (old, new, True)):
+            for key, item in first.items():
+                other = second.get(key)
+                if gone and other is None:
+                    self._changed(key, item, None)
+                elif not gone and other != item:
+                    self._changed(key, other, item)
+                number += 1
+                if not number % SLICE:
+                    await asyncio.sleep(0)
+
+    def _changed(self, key: str, before: T | None, item: T | None) -> None:
+        for listener in self._listeners:
+            listener(key, before, item)
+
+    def _take(self, kind: str, raw: msgspec.Raw, version: str) -> str:
+        """Applies one event; the version to go on from, empty when the list must be read anew."""
+        head = msgspec.json.decode(raw, type=_Versioned)
+        if kind == "ERROR":
+            LOG.info("watch of %s ended by the hub with %s; reading the list anew", self._path, head.code)
+            return ""
+        if kind != "BOOKMARK":
+            key, item = self._project(raw)
+            if kind == "DELETED":
+                self._changed(key, self._items.pop(key, None), None)
+            elif (before := self._items.get(key)) != item:
+                self._items[key] = item
+                self._changed(key, before, item)
+        return head.metadata.resource_version or version

@@ -1,0 +1,1 @@
+"""Duties: Argo CD looks at a decision when it changed (`refresh`)."""

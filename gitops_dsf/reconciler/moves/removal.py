@@ -1,0 +1,119 @@
+"""The removal of one copy: everything that it rests on is read anew from the API server, judged once more, and only then it is deleted.
+
+The deletion names UID and resourceVersion: an Application that changed since is not deleted but read again. Nothing is remembered, so a
+crash at any point is a new beginning.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+import msgspec
+
+from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.applications import APPLICATIONS_PATH, Versioned, versioned
+from gitops_dsf.reconciler.hub.applicationsets import SETS_PATH, Follower, Handover, follower
+from gitops_dsf.reconciler.hub.decisions import DECISIONS_PATH, PLACEMENT_LABEL, DecisionPage, decision_page
+from gitops_dsf.reconciler.hub.placements import PLACEMENTS_PATH
+from gitops_dsf.reconciler.moves.decided import Doubt, PlacementNow, whole
+from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, judge
+from gitops_dsf.render.applicationsets import APPLICATION_LABEL
+
+T = TypeVar("T")
+ATTEMPTS: Final = 3
+"""At an Application that changes while it is judged: Argo CD writes its status every few seconds."""
+CONFLICT: Final = 409
+NOT_FOUND: Final = 404
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """What the mirrors say may go."""
+
+    set_name: str
+    set_uid: str
+    handover: Handover
+    situation: Situation
+    verdict: Verdict
+
+
+class Removal:
+    """Reads ApplicationSets, Applications, Placements and decisions; deletes Applications."""
+
+    def __init__(self, *, api: HubApi, argocd_namespace: str) -> None:
+        self._api = api
+        self._sets, self._applications, self._decisions, self._placements = (
+            path.format(argocd_namespace) for path in (SETS_PATH, APPLICATIONS_PATH, DECISIONS_PATH, PLACEMENTS_PATH)
+        )
+
+    async def attempt(self, candidate: Candidate) -> Doubt | None:
+        """None: it is being deleted. Raises ApiError when the hub refuses or does not answer."""
+        for _ in range(ATTEMPTS):
+            ready = await self._ready(candidate)
+            if isinstance(ready, Doubt):
+                return ready
+            try:
+                path = f"{self._applications}/{ready.copy.name}"
+                await self._api.delete(path, uid=ready.copy.uid, resource_version=ready.version)
+            except ApiError as error:
+                if error.status == CONFLICT:
+                    continue
+                if error.status == NOT_FOUND:
+                    return Doubt(reason="Gone", message=f"{ready.copy.name} is gone already")
+                raise
+            return None
+        return Doubt(reason="Conflict", message=f"{candidate.verdict.copy.name} changed while it was judged, {ATTEMPTS} times")
+
+    async def _ready(self, candidate: Candidate) -> Versioned | Doubt:
+        """The candidate as it is now, if it may still go."""
+        found = await self._follower(candidate.set_name)
+        if found is None or found.uid != candidate.set_uid or found.handover != candidate.handover:
+            return Doubt(reason="Changed", message=f"ApplicationSet {candidate.set_name} is another one by now")
+        copies = await self._copies(candidate)
+        # Last of all, because it decides: pages before status, as OCM writes them.
+        pages = await self._pages(candidate.handover.placement)
+        placement = await self._placement(candidate.handover.placement)
+        decided = whole(pages, placement)
+        if isinstance(decided, Doubt):
+            return decided
+        if decided != candidate.situation.decided:
+            return Doubt(reason="DecisionUnsettled", message="the decision changed a moment ago")
+        situation = replace(
+            candidate.situation,
+            asked_for=placement.spec.number_of_clusters if placement is not None else None,
+            copies=tuple(item.copy for item in copies),
+        )
+        uid = candidate.verdict.copy.uid
+        verdict = next((item for item in judge(situation) if item.copy.uid == uid), None)
+        if verdict is None:
+            return Doubt(reason="Gone", message=f"{candidate.verdict.copy.name} is going, gone, or moved by somebody")
+        if verdict.action is not Action.REMOVE:
+            return Doubt(reason=verdict.reason, message=verdict.message)
+        return next(item for item in copies if item.copy.uid == uid)
+
+    async def _follower(self, name: str) -> Follower | None:
+        try:
+            return follower(msgspec.Raw(await self._api.get(f"{self._sets}/{name}")))[1]
+        except ApiError as error:
+            if error.status == NOT_FOUND:
+                return None
+            raise
+
+    async def _copies(self, candidate: Candidate) -> list[Versioned]:
+        """Those that the ApplicationSet controls, among those with the candidate's label; others would only count in favour of it."""
+        label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
+        found = await self._all(self._applications, versioned, labelSelector=label)
+        return [item for item in found if item.copy.owner_uid == candidate.set_uid]
+
+    async def _pages(self, placement: str) -> list[DecisionPage]:
+        return await self._all(self._decisions, lambda raw: decision_page(raw)[1], labelSelector=f"{PLACEMENT_LABEL}={placement}")
+
+    async def _placement(self, name: str) -> PlacementNow | None:
+        """By a list of one, which the right to list covers."""
+        found = await self._all(
+            self._placements, lambda raw: msgspec.json.decode(raw, type=PlacementNow), fieldSelector=f"metadata.name={name}"
+        )
+        return found[0] if found else None
+
+    async def _all(self, path: str, project: Callable[[msgspec.Raw], T], **selector: str) -> list[T]:
+        return [project(item) async for page in self._api.pages(path, **selector) for item in page.items]

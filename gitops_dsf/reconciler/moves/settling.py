@@ -1,0 +1,91 @@
+"""Which ApplicationSets should look at their decisions now (design section 7). Pure: times are handed in, in seconds.
+
+A decision counts once it held still for `settle`; an empty one never does, because nothing is deleted because something is absent.
+An annotation that stays means that the look failed, after which Argo CD would wait for three minutes: it is asked again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from gitops_dsf.reconciler.hub.applicationsets import Follower
+from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS, Unions
+
+BETWEEN_SECONDS: Final = 10.0
+"""Between two refreshes of one ApplicationSet."""
+CONSUME_SECONDS: Final = (20.0, 180.0)
+"""After which an annotation that Argo CD did not take away is written anew: first and longest pause, doubled each time. Argo CD's own
+pause after a failed look is the longest."""
+
+Wanted = frozenset[tuple[str, frozenset[str]]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Due:
+    """An ApplicationSet that should look, the decisions that it should see, and since when they hold."""
+
+    name: str
+    uid: str
+    wanted: Wanted
+    since: float
+    again: bool
+    """Whether it was asked to look at these decisions before, and failed."""
+
+
+@dataclass(kw_only=True, slots=True)
+class _Told:
+    """What an ApplicationSet was told last. `pause`: until it is told the same again, if it did not look."""
+
+    wanted: Wanted | None
+    at: float
+    pause: float
+
+
+@dataclass(kw_only=True)
+class Settling:
+    """Remembers which unions each ApplicationSet was told of."""
+
+    unions: Unions
+    settle: float = SETTLE_SECONDS
+    between: float = BETWEEN_SECONDS
+    _told: dict[str, _Told] = field(default_factory=dict)
+
+    def due(self, followers: Mapping[str, Follower], now: float) -> tuple[list[Due], float | None]:
+        """ApplicationSets to refresh now, and in how many seconds to look again (None: not before something changes)."""
+        found: list[Due] = []
+        waits: list[float] = []
+        alive = {item.uid for item in followers.values()}
+        for uid in [uid for uid in self._told if uid not in alive]:
+            del self._told[uid]
+        for name, item in sorted(followers.items()):
+            known = [(placement, union) for placement in item.placements if (union := self.unions.get(placement)) is not None]
+            if not known:
+                continue
+            since = max(union.since for _, union in known)
+            wanted = frozenset((placement, union.clusters) for placement, union in known)
+            told = self._told.get(item.uid)
+            if not any(clusters for _, clusters in wanted):
+                if now < since + self.settle:
+                    waits.append(since + self.settle - now)
+                elif told is not None:
+                    # What was told is forgotten: the same decision after an empty one is news again.
+                    told.wanted = None
+                continue
+            again = told is not None and told.wanted == wanted
+            if again and not item.asked:
+                continue
+            ready = since + self.settle
+            if told is not None:
+                ready = max(ready, told.at + (told.pause if again else self.between))
+            if now >= ready:
+                found.append(Due(name=name, uid=item.uid, wanted=wanted, since=since, again=again))
+            else:
+                waits.append(ready - now)
+        return found, min(waits, default=None)
+
+    def told(self, due: Due, now: float) -> None:
+        """The ApplicationSet was asked to look."""
+        first, longest = CONSUME_SECONDS
+        before = self._told.get(due.uid)
+        pause = min(before.pause * 2, longest) if due.again and before is not None else first
+        self._told[due.uid] = _Told(wanted=due.wanted, at=now, pause=pause)

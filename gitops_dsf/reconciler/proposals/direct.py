@@ -1,0 +1,58 @@
+"""One pass with commits on the protected branch, one after the other, each worked out on the newest head."""
+
+import logging
+from typing import Final
+
+from gitops_dsf.reconciler.git import Cause, GitError
+from gitops_dsf.reconciler.proposals.decide import Outcome
+from gitops_dsf.reconciler.proposals.desk import Desk
+from gitops_dsf.reconciler.proposals.fleet import Fleet
+from gitops_dsf.reconciler.proposals.metrics import ProposalMetrics
+from gitops_dsf.reconciler.proposals.proposal import Proposal
+
+LOG = logging.getLogger(__name__)
+COMMITS: Final = 20
+"""In one pass."""
+TRIES: Final = 3
+"""When others push at the same time."""
+
+
+class Direct:
+    """Never forces: when the branch has moved on, the change is worked out anew."""
+
+    def __init__(self, *, fleet: Fleet, desk: Desk, metrics: ProposalMetrics) -> None:
+        self._fleet, self._desk, self._metrics = fleet, desk, metrics
+
+    async def go(self) -> None:
+        """Raises GitError and WorkerError."""
+        tries = 0
+        for _ in range(COMMITS):
+            await self._fleet.update()
+            proposal = await self._next()
+            if proposal is None:
+                return
+            try:
+                commit = await self._desk.commit(proposal, parent=self._fleet.head)
+                await self._fleet.clone.advance(commit, branch=self._fleet.branch)
+            except GitError as error:
+                tries += 1
+                if error.cause is not Cause.REJECTED or tries >= TRIES:
+                    raise
+                LOG.info("%s has moved on: %s", self._fleet.branch, error)
+                continue
+            self._fleet.memory.pushed(proposal.subject, self._fleet.clock())
+            self._fleet.memory.offered(self._fleet.naming.branch(proposal))
+            await self._desk.told(proposal, self._fleet.branch)
+
+    async def _next(self) -> Proposal | None:
+        settled = [finding.proposal for finding in await self._fleet.findings(()) if self._fleet.settled(finding)]
+        return next((proposal for proposal in settled if proposal is not None and self._may(proposal)), None)
+
+    def _may(self, proposal: Proposal) -> bool:
+        """Not what was committed already and is gone again: people took it back."""
+        memory, now = self._fleet.memory, self._fleet.clock()
+        reverted = memory.reverted(self._fleet.naming.branch(proposal), now)
+        if reverted or not memory.may_push(proposal.subject, now):
+            self._metrics.count(proposal.subject.kind, Outcome.REFUSED if reverted else Outcome.WAITING)
+            return False
+        return True

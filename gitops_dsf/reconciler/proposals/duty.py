@@ -1,0 +1,139 @@
+"""Duty: looks every minute at what differs from git, and offers it: as branches and pull requests, or as commits where it may."""
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from dsf_wire.constants import DSF_GROUP, DSF_VERSION
+from gitops_dsf.reconciler.events import Events, Reference
+from gitops_dsf.reconciler.forge import Forge, ForgeError
+from gitops_dsf.reconciler.forge.address import address, github_api
+from gitops_dsf.reconciler.forge.github import GitHub
+from gitops_dsf.reconciler.git import Clone, GitError, work_folder
+from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.proposals.absence import Absences
+from gitops_dsf.reconciler.proposals.checkout import Checkout
+from gitops_dsf.reconciler.proposals.decide import Outcome
+from gitops_dsf.reconciler.proposals.desk import Desk
+from gitops_dsf.reconciler.proposals.direct import Direct
+from gitops_dsf.reconciler.proposals.fleet import Fleet
+from gitops_dsf.reconciler.proposals.look import Look
+from gitops_dsf.reconciler.proposals.memory import Memory
+from gitops_dsf.reconciler.proposals.offer import Offer
+from gitops_dsf.reconciler.proposals.proposal import Kind, Naming, Proposal
+from gitops_dsf.reconciler.proposals.worker import WorkerError
+from gitops_dsf.reconciler.settings import GitSettings, ProposalSettings
+
+LOG = logging.getLogger(__name__)
+LONGEST_SECONDS: Final = 1800.0
+"""Between two passes while git or the forge fails: the pause doubles up to this."""
+
+
+class ProposalDuty:
+    """Writes branches below its prefix, their pull requests, and Events on DynamicScorers; with --direct the protected branch instead."""
+
+    name = "proposals"
+    ready = True
+    """A forge that is away keeps nothing else from working."""
+
+    def __init__(
+        self,
+        *,
+        view: HubView,
+        events: Events,
+        metrics: Metrics,
+        git: GitSettings,
+        settings: ProposalSettings,
+        page_seconds: float,
+        memory: Memory | None = None,
+        absences: Absences | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`page_seconds` bounds the answer of a /config page. Raises UsageError for settings that cannot work."""
+        self._view, self._events, self._metrics, self._git, self._settings = view, events, metrics.proposals, git, settings
+        self._naming = Naming(prefix=settings.prefix, folder=git.path)
+        self._memory, self._absences = memory or Memory(), absences or Absences()
+        self._page_seconds, self._clock = page_seconds, clock
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        await self._view.synced()
+        failures = 0
+        async with work_folder(self._git, self.name) as folder, self._forge() as forge:
+            work = self._work(folder, forge)
+            while True:
+                wait = self._settings.interval
+                try:
+                    await work.go()
+                    failures = 0
+                except (GitError, ForgeError, WorkerError) as error:
+                    failures += 1
+                    wait = max(min(wait * 2**failures, LONGEST_SECONDS), error.wait if isinstance(error, ForgeError) else 0.0)
+                    LOG.warning("proposals: %s; next look in %.0f s", error, wait)
+                    for kind in self._settings.kinds:
+                        self._metrics.count(Kind(kind), Outcome.FAILED)
+                await asyncio.sleep(wait * random.uniform(1.0, 1.1))  # noqa: S311 - spreads requests, keeps no secret
+
+    def _work(self, folder: Path, forge: Forge | None) -> Offer | Direct:
+        clone = Clone(settings=self._git, folder=folder)
+        look = Look(
+            view=self._view,
+            kinds=self._settings.kinds,
+            absences=self._absences,
+            memory=self._memory,
+            seconds=self._page_seconds,
+            # Nobody reviews a direct commit: there a cluster is removed by people alone.
+            removes=not self._settings.direct,
+        )
+        fleet = Fleet(
+            clone=clone,
+            checkout=Checkout(root=folder / "checkout", folder=self._git.path),
+            look=look,
+            memory=self._memory,
+            naming=self._naming,
+            branch=self._git.branch,
+            clock=self._clock,
+        )
+        desk = Desk(
+            clone=clone,
+            forge=forge,
+            template=self._settings.message_template,
+            metrics=self._metrics,
+            clock=lambda: datetime.now(UTC),
+            say=self._say,
+        )
+        if self._settings.direct:
+            return Direct(fleet=fleet, desk=desk, metrics=self._metrics)
+        return Offer(fleet=fleet, forge=forge, desk=desk, max_open=self._settings.max_open, metrics=self._metrics)
+
+    async def _say(self, proposal: Proposal, branch: str) -> None:
+        """On the DynamicScorer, for whoever looks at it and not at git."""
+        item = self._view.scorers.items.get(proposal.subject.scorer)
+        if item is None:
+            return
+        about = Reference(
+            api_version=f"{DSF_GROUP}/{DSF_VERSION}",
+            kind="DynamicScorer",
+            namespace=self._view.hub_namespace,
+            name=item.metadata.name,
+            uid=item.metadata.uid,
+        )
+        await self._events.say(about, "Normal", "LockProposed", f"/config differs from the lock; what it says is on branch {branch}")
+
+    @contextlib.asynccontextmanager
+    async def _forge(self) -> AsyncIterator[Forge | None]:
+        if not self._settings.forge:
+            yield None
+            return
+        place = address(self._git.url)
+        api = github_api(place, url=self._settings.forge_url)
+        async with GitHub(api=api, place=place, base=self._git.branch, credentials=Credentials(folder=self._git.credentials)) as forge:
+            yield forge

@@ -1,0 +1,88 @@
+"""Clusters that joined, left or changed, worked out on a checkout by the engine of `gitops-dsf import`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.importer import Import, Selection, take
+from gitops_dsf.importer.yamlfile import YamlFile
+from gitops_dsf.load import Document, load
+from gitops_dsf.reconciler.proposals.exchange import Inventory
+from gitops_dsf.reconciler.proposals.newerrors import Checks
+from gitops_dsf.sync.text import shown
+
+MOST_LEAVE: Final = 0.2
+"""Of the clusters in git that one proposal may remove, as a render may remove no more ManifestWorks."""
+_KIND: Final = "ManagedCluster"
+
+
+def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str], *, checks: Checks) -> Inventory:
+    """Raises RepositoryError when the checkout or a cluster cannot be read."""
+    documents = {item.name: item for item in load(root).documents if item.kind == _KIND}
+    known = sorted(documents)
+    # A cluster that asks to join is nobody's business before somebody accepted it.
+    counted = [item for item in clusters if item["metadata"]["name"] in documents or item["spec"]["hubAcceptsClient"]]
+    found = take(root, counted, selection=Selection()) if counted else None
+    leaving = [documents[name] for name in gone if name in documents]
+    why = ""
+    if len(leaving) > MOST_LEAVE * len(known):
+        why = f"{len(leaving)} of {len(known)} clusters in git are not on the hub: more than 20 % are not removed in one proposal"
+        leaving = []
+    files = _files(root, found, leaving)
+    mistakes = checks.new_errors(files)
+    if mistakes and leaving:
+        names = ", ".join(item.name for item in leaving[:5])
+        why = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
+        leaving = []
+        files = _files(root, found, leaving)
+        mistakes = checks.new_errors(files)
+    if mistakes:
+        return Inventory(state="undecided", known=known, why=f"the repository would be invalid: {'; '.join(mistakes[:3])}")
+    if not files:
+        return Inventory(state="same", known=known, why=why)
+    return Inventory(state="change", files=files, details=_details(found, leaving), why=why, known=known, title=_title(found, leaving))
+
+
+def _files(root: Path, found: Import | None, leaving: Sequence[Document]) -> dict[str, str | None]:
+    files: dict[str, str | None] = dict(found.files) if found is not None else {}
+    _remove(root, leaving, files)
+    return files
+
+
+def _remove(root: Path, leaving: Sequence[Document], files: dict[str, str | None]) -> None:
+    """Takes documents out of files, on top of what else changes in them; a file that holds nothing else goes."""
+    for document in leaving:
+        text = files.get(document.file)
+        file = YamlFile(text if text is not None else (root / document.file).read_bytes().decode())
+        if not file.remove(_KIND, document.name):
+            msg = f"{document.position}: {_KIND} {document.name} cannot be edited; write it without aliases and merge keys"
+            raise RepositoryError(msg)
+        if file.holds_nothing:
+            files[document.file] = None
+        else:
+            files[document.file] = file.text
+
+
+def _details(found: Import | None, leaving: Sequence[Document]) -> list[str]:
+    lines = [f"{item.name} left: its ManagedCluster is gone" for item in leaving]
+    if found is not None:
+        lines += [f"{line.name} joined" for line in found.added]
+        lines += [f"{line.name}: {'; '.join(line.changes)}" for line in found.changed]
+    return [shown(line, most=600) for line in lines]
+
+
+def _title(found: Import | None, leaving: Sequence[Document]) -> str:
+    parts = [
+        _some([line.name for line in found.added] if found is not None else [], "Add", "clusters"),
+        _some([item.name for item in leaving], "Remove", "clusters"),
+        _some([line.name for line in found.changed] if found is not None else [], "Update", "clusters"),
+    ]
+    said = [part for part in parts if part]
+    return " and ".join([said[0], *(part[0].lower() + part[1:] for part in said[1:])])
+
+
+def _some(names: Sequence[str], verb: str, noun: str) -> str:
+    if not names:
+        return ""
+    return f"{verb} cluster {names[0]}" if len(names) == 1 else f"{verb} {len(names)} {noun}"

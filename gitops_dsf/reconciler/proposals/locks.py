@@ -1,0 +1,57 @@
+"""Locks that differ from what their pages say, worked out on a checkout by the engine of `gitops-dsf sync`."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gitops_dsf.load import load
+from gitops_dsf.model.validate import declare
+from gitops_dsf.reconciler.proposals.exchange import Lock
+from gitops_dsf.reconciler.proposals.newerrors import Checks
+from gitops_dsf.sync import Outcome, SyncPlan, Verdict, plan_sync
+from gitops_dsf.sync.fetch import Fetcher
+from gitops_dsf.sync.text import shown
+
+
+async def locks(root: Path, names: Sequence[str], *, fetcher: Fetcher, checks: Checks) -> list[Lock]:
+    """One answer per name. Raises RepositoryError when the checkout cannot be read."""
+    declared = declare(load(root))
+    full = {item.name for item in declared.scorers if item.value.spec.config_sync_mode == "Full"}
+    asked = [name for name in names if name in full]
+    unclear = [name for name in names if name not in full and (declared.unreadable or ("DynamicScorer", name) in declared.malformed)]
+    found = [Lock(scorer=name, state="undecided", why="its DynamicScorer in git has mistakes") for name in unclear]
+    found += [Lock(scorer=name, state="same") for name in names if name not in full and name not in unclear]
+    if not asked:
+        return found
+    together = await plan_sync(root, fetcher=fetcher, only=asked)
+    shared = Counter(item.file for item in together.outcomes if item.verdict in {Verdict.NEW, Verdict.CHANGED})
+    plans: list[tuple[SyncPlan, Outcome]] = []
+    for outcome in together.outcomes:
+        plan = together
+        if shared[outcome.file] > 1:
+            # Several locks in one file: each proposal carries its own change alone.
+            plan = await plan_sync(root, fetcher=fetcher, only=[outcome.scorer])
+        plans += [(plan, item) for item in plan.outcomes if item.scorer == outcome.scorer]
+    changes = {file: text for plan, item in plans for file, text in plan.files.items() if file == item.file}
+    fine = not checks.new_errors(changes)
+    return found + [_judged(plan, item, None if fine else checks) for plan, item in plans]
+
+
+def _judged(plan: SyncPlan, outcome: Outcome, checks: Checks | None) -> Lock:
+    if outcome.verdict is Verdict.UNCHANGED:
+        return Lock(scorer=outcome.scorer, state="same")
+    if outcome.verdict not in {Verdict.NEW, Verdict.CHANGED}:
+        return Lock(scorer=outcome.scorer, state="undecided", why="; ".join(outcome.reasons))
+    text = plan.files[outcome.file]
+    mistakes = checks.new_errors({outcome.file: text}) if checks is not None else []
+    if mistakes:
+        return Lock(scorer=outcome.scorer, state="undecided", why=f"the repository would be invalid: {'; '.join(mistakes[:3])}")
+    details = [f"{outcome.url} says:"]
+    details += [f"{change.field}: {_value(change.before)} -> {_value(change.after)}" for change in outcome.changes]
+    details += [f"warning: {note}" for note in outcome.notes]
+    return Lock(scorer=outcome.scorer, state="change", file=outcome.file, text=text, details=[shown(line, most=600) for line in details])
+
+
+def _value(value: Any) -> str:  # noqa: ANN401 - any plain value
+    return "(absent)" if value is None else shown(value, most=250)

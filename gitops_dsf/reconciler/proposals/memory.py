@@ -1,0 +1,80 @@
+"""What a leader remembers between two looks; forgetting it only delays or repeats once. Pure: times are handed in, in seconds."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Final
+
+from gitops_dsf.reconciler.proposals.proposal import Subject
+
+APART_SECONDS: Final = 30.0
+"""Between two looks that must agree: pages and labels that flap are not proposed."""
+BETWEEN_SECONDS: Final = 600.0
+"""Between two pushes about one subject."""
+AGAIN_SECONDS: Final = 86_400.0
+"""Before a branch that people deleted is offered again, where no forge remembers that they did."""
+
+
+@dataclass(kw_only=True)
+class Memory:
+    """Of one leader."""
+
+    apart: float = APART_SECONDS
+    between: float = BETWEEN_SECONDS
+    again: float = AGAIN_SECONDS
+    _looks: dict[Subject, tuple[str, float]] = field(default_factory=dict)
+    _looked: dict[Subject, float] = field(default_factory=dict)
+    _pushed: dict[Subject, float] = field(default_factory=dict)
+    _there: set[str] = field(default_factory=set)
+    _gone: dict[str, float] = field(default_factory=dict)
+
+    def look(self, subject: Subject, digest: str, now: float) -> bool:
+        """Whether this was seen before, long enough ago, and nothing else in between. An empty digest: nothing to change."""
+        self._looked[subject] = now
+        known, since = self._looks.get(subject, ("none", now))
+        if known != digest:
+            known, since = digest, now
+        self._looks[subject] = (known, since)
+        return now - since >= self.apart
+
+    def unsure(self, subject: Subject, now: float) -> None:
+        """It was looked at, and could not be judged: what was seen before no longer counts."""
+        self._looked[subject] = now
+        self._looks.pop(subject, None)
+
+    def in_turn(self, subjects: Collection[Subject], most: int) -> list[Subject]:
+        """Those that were looked at least recently."""
+        return sorted(subjects, key=lambda each: (self._looked.get(each, -1.0), each))[:most]
+
+    def pushed(self, subject: Subject, now: float) -> None:
+        """Something is pushed about a subject."""
+        self._pushed[subject] = now
+
+    def offered(self, branch: str) -> None:
+        """A direct commit, by the branch that it would have had."""
+        self._there.add(branch)
+
+    def reverted(self, branch: str, now: float) -> bool:
+        """Of a direct commit that is to be made: whether it was made before, not long ago, and people took it back."""
+        if branch in self._there:
+            self._there.discard(branch)
+            self._gone[branch] = now
+        return branch in self._gone and now - self._gone[branch] < self.again
+
+    def may_push(self, subject: Subject, now: float) -> bool:
+        """Whether the last push about it is long ago."""
+        return now - self._pushed.get(subject, float("-inf")) >= self.between
+
+    def removed(self, branch: str) -> None:
+        """We removed a branch ourselves."""
+        self._there.discard(branch)
+
+    def observe(self, branches: Collection[str], now: float) -> None:
+        """Branches of ours that are on the server: one that was there and is not was deleted by people."""
+        for branch in self._there - set(branches):
+            self._gone[branch] = now
+        self._there = set(branches)
+        self._gone = {branch: since for branch, since in self._gone.items() if now - since < self.again and branch not in self._there}
+
+    def declined(self, branch: str) -> bool:
+        """Whether people deleted it not long ago; or, of direct commits, reverted it."""
+        return branch in self._gone

@@ -1,0 +1,70 @@
+"""One pass with branches and pull requests."""
+
+from collections.abc import Mapping
+
+from gitops_dsf.reconciler.forge import Forge, Request
+from gitops_dsf.reconciler.proposals.decide import Decision, Finding, Limits, Push, Situation, decide
+from gitops_dsf.reconciler.proposals.desk import Desk
+from gitops_dsf.reconciler.proposals.fleet import Fleet
+from gitops_dsf.reconciler.proposals.metrics import ProposalMetrics
+from gitops_dsf.reconciler.proposals.proposal import Kind, Subject
+
+
+class Offer:
+    """Decides about each subject and has it carried out."""
+
+    def __init__(self, *, fleet: Fleet, forge: Forge | None, desk: Desk, max_open: int, metrics: ProposalMetrics) -> None:
+        self._fleet, self._forge, self._desk = fleet, forge, desk
+        self._max_open, self._metrics = max_open, metrics
+
+    async def go(self) -> None:
+        """Raises GitError, ForgeError and WorkerError where the rest of the pass makes no sense."""
+        fleet, memory = self._fleet, self._fleet.memory
+        branches = await fleet.update()
+        memory.observe(branches, fleet.clock())
+        findings = await fleet.findings(branches)
+        settled = {finding.subject: fleet.settled(finding) for finding in findings}
+        news = any(finding.proposal is not None and settled[finding.subject] for finding in findings)
+        opened = await self._opened(ask=bool(branches) or news)
+        waiting = {subject for branch in (branches if opened is None else opened) if (subject := fleet.naming.subject(branch)) is not None}
+        for finding in findings:
+            decision = await self._decide(finding, branches, opened, settled=settled[finding.subject], room=self._max_open - len(waiting))
+            if decision.outcome is not None:
+                self._metrics.count(finding.subject.kind, decision.outcome)
+            await self._carry_out(finding.subject, decision)
+            if _pushes(decision):
+                waiting.add(finding.subject)
+        for kind in Kind:
+            self._metrics.open.labels(kind=str(kind)).set(sum(subject.kind is kind for subject in waiting))
+
+    async def _opened(self, *, ask: bool) -> Mapping[str, Request] | None:
+        """Our open requests by branch; a forge is not asked when nothing depends on it."""
+        if self._forge is None:
+            return None
+        requests = await self._forge.opened() if ask else []
+        return {request.branch: request for request in requests if self._fleet.naming.subject(request.branch) is not None}
+
+    async def _decide(
+        self, finding: Finding, branches: Mapping[str, str], opened: Mapping[str, Request] | None, *, settled: bool, room: int
+    ) -> Decision:
+        fleet = self._fleet
+        branch = fleet.naming.branch(finding.proposal) if finding.proposal is not None else ""
+        latest = None
+        if self._forge is not None and opened is not None and branch and settled and branch not in opened:
+            latest = await self._forge.latest(branch)
+        own = {name: commit for name, commit in branches.items() if fleet.naming.subject(name) == finding.subject}
+        now = Situation(branches=own, opened=opened, latest=latest, declined=fleet.memory.declined(branch))
+        may_push = fleet.memory.may_push(finding.subject, fleet.clock())
+        return decide(finding, branch=branch, now=now, limits=Limits(settled=settled, may_push=may_push, has_room=room > 0))
+
+    async def _carry_out(self, subject: Subject, decision: Decision) -> None:
+        removed = await self._desk.carry_out(subject, decision.steps, head=self._fleet.head)
+        for branch in removed:
+            self._fleet.memory.removed(branch)
+        if _pushes(decision):
+            # Also a push that the server's rules refuse counts: it is not tried every minute.
+            self._fleet.memory.pushed(subject, self._fleet.clock())
+
+
+def _pushes(decision: Decision) -> bool:
+    return any(isinstance(step, Push) for step in decision.steps)

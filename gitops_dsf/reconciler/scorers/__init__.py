@@ -1,0 +1,1 @@
+"""Duty: health, /config and freshness of every DynamicScorer, in its status."""

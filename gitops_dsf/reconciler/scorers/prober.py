@@ -1,0 +1,82 @@
+"""What rounds of probes found out about every scorer: its health, and whether /config still says what was accepted."""
+
+import logging
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from gitops_dsf.reconciler.hub.scorers import Scorer
+from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
+from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
+from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
+from gitops_dsf.reconciler.scorers.probe import Probe, probe
+from gitops_dsf.sync.fetch import Fault, Fetcher
+
+LOG = logging.getLogger(__name__)
+_HEALTH_VALUE: Final = {HealthStatus.ACTIVE: 1, HealthStatus.INACTIVE: 0, HealthStatus.UNKNOWN: -1}
+
+
+class Prober:
+    """Remembers verdicts between rounds; after a change of leader those that the status tells."""
+
+    def __init__(self, *, fetcher: Fetcher, metrics: ScorerMetrics) -> None:
+        self._fetcher, self._metrics = fetcher, metrics
+        self._health: dict[str, Health] = {}
+        self._config: dict[str, tuple[ConfigSync, int]] = {}
+        """With the number of unreachable probes in a row."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether a verdict waits for more probes."""
+        return any(item.row for item in self._health.values())
+
+    @property
+    def verdicts(self) -> Mapping[str, Health]:
+        """By scorer; none before its first probe."""
+        return self._health
+
+    def config(self, name: str) -> ConfigSync | None:
+        """None where /config does not count."""
+        return self._config.get(name, (None, 0))[0]
+
+    async def round(self, scorers: Mapping[str, Scorer]) -> None:
+        """Probes them all; what is known of others is forgotten."""
+        clock = time.monotonic()
+        for name, answer in (await probe(scorers.values(), fetcher=self._fetcher)).items():
+            self._take(scorers[name], answer)
+        self._metrics.round_seconds.set(time.monotonic() - clock)
+        for gone in self._health.keys() - scorers.keys():
+            del self._health[gone]
+            self._config.pop(gone, None)
+            self._metrics.forget(gone)
+
+    def _take(self, item: Scorer, answer: Probe) -> None:
+        name = item.metadata.name
+        before = self._health.get(name) or _remembered(item)
+        after = before.after(answer.health)
+        self._health[name] = after
+        self._metrics.healthy.labels(scorer=name).set(_HEALTH_VALUE[after.status])
+        if after.status is not before.status:
+            LOG.info("scorer %s is %s: %s", name, after.status, after.message)
+        if answer.config is None:
+            self._config.pop(name, None)
+            self._metrics.set_config(name, None)
+            return
+        found = compare(item, answer.config)
+        known, misses = self._config.get(name, (None, 0))
+        misses = misses + 1 if isinstance(answer.config, Fault) else 0
+        if known is not None and 0 < misses < FAILURES:
+            found = known
+        elif known is None or known.reason != found.reason:
+            LOG.info("scorer %s: /config is %s: %s", name, found.reason, found.message)
+        self._config[name] = (found, misses)
+        self._metrics.set_config(name, found.reason)
+
+
+def _remembered(item: Scorer) -> Health:
+    """The verdict of whoever led before: a change of leader is no news about a scorer."""
+    status = item.status.get("healthStatus")
+    if status not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
+        return Health()
+    known: dict[str, str] = next((each for each in item.status.get("conditions") or [] if each.get("type") == "Healthy"), {})
+    return Health(status=HealthStatus(status), reason=known.get("reason", "Unknown"), message=known.get("message", ""))

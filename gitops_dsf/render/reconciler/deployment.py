@@ -1,0 +1,144 @@
+"""The reconciler's pods and what stands around them: account, disruption budget, network policy, service."""
+
+from collections.abc import Iterator
+
+from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, TMP_DIR, arguments
+from gitops_dsf.render.reconciler.names import LABELS, METRICS_PORT, NAME
+
+WORK_SIZE = "1Gi"
+"""Of the emptyDir: a shallow clone of a fleet with 2,000 clusters is below 100 MB."""
+
+
+def account(repository: FleetRepository) -> Object:
+    """The ServiceAccount; without the other objects it may do nothing."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": metadata(name=NAME, namespace=repository.spec.hub_namespace, wave=Wave.FOUNDATIONS),
+        # Pods ask for their token themselves.
+        "automountServiceAccountToken": False,
+    }
+
+
+def workload(repository: FleetRepository) -> Iterator[Object]:
+    """Deployment, PodDisruptionBudget, NetworkPolicy and Service."""
+    namespace = repository.spec.hub_namespace
+    yield _network_policy(namespace)
+    yield {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": metadata(name=NAME, namespace=namespace),
+        # Not minAvailable: with one replica that would hold up every drain of its node.
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": dict(LABELS)}},
+    }
+    yield {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(name=NAME, namespace=namespace, labels=LABELS),
+        "spec": {"selector": dict(LABELS), "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}]},
+    }
+    yield _deployment(repository)
+
+
+def _deployment(repository: FleetRepository) -> Object:
+    settings = repository.spec.reconciler
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(name=NAME, namespace=repository.spec.hub_namespace, labels=LABELS),
+        "spec": {
+            "replicas": settings.replicas,
+            "selector": {"matchLabels": dict(LABELS)},
+            # The old leader goes only when the new replicas can lead.
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
+            "template": {
+                "metadata": {"labels": dict(LABELS)},
+                "spec": {
+                    "serviceAccountName": NAME,
+                    "automountServiceAccountToken": True,
+                    "enableServiceLinks": False,
+                    "nodeSelector": settings.node_selector,
+                    "tolerations": settings.tolerations,
+                    "topologySpreadConstraints": [
+                        {
+                            "maxSkew": 1,
+                            "topologyKey": "kubernetes.io/hostname",
+                            "whenUnsatisfiable": "ScheduleAnyway",
+                            "labelSelector": {"matchLabels": dict(LABELS)},
+                        }
+                    ],
+                    # A push that is under way may end; the lease is given back after it.
+                    "terminationGracePeriodSeconds": 30,
+                    "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+                    "containers": [_container(repository)],
+                    "volumes": _volumes(repository),
+                },
+            },
+        },
+    }
+
+
+def _container(repository: FleetRepository) -> Object:
+    settings = repository.spec.reconciler
+    mounts: list[Object] = [{"name": "tmp", "mountPath": TMP_DIR}]
+    if _credentials(repository) is not None:
+        mounts.append({"name": "git", "mountPath": CREDENTIALS_DIR, "readOnly": True})
+    return {
+        "name": "reconciler",
+        "image": settings.image,
+        "imagePullPolicy": settings.image_pull_policy,
+        # Doubled: the kubelet takes $(NAME) for an environment variable.
+        "args": [argument.replace("$", "$$") for argument in arguments(repository)],
+        # git and ssh look for a home; the root file system is read-only.
+        "env": [{"name": "HOME", "value": TMP_DIR}],
+        "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
+        "livenessProbe": {
+            "httpGet": {"path": "/healthz", "port": "metrics"},
+            "periodSeconds": 20,
+            "timeoutSeconds": 5,
+            "failureThreshold": 3,
+        },
+        # A replica that waits for the lease is ready, too: it can take over.
+        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "metrics"}, "periodSeconds": 10, "timeoutSeconds": 5},
+        "resources": {"requests": settings.resources.requests, "limits": settings.resources.limits},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "runAsNonRoot": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": mounts,
+    }
+
+
+def _volumes(repository: FleetRepository) -> list[Object]:
+    volumes: list[Object] = [{"name": "tmp", "emptyDir": {"sizeLimit": WORK_SIZE}}]
+    secret = _credentials(repository)
+    if secret is not None:
+        # Optional: without its credentials the reconciler still reports, and its log says what is missing.
+        volumes.append({"name": "git", "secret": {"secretName": secret, "optional": True}})
+    return volumes
+
+
+def _credentials(repository: FleetRepository) -> str | None:
+    """The Secret to mount, where anything is pushed."""
+    settings = repository.spec.reconciler
+    return settings.git_secret.name if settings.git_secret is not None and settings.uses_git else None
+
+
+def _network_policy(namespace: str) -> Object:
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(name=NAME, namespace=namespace),
+        "spec": {
+            "podSelector": {"matchLabels": dict(LABELS)},
+            "policyTypes": ["Ingress", "Egress"],
+            "ingress": [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}],
+            # DNS, the API server, git, and scoring APIs, which may be anywhere and on any port. Written out, so that the reconciler
+            # works in a namespace whose other policies allow nothing.
+            "egress": [{}],
+        },
+    }

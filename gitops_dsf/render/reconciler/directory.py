@@ -1,0 +1,23 @@
+"""Everything in rendered/reconciler."""
+
+from collections.abc import Iterator
+
+from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.render.monitoring import monitoring
+from gitops_dsf.render.objects import Object
+from gitops_dsf.render.reconciler.deployment import account, workload
+from gitops_dsf.render.reconciler.policies import policies
+from gitops_dsf.render.reconciler.rights import rights
+
+
+def reconciler(repository: FleetRepository) -> Iterator[Object]:
+    """Disabled, the account alone is left, without rights: Argo CD never prunes a directory to nothing by itself, so the last objects
+    of an empty one would stay, and the Deployment with them.
+    """
+    yield account(repository)
+    if not repository.spec.reconciler.enabled:
+        return
+    yield from policies(repository)
+    yield from rights(repository)
+    yield from monitoring(repository)
+    yield from workload(repository)

@@ -1,0 +1,162 @@
+"""What RBAC cannot say about the reconciler's rights: ValidatingAdmissionPolicies over its own requests, and nobody else's.
+
+A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to delete does not ask in what state an
+object is (Kubernetes, "Using RBAC Authorization", resourceNames). With these policies a mistake of the reconciler, or a stolen token of
+its account, can change one annotation of an ApplicationSet and delete what design section 2 lets it delete.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
+from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.render.applicationsets import APPLICATION_LABEL
+from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.reconciler.names import NAME, username
+from gitops_dsf.render.reconciler.rights import ARGO_GROUP
+
+ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
+REFRESH: Final = "argocd.argoproj.io/application-set-refresh"
+"""Argo CD generates at once when an ApplicationSet has it, and removes it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """Conditions (CEL, and what is said when one does not hold) on some operations on one resource."""
+
+    name: str
+    group: str
+    resource: str
+    operations: tuple[str, ...]
+    validations: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+def policies(repository: FleetRepository) -> Iterator[Object]:
+    """Each policy, then what puts it into force."""
+    for policy in _policies(repository.spec.hub_namespace):
+        name = f"{NAME}-{policy.name}"
+        yield _policy(name, policy, username(repository))
+        yield {
+            "apiVersion": ADMISSION_API,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": metadata(name=name, wave=Wave.FOUNDATIONS),
+            "spec": {"policyName": name, "validationActions": ["Deny"]},
+        }
+
+
+def _policies(namespace: str) -> Sequence[Policy]:
+    kept = [
+        f"object.metadata.?{field}.orValue([]) == oldObject.metadata.?{field}.orValue([])" for field in ("finalizers", "ownerReferences")
+    ]
+    others = (
+        f'variables.after.all(key, key == "{REFRESH}" || (key in variables.before && variables.before[key] == variables.after[key])) && '
+        f'variables.before.all(key, key == "{REFRESH}" || key in variables.after)'
+    )
+    controlled = (
+        'oldObject.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == "ApplicationSet" && '
+        f'owner.apiVersion.startsWith("{ARGO_GROUP}/") && owner.?controller.orValue(false))'
+    )
+    one_annotation = f"the reconciler may change the annotation {REFRESH} of an ApplicationSet and nothing else"
+    return (
+        Policy(
+            name="applicationsets",
+            group=ARGO_GROUP,
+            resource="applicationsets",
+            operations=("UPDATE",),
+            variables=(
+                ("before", "oldObject.metadata.?annotations.orValue({})"),
+                ("after", "object.metadata.?annotations.orValue({})"),
+            ),
+            validations=tuple(
+                (expression, one_annotation)
+                for expression in (
+                    "object.?spec == oldObject.?spec",
+                    "object.?status == oldObject.?status",
+                    "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})",
+                    *kept,
+                    others,
+                )
+            ),
+        ),
+        Policy(
+            name="applications",
+            group=ARGO_GROUP,
+            resource="applications",
+            operations=("DELETE",),
+            validations=(
+                (
+                    f'oldObject.metadata.?labels[?"{APPLICATION_LABEL}"].orValue("") != ""',
+                    f"the reconciler may delete Applications with the label {APPLICATION_LABEL} and no others",
+                ),
+                (
+                    controlled,
+                    "the reconciler may delete Applications that an ApplicationSet controls and no others",
+                ),
+                (
+                    "request.?options.?preconditions.?uid.hasValue()",
+                    "the reconciler may delete an Application by its UID only: name it in preconditions",
+                ),
+            ),
+        ),
+        Policy(
+            name="scores",
+            group=SCORE_GROUP,
+            resource=SCORE_PLURAL,
+            operations=("DELETE",),
+            validations=(
+                (
+                    f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"',
+                    f"the reconciler may delete AddOnPlacementScores with the label {MANAGED_BY_LABEL}={AGENT_MANAGER} and no others",
+                ),
+            ),
+        ),
+        _one_name(namespace, "configmaps", group="", only=SUSPENDED_CONFIGMAP, kind="ConfigMap"),
+        _one_name(namespace, "leases", group="coordination.k8s.io", only=NAME, kind="Lease"),
+    )
+
+
+def _one_name(namespace: str, resource: str, *, group: str, only: str, kind: str) -> Policy:
+    return Policy(
+        name=resource,
+        group=group,
+        resource=resource,
+        operations=("CREATE", "UPDATE"),
+        validations=(
+            (
+                f'request.namespace == "{namespace}" && object.metadata.?name.orValue("") == "{only}"',
+                f"the reconciler may write the {kind} {namespace}/{only} and no other",
+            ),
+        ),
+    )
+
+
+def _policy(name: str, policy: Policy, user: str) -> Object:
+    spec: dict[str, Any] = {
+        # Requests of the reconciler are refused while a policy cannot be evaluated; those of others never come here.
+        "failurePolicy": "Fail",
+        "matchConstraints": {
+            "resourceRules": [
+                {
+                    "apiGroups": [policy.group],
+                    "apiVersions": ["*"],
+                    "resources": [policy.resource],
+                    "operations": list(policy.operations),
+                    "scope": "*",
+                }
+            ]
+        },
+        "matchConditions": [{"name": "reconciler", "expression": f'request.userInfo.username == "{user}"'}],
+    }
+    if policy.variables:
+        spec["variables"] = [{"name": key, "expression": expression} for key, expression in policy.variables]
+    spec["validations"] = [
+        {"expression": expression, "message": message, "reason": "Forbidden"} for expression, message in policy.validations
+    ]
+    return {
+        "apiVersion": ADMISSION_API,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": metadata(name=name, wave=Wave.FOUNDATIONS),
+        "spec": spec,
+    }

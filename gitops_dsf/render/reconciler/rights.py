@@ -1,0 +1,95 @@
+"""What the reconciler may do on the hub: one list, from which its roles are rendered and which docs/reconciler.md repeats.
+
+RBAC cannot limit what a patch changes, which object is created, or what state an object must be in to be deleted: policies.py does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
+from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.model.scoring_config import MASKS_CONFIGMAP
+from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.reconciler.names import NAME
+
+RBAC = "rbac.authorization.k8s.io"
+ADDON_API_GROUP = "addon.open-cluster-management.io"
+ARGO_GROUP = "argoproj.io"
+
+
+class Where(StrEnum):
+    """The namespaces that a right holds in."""
+
+    EVERYWHERE = "all namespaces"
+    HUB = "hub namespace"
+    ARGOCD = "Argo CD namespace"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Right:
+    """Verbs on one resource; with names, on these objects alone."""
+
+    where: Where
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def rule(self) -> Object:
+        """As a rule of a Role or ClusterRole."""
+        named = {"resourceNames": list(self.names)} if self.names else {}
+        return {"apiGroups": [self.group], "resources": [self.resource], **named, "verbs": list(self.verbs)}
+
+
+def _right(where: Where, group: str, resource: str, verbs: str, *names: str) -> Right:
+    return Right(where=where, group=group, resource=resource, verbs=tuple(verbs.split(", ")), names=names)
+
+
+RIGHTS: Final = (
+    _right(Where.EVERYWHERE, SCORE_GROUP, SCORE_PLURAL, "list, watch, delete"),
+    _right(Where.EVERYWHERE, SCORE_GROUP, "managedclusters", "list, watch"),
+    _right(Where.EVERYWHERE, ADDON_API_GROUP, "managedclusteraddons", "list, watch"),
+    _right(Where.HUB, DSF_GROUP, "dynamicscorers", "list, watch"),
+    _right(Where.HUB, DSF_GROUP, "dynamicscorers/status", "patch"),
+    _right(Where.HUB, "coordination.k8s.io", "leases", "create"),
+    _right(Where.HUB, "coordination.k8s.io", "leases", "get, update", NAME),
+    _right(Where.HUB, "", "configmaps", "create"),
+    _right(Where.HUB, "", "configmaps", "get, update", SUSPENDED_CONFIGMAP),
+    _right(Where.HUB, "", "configmaps", "get", MASKS_CONFIGMAP),
+    _right(Where.HUB, "", "events", "create, patch"),
+    _right(Where.ARGOCD, SCORE_GROUP, "placementdecisions", "list, watch"),
+    _right(Where.ARGOCD, SCORE_GROUP, "placements", "list, watch"),
+    _right(Where.ARGOCD, ARGO_GROUP, "applicationsets", "get, list, watch, patch"),
+    _right(Where.ARGOCD, ARGO_GROUP, "applications", "list, watch, delete"),
+    _right(Where.ARGOCD, "", "events", "create, patch"),
+)
+"""Whole, whatever is switched on: a switch in gitops-dsf.yaml changes what the reconciler does, not what it may do."""
+
+
+def rights(repository: FleetRepository) -> Iterator[Object]:
+    """ClusterRole, Roles and their bindings to the reconciler's ServiceAccount. Pure."""
+    spec = repository.spec
+    yield from _role("gitops-dsf:reconciler", None, Where.EVERYWHERE, repository)
+    yield from _role(NAME, spec.hub_namespace, Where.HUB, repository)
+    # Another name than in the hub namespace: both may be one namespace.
+    yield from _role(f"{NAME}-moves", spec.argocd.namespace, Where.ARGOCD, repository)
+
+
+def _role(name: str, namespace: str | None, where: Where, repository: FleetRepository) -> Iterator[Object]:
+    kind = "ClusterRole" if namespace is None else "Role"
+    yield {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": kind,
+        "metadata": metadata(name=name, namespace=namespace, wave=Wave.ADDON),
+        "rules": [right.rule for right in RIGHTS if right.where == where],
+    }
+    yield {
+        "apiVersion": f"{RBAC}/v1",
+        "kind": f"{kind}Binding",
+        "metadata": metadata(name=name, namespace=namespace, wave=Wave.ADDON),
+        "roleRef": {"apiGroup": RBAC, "kind": kind, "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": repository.spec.hub_namespace}],
+    }

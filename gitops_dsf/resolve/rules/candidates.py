@@ -1,0 +1,44 @@
+"""Clusters of the inventory that an application or a Placement may choose. Taints change by the hour and are not counted."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from gitops_dsf.model.application import ScoredApplication
+from gitops_dsf.model.base import LabelSelector
+from gitops_dsf.model.declared import Item
+from gitops_dsf.model.delivery import RawPlacement
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.fleet import Fleet
+
+
+def eligible(context: Context, item: Item[ScoredApplication]) -> frozenset[str]:
+    """What sets and selector leave."""
+    rules = item.value.spec.placement
+    members = context.fleet.members(rules.cluster_sets)
+    return members if rules.cluster_selector is None else members & context.fleet.selected(rules.cluster_selector)
+
+
+def choosable(context: Context, item: Item[RawPlacement]) -> frozenset[str] | None:
+    """What sets and label selectors leave; None where that is not known: no sets named, claims, CEL, or a mistake."""
+    spec = item.value.spec
+    sets, predicates = spec.get("clusterSets"), spec.get("predicates") or []
+    if not isinstance(sets, list) or not sets or not all(isinstance(name, str) for name in sets) or not isinstance(predicates, list):
+        return None
+    members = context.fleet.members(sets)
+    if not predicates:
+        return members
+    selected = [_selected(context.fleet, predicate) for predicate in predicates]
+    known = [clusters for clusters in selected if clusters is not None]
+    return members & frozenset().union(*known) if len(known) == len(selected) else None
+
+
+def _selected(fleet: Fleet, predicate: Any) -> frozenset[str] | None:  # noqa: ANN401 - plain data
+    required = predicate.get("requiredClusterSelector") if isinstance(predicate, Mapping) else None
+    if not isinstance(required, Mapping) or not required.keys() <= {"labelSelector"}:
+        return None
+    try:
+        return fleet.selected(LabelSelector.model_validate(required.get("labelSelector") or {}))
+    except ValidationError:
+        return None

@@ -1,0 +1,139 @@
+"""Type-checking CEL expressions as OCM's placement controller does, without evaluating them.
+
+OCM loads (sdk-go/pkg/cel/common/values.go): optional types, ext.Strings and the Kubernetes libraries Lists, Regex,
+URLs, Quantity, IP, CIDR, Format and Semver, beside its own scores() and parseJSON().
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_optional, ext_strings
+
+from gitops_dsf.simulator.cel import addresses, comparisons, limits, lists, regexes, semvers, urls
+from gitops_dsf.simulator.cel.function import CelUnsupported, Function, Overload
+from gitops_dsf.simulator.cel.quantities import QuantityFunctions
+from gitops_dsf.simulator.cel.regexes import regex_error
+from gitops_dsf.simulator.cel.scores import ScoreFunctions
+
+_FIND = re.compile(r"\.\s*find(?:All)?\s*\(\s*(" + limits.STRING.pattern + r")\s*[,)]", re.DOTALL)
+_PLACE = re.compile(r"^ERROR: <input>:(\d+):(\d+): (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that the compiler refuses."""
+
+    offset: int | None
+    """Where in the expression, in characters from 0; None where the compiler does not say."""
+    reason: str
+
+
+class CelSyntaxError(Exception):
+    """The expression does not compile; OCM reports the Placement as misconfigured."""
+
+    def __init__(self, message: str, mistakes: tuple[Mistake, ...]) -> None:
+        super().__init__(message)
+        self.mistakes = mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An expression that compiles."""
+
+    serialized: bytes
+    yields: str
+    """The type of its value: BOOL, DYN where that depends on the cluster, or another one, as CEL writes it."""
+
+
+class Checker:
+    """Compiles expressions over the functions that OCM offers. Not for use by several threads at once."""
+
+    def __init__(self, functions: Iterable[Function] | None = None) -> None:
+        self._environment = new_environment([_declared(function) for function in functions or library()])
+
+    def check(self, expression: str) -> Checked:
+        """Type-checks an expression.
+
+        Raises:
+            CelSyntaxError: OCM's compiler would refuse it as well.
+            CelUnsupported: it uses what this environment cannot answer, or may fail only here.
+        """
+        limits.refuse_expression(expression)
+        try:
+            compiled = self._environment.compile(expression)
+        except RuntimeError as error:
+            limits.refuse_failure(expression, str(error))
+            detail = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+            raise CelSyntaxError(f"compilation failed: {detail}", _mistakes(expression, detail)) from error
+        except TypeError as error:  # a text that is no Unicode
+            raise CelUnsupported("an expression that is no text") from error
+        self._check_patterns(expression)
+        return Checked(serialized=compiled.serialize(), yields=str(compiled.return_type().name()))
+
+    def _check_patterns(self, expression: str) -> None:
+        for found in _FIND.finditer(expression):
+            problem = regex_error(str(self._environment.compile(found.group(1)).eval().value()))
+            if problem:
+                raise CelSyntaxError(f"instantiation failed: {problem}", (Mistake(found.start(1), problem),))
+
+
+def library(scores: ScoreFunctions | None = None, quantities: QuantityFunctions | None = None) -> tuple[Function, ...]:
+    """Every function that OCM offers; the two that hold data are given by whoever evaluates."""
+    return (
+        *(scores or ScoreFunctions({})).functions(),
+        *(quantities or QuantityFunctions()).functions(),
+        *comparisons.functions(),
+        *semvers.functions(),
+        *addresses.functions(),
+        *urls.functions(),
+        *lists.functions(),
+        *regexes.functions(),
+    )
+
+
+def new_environment(declarations: list[Any]) -> Any:  # noqa: ANN401 - the binding has no types
+    """An environment of the engine, with OCM's variable and extensions."""
+    return cel.NewEnv(
+        variables={"managedCluster": cel.Type.Map(cel.Type.STRING, cel.Type.DYN)},
+        extensions=[ext_optional.ExtOptional(), ext_strings.ExtStrings()],
+        functions=declarations,
+    )
+
+
+def _mistakes(expression: str, detail: str) -> tuple[Mistake, ...]:
+    """The places of an error message, which counts lines and characters from 1."""
+    starts = [0, *(match.end() for match in re.finditer("\n", expression))]
+    found = []
+    for line, column, reason in _PLACE.findall(detail):
+        offset = starts[int(line) - 1] + int(column) - 1 if int(line) <= len(starts) else len(expression)
+        found.append(Mistake(min(offset, len(expression)), reason))
+    return tuple(found) or (Mistake(None, detail.partition("\n")[0]),)
+
+
+def _declared(function: Function) -> Any:  # noqa: ANN401 - the binding has no types
+    return cel.FunctionDecl(function.name, [_overload(overload) for overload in function.overloads])
+
+
+def _overload(overload: Overload) -> Any:  # noqa: ANN401 - the binding has no types
+    return cel.Overload(
+        overload.identifier,
+        return_type=_type(overload.returns),
+        parameters=[_type(parameter) for parameter in overload.parameters],
+        is_member=overload.member,
+    )
+
+
+def _type(written: str) -> Any:  # noqa: ANN401 - the binding has no types
+    if "." in written:
+        return cel.Type.AbstractType(written)
+    if written.startswith("list("):
+        return cel.Type.List(_type(written[5:-1]))
+    if written.startswith("map("):
+        key, _, value = written[4:-1].partition(",")
+        return cel.Type.Map(_type(key), _type(value))
+    return getattr(cel.Type, written.upper())

@@ -1,0 +1,203 @@
+"""Every code at its line and column, as `validate` prints it: the repository of docs/diagnostics.md with the entry's bad example.
+
+Where the documentation shows commands in place of YAML, a function here does what they do. A code that is missing in the table fails.
+"""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.cli.main import main
+from gitops_dsf.codes import CODES
+from tests.support.diagnostics_docs import ENTRIES, write
+
+PLACES: dict[str, str] = {
+    "DSF001": "scorers/cpu.yaml:6:19",
+    "DSF002": "config/masks.yaml:2:1",
+    "DSF003": "scorers/cpu.yaml:16:48",
+    "DSF004": "clusters/more.yaml:6:11",
+    "DSF005": "clusters/cologne.yaml:1:25",
+    "DSF006": "clusters/more.yaml:2:70",
+    "DSF007": "scorers/cpu.yaml:16:16",
+    "DSF008": "clusters/fleet.yaml:1:1",
+    "DSF009": "clusters/more.yaml:1:1",
+    "DSF010": "gitops-dsf.yaml:1:1",
+    "DSF011": "clusters/more.yaml:1:1",
+    "DSF012": "scorers/gpu.yaml:2:7",
+    "DSF013": "scorers/cpu.yaml:20:3",
+    "DSF014": "scorers/cpu.yaml:12:12",
+    "DSF015": "scorers/cpu.yaml:16:44",
+    "DSF016": "scorers/cpu.yaml:20:21",
+    "DSF017": "apps/cluster.yaml:2:1",
+    "DSF018": "clusters/more.yaml:4:9",
+    "DSF019": "clusters/more.yaml:5:12",
+    "DSF020": "scorers/cpu.yaml:8:19",
+    "DSF021": "scorer:1:1",
+    "DSF022": "scorers/cpu.yaml:19:3",
+    "DSF023": "gitops-dsf.yaml:1:1",
+    "DSF101": "scorers/second.yaml:10:20",
+    "DSF102": "scorers/second.yaml:10:20",
+    "DSF103": "scorers/cpu.yaml:7:14",
+    "DSF104": "scorers/cpu.yaml:7:14",
+    "DSF105": "scorers/cpu.yaml:17:39",
+    "DSF106": "scorers/cpu.yaml:16:5",
+    "DSF107": "scorers/cpu.yaml:16:44",
+    "DSF108": "scorers/cpu.yaml:11:45",
+    "DSF109": "scorers/cpu.yaml:14:16",
+    "DSF110": "scorers/cpu.yaml:11:22",
+    "DSF111": "scorers/cpu.yaml:11:22",
+    "DSF112": "scorers/cpu.yaml:20:39",
+    "DSF113": "scorers/cpu.yaml:20:39",
+    "DSF114": "scorers/cpu.yaml:8:19",
+    "DSF115": "scorers/cpu.yaml:16:44",
+    "DSF116": "scorers/cpu.yaml:11:11",
+    "DSF117": "locks/cpu.yaml:7:28",
+    "DSF118": "locks/cpu.yaml:4:9",
+    "DSF119": "scorers/cpu.yaml:20:20",
+    "DSF120": "gitops-dsf.yaml:4:9",
+    "DSF121": "scorers/cpu.yaml:11:32",
+    "DSF201": "config/masks.yaml:7:20",
+    "DSF202": "config/masks.yaml:8:18",
+    "DSF203": "scorers/cpu.yaml:20:3",
+    "DSF204": "config/masks.yaml:8:7",
+    "DSF205": "scorers/cpu.yaml:4:9",
+    "DSF206": "scorers/cpu.yaml:20:61",
+    "DSF207": "config/masks.yaml:4:9",
+    "DSF208": "gitops-dsf.yaml:1:1",
+    "DSF301": "apps/web.yaml:14:15",
+    "DSF302": "apps/web.yaml:14:15",
+    "DSF303": "apps/web.yaml:14:15",
+    "DSF304": "apps/web.yaml:14:15",
+    "DSF305": "apps/web.yaml:15:15",
+    "DSF306": "apps/web.yaml:16:21",
+    "DSF307": "apps/web.yaml:15:63",
+    "DSF308": "apps/web.yaml:15:16",
+    "DSF309": "apps/web.yaml:12:19",
+    "DSF310": "apps/web.yaml:12:5",
+    "DSF311": "apps/web.yaml:4:9",
+    "DSF312": "apps/placement.yaml:5:21",
+    "DSF313": "apps/placement.yaml:8:52",
+    "DSF314": "apps/placement.yaml:5:64",
+    "DSF315": "apps/placement.yaml:6:44",
+    "DSF316": "apps/placement.yaml:9:15",
+    "DSF317": "apps/placement.yaml:8:9",
+    "DSF318": "apps/placement.yaml:7:5",
+    "DSF319": "clusters/more.yaml:6:3",
+    "DSF320": "apps/web.yaml:11:3",
+    "DSF321": "apps/placement.yaml:5:16",
+    "DSF322": "apps/web.yaml:14:15",
+    "DSF323": "apps/placement.yaml:8:62",
+    "DSF324": "apps/placement.yaml:9:59",
+    "DSF401": "apps/web.yaml:5:14",
+    "DSF402": "apps/set.yaml:7:7",
+    "DSF403": "apps/set.yaml:9:9",
+    "DSF404": "apps/set.yaml:5:30",
+    "DSF405": "apps/set.yaml:8:23",
+    "DSF406": "apps/set.yaml:5:34",
+    "DSF407": "apps/set.yaml:9:85",
+    "DSF408": "apps/set.yaml:6:37",
+    "DSF409": "apps/web.yaml:4:9",
+    "DSF501": "scorers/cpu.yaml:4:9",
+    "DSF502": "gitops-dsf.yaml:7:20",
+}
+"""Code to file:line:column. Findings about a whole file or the whole repository are at its first character."""
+
+LINE = re.compile(r"^(\S+:\d+:\d+): (?:error|warning) (DSF\d{3}): ", re.MULTILINE)
+CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: more-{}}}\n"
+
+
+def grow(root: Path, count: int) -> None:
+    """Clusters beside those of the base repository."""
+    (root / "clusters" / "more.yaml").write_text("---\n".join(CLUSTER.format(number) for number in range(count)))
+
+
+def shell(code: str) -> Callable[[Path], None]:
+    """What the documentation's console example does."""
+
+    def run(root: Path) -> None:
+        (root.parent / "elsewhere").mkdir(exist_ok=True)
+        (root.parent / "elsewhere" / "clusters.yaml").write_text("{}")
+        entry = next(entry for entry in ENTRIES if entry.code == code)
+        command = next(text for language, which, text in entry.blocks if which == "bad" and language == "console")
+        write(root, "")
+        subprocess.run(["bash", "-c", command.removeprefix("$ ")], cwd=root, check=True)
+
+    return run
+
+
+def nothing(root: Path) -> None:
+    """An empty folder."""
+
+
+def many_writes(root: Path, clusters: int = 12_010) -> None:
+    write(root, "# scorers/cpu.yaml\nspec:\n  scoreTTLSeconds: 120\n  publish: {minIntervalSeconds: 60}\n")
+    grow(root, clusters)
+
+
+def large_decision(root: Path, clusters: int = 99) -> None:
+    write(root, "# apps/web.yaml\nspec:\n  placement:\n    clusterSets: [global]\n")
+    grow(root, clusters)
+
+
+def large_work(root: Path) -> None:
+    params = "params: {name: cpu_forecast, interval: 60}"
+    write(root, f"# scorers/cpu.yaml\nspec:\n  scoring:\n    {params}\n    arguments: {{text: {'x' * 520_000}}}\n")
+
+
+def full_shard(root: Path) -> None:
+    write(root, '# gitops-dsf.yaml\nspec:\n  git: {url: "https://git.example.com/platform/fleet.git"}\n  output: {shards: 1}\n')
+    grow(root, 501)
+
+
+BUILDERS: dict[str, Callable[[Path], None]] = {
+    **{code: shell(code) for code in ("DSF005", "DSF008", "DSF009", "DSF023")},
+    "DSF010": nothing,
+    "DSF120": many_writes,
+    "DSF320": large_decision,
+    "DSF501": large_work,
+    "DSF502": full_shard,
+}
+
+
+def build(root: Path, code: str) -> None:
+    root.mkdir()
+    if code in BUILDERS:
+        BUILDERS[code](root)
+        return
+    entry = next(entry for entry in ENTRIES if entry.code == code)
+    example = entry.example("bad")
+    assert example is not None, f"the entry of {code} has no YAML: add a function to BUILDERS"
+    write(root, example)
+
+
+def printed(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """Code and place of each finding, from the terminal's text."""
+    monkeypatch.chdir(root)
+    main(["validate"])
+    return [(code, place) for place, code in LINE.findall(capsys.readouterr().out)]
+
+
+def test_every_code_has_a_place_in_the_table() -> None:
+    assert list(PLACES) == list(CODES)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_code_is_printed_at_its_line_and_column(
+    code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(tmp_path / "fleet", code)
+    found = [place for name, place in printed(tmp_path / "fleet", capsys, monkeypatch) if name == code]
+    assert found[:1] == [PLACES[code]]
+
+
+@pytest.mark.parametrize(
+    ("code", "fewer"), [("DSF120", lambda root: many_writes(root, 11_990)), ("DSF320", lambda root: large_decision(root, 98))]
+)
+def test_below_the_bound_there_is_no_finding(
+    code: str, fewer: Callable[[Path], None], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fewer(tmp_path)
+    assert code not in {found for found, _ in printed(tmp_path, capsys, monkeypatch)}

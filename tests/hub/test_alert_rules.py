@@ -1,0 +1,40 @@
+"""The alert rules in Prometheus' own hands: promtool checks them, and runs the tests that are shipped beside them."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.hub.controlplane.binaries import obtain
+
+pytestmark = [pytest.mark.hub, pytest.mark.family("prometheus")]
+
+FOLDER = Path(__file__).parents[2] / "monitoring"
+
+
+def promtool(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    program = obtain("prometheus").path("promtool")
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=240, check=False)
+
+
+def test_promtool_finds_no_fault() -> None:
+    answer = promtool("check", "rules", "--lint=all", "--lint-fatal", FOLDER / "rules.yaml")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+def test_alerts_fire_where_they_should_and_nowhere_else() -> None:
+    answer = promtool("test", "rules", FOLDER / "rules_test.yaml")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize("alert", ["GitopsDsfNoLeader", "GitopsDsfConfigDrift", "GitopsDsfAgentClockOff"])
+def test_the_tests_would_see_an_alert_that_is_gone(tmp_path: Path, alert: str) -> None:
+    rules = yaml.safe_load((FOLDER / "rules.yaml").read_text(encoding="utf-8"))
+    for group in rules["groups"]:
+        group["rules"] = [rule for rule in group["rules"] if rule["alert"] != alert]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules), encoding="utf-8")
+    (tmp_path / "rules_test.yaml").write_text((FOLDER / "rules_test.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    answer = promtool("test", "rules", tmp_path / "rules_test.yaml")
+    assert answer.returncode == 1
+    assert alert in answer.stdout + answer.stderr

@@ -1,0 +1,115 @@
+"""Dead scores on a real hub: those that nobody renews go, a tenth of the clusters per TTL, and OCM looks again; all others stay."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import pytest
+
+from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, AGENT_NAMESPACE, MANAGED_BY_LABEL
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application, scorer, write_fleet
+from tests.hub.scenario.installation import ADDON, WORK, installed
+from tests.hub.scenario.installation import SCORE as SCORE_KIND
+from tests.hub.scenario.placements import decided, remove_clusters
+from tests.hub.scenario.reconciling import events, reconciling
+from tests.hub.scenario.spokeagent import DEPLOYMENT, wait_for_deployment
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
+
+GONE, LIVING = "cluster1", "cluster2"
+OTHERS = tuple(f"adrift-{number:02}" for number in range(18))
+"""Clusters without an agent; with the two that have a spoke, 20."""
+FOREIGN, UNLABELLED = OTHERS[0], OTHERS[1]
+TTL = 60
+DEAD = "dead-scores"
+READY: Object = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1, "updatedReplicas": 1, "observedGeneration": 1}
+
+
+@dataclass(kw_only=True)
+class Scene:
+    plane: ControlPlane
+    hub: Client
+
+    def publish(self, cluster: str, value: int, *, seconds: float, manager: str | None = AGENT_MANAGER) -> None:
+        """As an agent does it; it ends so many seconds from now."""
+        api, _, kind = SCORE_KIND.rpartition("/")
+        labels = {} if manager is None else {MANAGED_BY_LABEL: manager}
+        body: Object = {"apiVersion": api, "kind": kind, "metadata": {"name": RESOURCE, "namespace": cluster, "labels": labels}}
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+        self.hub.apply(body)
+        del body["metadata"]["labels"]
+        self.hub.apply_status({**body, "status": {"validUntil": until, "scores": [{"name": SCORE, "value": value}]}})
+
+    def scored(self) -> set[str]:
+        return {item["metadata"]["namespace"] for item in self.hub.list(SCORE_KIND) if item["metadata"]["name"] == RESOURCE}
+
+    def decision(self) -> list[str]:
+        return decided(self.hub, DEAD, namespace="argocd")
+
+
+@pytest.fixture(scope="module")
+def scene(control_plane: ControlPlane, argocd: object, git_server: GitServer, hub: Client) -> Iterator[Scene]:
+    fleet = Fleet(repository=git_server.create("dead"), name="dead")
+    write_fleet(fleet, clusters=[GONE, LIVING])
+    (fleet.root / "apps/guestbook.yaml").unlink()
+    fleet.write(f"scorers/{SCORER}.yaml", scorer(source={"type": "None"}, scoreTTLSeconds=TTL))
+    fleet.write(f"apps/{DEAD}.yaml", application("dead", name=DEAD, onMissingScore="Exclude"))
+    fleet.render()
+    scene = Scene(plane=control_plane, hub=hub)
+    with ExitStack() as stack:
+        stack.enter_context(installed(fleet, control_plane, clusters=(GONE, LIVING)))
+        wait_for_deployment(control_plane, LIVING)
+        # No kubelet runs here: what a ready replica would make of the status.
+        control_plane.spokes[LIVING].admin.patch_status(DEPLOYMENT, ADDON_NAME, READY, namespace=AGENT_NAMESPACE)
+        wait_for(lambda: available(hub.get(ADDON, ADDON_NAME, namespace=LIVING)), what="an add-on is available", timeout=90)
+        control_plane.add_clusters({name: {} for name in OTHERS})
+        stack.callback(remove_clusters, control_plane, OTHERS)
+        yield scene
+
+
+def available(addon: Object) -> bool:
+    conditions = addon.get("status", {}).get("conditions") or []
+    return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
+
+
+def test_only_what_nobody_renews_goes_and_ocm_decides_again(scene: Scene, note: Callable[[str], None]) -> None:
+    scene.publish(GONE, 90, seconds=3600)
+    scene.publish(LIVING, 5, seconds=3600)
+    wait_for(lambda: scene.decision() == [GONE], what="OCM decides for the best", seen=scene.decision)
+    scene.hub.delete(ADDON, ADDON_NAME, namespace=GONE)
+    wait_for(lambda: scene.hub.find(ADDON, ADDON_NAME, namespace=GONE) is None, what="the add-on is gone", timeout=90)
+    scene.publish(GONE, 90, seconds=-TTL - 500)
+    scene.publish(LIVING, 5, seconds=-TTL - 600)
+    scene.publish(FOREIGN, 5, seconds=-TTL - 900, manager="somebody")
+    scene.publish(UNLABELLED, 5, seconds=-TTL - 800, manager=None)
+    for age, cluster in enumerate(OTHERS[2:]):
+        scene.publish(cluster, 5, seconds=-TTL - 400 + age)
+    everywhere = scene.scored()
+    assert len(everywhere) == 20
+    with reconciling(scene.plane) as reconciler:
+        clock = time.monotonic()
+        wait_for(lambda: reconciler.metric("dead_scores", scorer=SCORER), what="they are counted", seen=reconciler.process.tail)
+        # Its agent may have gone, but its score still exists: the predicate holds, and stickiness keeps the decision.
+        assert scene.decision() == [GONE]
+        assert scene.scored() == everywhere
+        wait_for(lambda: GONE not in scene.scored(), what="the dead score goes", timeout=TTL + 60, seen=reconciler.process.tail)
+        after = time.monotonic() - clock
+        assert after > TTL - 5, "nothing goes before one TTL has passed since the start"
+        wait_for(lambda: scene.decision() == [LIVING], what="OCM looks again and decides anew", seen=scene.decision)
+        wait_for(lambda: len(scene.scored()) == 18, what="a tenth of 20 clusters goes", seen=scene.scored)
+        assert everywhere - scene.scored() == {GONE, OTHERS[2]}, "what expired first"
+        hold_for(lambda: len(scene.scored()) == 18, what="no more of them within the TTL", seconds=35)
+        assert {LIVING, FOREIGN, UNLABELLED} <= scene.scored()
+        assert reconciler.metric("dead_scores_removed_total", scorer=SCORER) == 2
+        assert reconciler.metric("dead_scores", scorer=SCORER) == 15
+        (message,) = events(scene.hub, SCORER, "DeadScoresRemoved")
+        assert f"{GONE} (the agent's add-on is not installed)" in message
+    note(f"dead scores: the first was removed {after:.0f} s after the start (TTL {TTL} s)")
+    with reconciling(scene.plane):
+        hold_for(lambda: len(scene.scored()) == 18, what="a new leader counts the worst", seconds=20)
+    assert scene.hub.find(WORK, "gitops-dsf-config", namespace=LIVING) is not None

@@ -1,0 +1,163 @@
+"""Proposals with a real hub and real git over HTTP: a drifted lock and a cluster that joined come back as branches, whatever ends when."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hub.controlplane.api import Client
+from tests.hub.controlplane.gitrepository import GitRepository, git
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.fleet import FLEET_LABEL, SCORE, SCORER, Fleet, scorer, write_fleet
+from tests.hub.scenario.installation import installed
+from tests.hub.scenario.reconciling import Reconciler, events, reconciling
+from tests.integration.sync.pageserver import PageServer, says
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
+
+CLUSTERS = ("cluster1", "cluster2")
+CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
+JOINED = "joined"
+TOKEN = "token-of-this-test"
+LOOKS = 150
+"""Seconds within which two looks, half a minute apart, have agreed and a push is through."""
+
+
+def page(*, interval: int) -> Any:
+    source = {"type": "Prometheus", "params": {"query": "avg(cpu_load)", "range": 60, "step": 5}}
+    return says(name=SCORER, source=source, scoring={"params": {"name": SCORE, "interval": interval}})
+
+
+@dataclass(kw_only=True)
+class Scene:
+    plane: ControlPlane
+    hub: Client
+    server: GitServer
+    repository: GitRepository
+    pages: PageServer
+    secret: Path
+    folder: Path
+
+    def reconciling(self) -> Any:
+        arguments = (
+            f"--git-url={self.repository.url}",
+            f"--git-credentials={self.secret}",
+            f"--work-dir={self.folder / 'work'}",
+            "--propose=locks,inventory",
+            "--propose-interval=2",
+        )
+        return reconciling(self.plane, *arguments)
+
+    def proposals(self) -> list[str]:
+        return sorted(name for name in self.repository.branches() if name != "main")
+
+    def offered(self, count: int, reconciler: Reconciler) -> list[str]:
+        wait_for(lambda: len(self.proposals()) == count, what=f"{count} branches", timeout=LOOKS, seen=reconciler.process.tail)
+        return self.proposals()
+
+    def changed(self, branch: str) -> list[str]:
+        return git("diff", "--name-only", "--no-renames", f"main...{branch}", folder=self.repository.bare).split()
+
+    def validated(self, branch: str) -> str:
+        """What `gitops-dsf validate` says to a clone of the branch; empty when it finds nothing."""
+        copy = Path(tempfile.mkdtemp(dir=self.folder)) / "copy"
+        git("clone", "--quiet", "--branch", branch, str(self.repository.bare), str(copy), folder=self.folder)
+        ran = Fleet(repository=GitRepository(url="", bare=self.repository.bare, clone=copy), name="copy").run("validate", "--strict")
+        return ran.stdout if ran.code == 0 else f"{ran.code}: {ran.stdout}{ran.stderr}"
+
+
+@pytest.fixture(scope="module")
+def scene(control_plane: ControlPlane, argocd: object, hub: Client, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    folder = tmp_path_factory.mktemp("proposals")
+    secret = folder / "secret"
+    secret.mkdir()
+    (secret / "token").write_text(TOKEN, encoding="utf-8")
+    with ExitStack() as stack:
+        server = stack.enter_context(GitServer(folder=folder / "git"))
+        pages = stack.enter_context(PageServer())
+        pages.pages.update({"/config": page(interval=60), "/healthz": says(ok=True)})
+        fleet = Fleet(repository=server.create("proposals"), name="proposals")
+        write_fleet(fleet, clusters=list(CLUSTERS))
+        spec: dict[str, Any] = {"configURL": f"{pages.url}/config", "configSyncMode": "Full", "scoring": {}}
+        fleet.write(f"scorers/{SCORER}.yaml", scorer(**{**spec, "source": {"host": "http://prometheus.monitoring.svc:9090"}}))
+        assert fleet.run("sync").code == 0
+        fleet.render()
+        stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
+        listed = folder / "clusters.json"
+        listed.write_text(control_plane.kubectl("get", "managedclusters", "-o", "json"), encoding="utf-8")
+        imported = fleet.run("import", "--from", str(listed))
+        assert imported.code == 0, imported.stderr
+        fleet.publish("A fleet")
+        server.manners.account = f"x-access-token:{TOKEN}"
+        yield Scene(plane=control_plane, hub=hub, server=server, repository=fleet.repository, pages=pages, secret=secret, folder=folder)
+
+
+@pytest.fixture
+def changes(scene: Scene) -> Iterator[None]:
+    """The lock drifts and a cluster joins, for one test; what it proposed goes with it."""
+    scene.pages.pages["/config"] = page(interval=30)
+    scene.hub.create(
+        {
+            "apiVersion": "cluster.open-cluster-management.io/v1",
+            "kind": "ManagedCluster",
+            "metadata": {"name": JOINED, "labels": {FLEET_LABEL: "proposals", "tier": "gold"}},
+            "spec": {"hubAcceptsClient": True},
+        }
+    )
+    try:
+        yield
+    finally:
+        scene.server.manners.push_seconds = 0.0
+        scene.pages.pages["/config"] = page(interval=60)
+        scene.plane.remove_cluster(JOINED)
+        for branch in scene.proposals():
+            git("update-ref", "-d", f"refs/heads/{branch}", folder=scene.repository.bare)
+
+
+@pytest.mark.usefixtures("changes")
+def test_drift_and_a_joining_cluster_come_back_as_branches(scene: Scene) -> None:
+    with scene.reconciling() as reconciler:
+        inventory, lock = scene.offered(2, reconciler)
+        assert inventory.startswith("gitops-dsf/inventory-")
+        assert lock.startswith(f"gitops-dsf/locks-{SCORER}-")
+        assert scene.changed(lock) == [f"locks/{SCORER}.yaml"]
+        assert scene.changed(inventory) == [f"clusters/{JOINED}.yaml"]
+        assert "interval: 30" in scene.repository.read(f"locks/{SCORER}.yaml", branch=lock)
+        assert "tier: gold" in scene.repository.read(f"clusters/{JOINED}.yaml", branch=inventory)
+        for branch in (lock, inventory):
+            assert scene.validated(branch) == ""
+        wait_for(lambda: events(scene.hub, SCORER, "LockProposed"), what="an Event tells of it", seen=reconciler.process.tail)
+        assert reconciler.metric("proposals_total", kind="locks", outcome="pushed") == 1
+        assert reconciler.metric("proposal_open", kind="locks") == 1
+        before = scene.repository.branches()
+        pushes = scene.server.manners.pushes
+        hold_for(lambda: scene.repository.branches() == before, what="nothing is pushed twice", seconds=8)
+        assert scene.server.manners.pushes == pushes
+        assert TOKEN not in reconciler.process.log.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("changes")
+def test_a_killed_reconciler_leaves_one_branch_in_the_end(scene: Scene) -> None:
+    scene.server.manners.push_seconds = 3.0
+    begun = scene.server.manners.pushes
+    with scene.reconciling() as reconciler:
+        wait_for(lambda: scene.server.manners.pushes > begun, what="a push begins", timeout=LOOKS, seen=reconciler.process.tail)
+        scene.plane.processes.stop(reconciler.process.name, kill=True)
+    scene.server.manners.push_seconds = 0.0
+    with scene.reconciling() as reconciler:
+        branches = scene.offered(2, reconciler)
+        wait_for(
+            lambda: reconciler.metric("proposals_total", kind="locks", outcome="unchanged"),
+            what="it sees what is there",
+            timeout=LOOKS,
+            seen=reconciler.process.tail,
+        )
+        assert scene.proposals() == branches
+        for branch in branches:
+            assert git("rev-list", "--count", f"main..{branch}", folder=scene.repository.bare).strip() == "1"

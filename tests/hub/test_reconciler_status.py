@@ -1,0 +1,174 @@
+"""Scores that should be there and are not, on a real hub: in the status, in Events, in metrics, and for Placements that rank by them."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import pytest
+
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, SCORER, Fleet, scorer, write_fleet
+from tests.hub.scenario.installation import SCORE as SCORE_KIND
+from tests.hub.scenario.installation import Installation, installed
+from tests.hub.scenario.placements import publish
+from tests.hub.scenario.reconciling import HUB_NAMESPACE, Reconciler, reconciling
+from tests.integration.sync.pageserver import PageServer, says
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
+
+CLUSTERS = ("cluster1", "cluster2")
+ARGOCD_NAMESPACE = "argocd"
+KIND = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
+GRACE_SECONDS = 120
+PATIENCE = GRACE_SECONDS + 40
+MASKS_SECONDS = 60
+"""The masks are read every 30 s."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    plane: ControlPlane
+    hub: Client
+    fleet: Fleet
+    installation: Installation
+    reconciler: Reconciler
+
+    def publish(self, cluster: str, resource: str = RESOURCE, score: str = SCORE, *, seconds: float = 3600) -> None:
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+        publish(self.hub, cluster, resource, {score: 50}, valid_until=until)
+
+    def unpublish(self, cluster: str, resource: str = RESOURCE) -> None:
+        self.hub.delete(SCORE_KIND, resource, namespace=cluster)
+
+    def scored(self, name: str = SCORER) -> tuple[str, str, str]:
+        for item in self.hub.get(KIND, name, namespace=HUB_NAMESPACE).get("status", {}).get("conditions", []):
+            if item["type"] == "Scored":
+                return item["status"], item["reason"], item["message"]
+        return "", "", ""
+
+    def is_scored(self, reason: str, words: str = "", *, name: str = SCORER, timeout: float = 30) -> None:
+        wait_for(
+            lambda: self.scored(name)[1] == reason and words in self.scored(name)[2],
+            what=f"{name} is {reason}: {words}",
+            timeout=timeout,
+            seen=lambda: self.scored(name),
+        )
+
+    def said(self, name: str, *, namespace: str = HUB_NAMESPACE) -> list[tuple[str, str, int]]:
+        """(type, reason, count) of the Events about an object, in the order in which they were first said."""
+        found = [item for item in self.hub.list("v1/Event", namespace=namespace) if item["involvedObject"]["name"] == name]
+        ours = [item for item in found if item["source"].get("component") == "gitops-dsf-reconciler"]
+        ordered = sorted(ours, key=lambda item: (item["firstTimestamp"], int(item["metadata"]["resourceVersion"])))
+        return [(item["type"], item["reason"], item["count"]) for item in ordered]
+
+    def columns(self, name: str) -> dict[str, str]:
+        lines = self.plane.kubectl("get", "dynamicscorers", name, "-n", HUB_NAMESPACE, "-o", "wide").splitlines()
+        return dict(zip(lines[0].split(), lines[1].split(), strict=False))
+
+
+@pytest.fixture(scope="module")
+def scene(control_plane: ControlPlane, argocd: object, git_server: GitServer, hub: Client) -> Iterator[Scene]:
+    fleet = Fleet(repository=git_server.create("missing"), name="missing")
+    write_fleet(fleet, clusters=list(CLUSTERS))
+    with ExitStack() as stack:
+        pages = stack.enter_context(PageServer())
+        pages.pages["/healthz"] = says(ok=True)
+        fleet.write(f"scorers/{SCORER}.yaml", scorer(configURL=f"{pages.url}/config"))
+        fleet.render()
+        installation = stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
+        reconciler = stack.enter_context(reconciling(control_plane))
+        yield Scene(plane=control_plane, hub=hub, fleet=fleet, installation=installation, reconciler=reconciler)
+
+
+@pytest.fixture
+def late(scene: Scene) -> Iterator[str]:
+    """A scorer that was made a moment ago."""
+    item: Object = scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)
+    spec = {**item["spec"], "scoring": {**item["spec"]["scoring"], "params": {**item["spec"]["scoring"]["params"], "name": "late"}}}
+    made = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": {"name": "late", "namespace": HUB_NAMESPACE}, "spec": spec}
+    scene.hub.apply(made)
+    yield "late"
+    scene.hub.delete(KIND, "late", namespace=HUB_NAMESPACE)
+    for cluster in CLUSTERS:
+        scene.unpublish(cluster, "late")
+
+
+def test_a_cluster_that_never_published_is_missing_after_a_while_unless_it_is_masked(scene: Scene, late: str) -> None:
+    """One test, because both halves wait for the same two minutes."""
+    scene.publish("cluster1")
+    scene.unpublish("cluster2")
+    missing_until_it_publishes(scene, late)
+    not_missing_while_masked(scene)
+
+
+def missing_until_it_publishes(scene: Scene, late: str) -> None:
+    scene.is_scored("NoScores", "not published yet on 2 clusters (cluster1, cluster2)", name=late)
+    assert scene.scored(late)[0] == "Unknown"
+    scene.publish("cluster1", "late", "late")
+    scene.is_scored("Fresh", "not published yet on 1 cluster (cluster2)", name=late)
+    scene.is_scored("Missing", "fresh on 1 cluster; missing on 1 cluster (cluster2)", name=late, timeout=PATIENCE)
+    assert scene.columns(late)["SCORED"] == "False"
+    assert scene.reconciler.metric("scored_clusters", scorer=late, state="missing") == 1
+    assert scene.reconciler.metric("score_not_fresh", scorer=late, cluster="cluster2", state="missing") == 1
+    version = scene.hub.get(KIND, late, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"]
+    hold_for(
+        lambda: scene.hub.get(KIND, late, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"] == version,
+        what="nothing is written while nothing changes",
+        seconds=12,
+    )
+    scene.publish("cluster2", "late", "late")
+    scene.is_scored("Fresh", "fresh on 2 clusters", name=late)
+    assert scene.columns(late)["SCORED"] == "True"
+    scored = [event for event in scene.said(late) if event[1] in {"NoScores", "Fresh", "Missing"}]
+    # Fresh twice: the messages differ, so these are two Events.
+    assert scored == [("Normal", "Fresh", 1), ("Warning", "Missing", 1), ("Normal", "Fresh", 1)]
+
+
+def not_missing_while_masked(scene: Scene) -> None:
+    scene.is_scored("Missing", "missing on 1 cluster (cluster2)", timeout=PATIENCE)
+    mask = {"clusterName": "cluster2", "scoreName": SCORE}
+    config: Object = {"apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1", "kind": "DynamicScoringConfig"}
+    scene.fleet.write("config/config.yaml", {**config, "metadata": {"name": "dynamic-scoring-config"}, "spec": {"masks": [mask]}})
+    scene.fleet.render()
+    scene.installation.apply()
+    scene.is_scored("Fresh", "fresh on 1 cluster", timeout=MASKS_SECONDS)
+    assert "cluster2" not in scene.scored()[2].partition(". Placement")[0]
+    assert scene.reconciler.metric("scored_clusters", scorer=SCORER, state="missing") == 0
+    (scene.fleet.root / "config/config.yaml").unlink()
+    scene.fleet.render()
+    scene.installation.apply()
+    # New there, it has time to publish again.
+    scene.is_scored("Fresh", "not published yet on 1 cluster (cluster2)", timeout=MASKS_SECONDS)
+
+
+def test_a_placement_that_ranks_by_a_dead_score_is_named_and_told(scene: Scene) -> None:
+    for cluster in CLUSTERS:
+        scene.publish(cluster)
+    wait_for(
+        lambda: scene.reconciler.metric("placement_missing_scores", placement=APPLICATION, scorer=SCORER) == 0,
+        what="the Placement has all scores",
+        timeout=30,
+        seen=lambda: scene.reconciler.get("/metrics"),
+    )
+    scene.is_scored("Fresh", "fresh on 2 clusters")
+    before = told(scene)
+    scene.publish("cluster2", seconds=-60)
+    scene.is_scored("Expired", f"expired or empty on 1 cluster (cluster2). Placement {APPLICATION} counts 1 cluster as 0")
+    assert scene.reconciler.metric("placement_missing_scores", placement=APPLICATION, scorer=SCORER) == 1
+    scene.publish("cluster2")
+    scene.is_scored("Fresh", "fresh on 2 clusters")
+    news = Counter({("Warning", "ScoresMissing"): 1, ("Normal", "ScoresComplete"): 1})
+    wait_for(lambda: told(scene) - before == news, what="beginning and end are told once", timeout=15, seen=lambda: told(scene))
+
+
+def told(scene: Scene) -> Counter[tuple[str, str]]:
+    """How often what was said about the Placement; the same words as in an earlier test are counted up."""
+    found: Counter[tuple[str, str]] = Counter()
+    for kind, reason, count in scene.said(APPLICATION, namespace=ARGOCD_NAMESPACE):
+        found[kind, reason] += count
+    return found

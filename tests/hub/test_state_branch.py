@@ -1,0 +1,82 @@
+"""The snapshot of a real hub on a real branch, and the preview that it makes possible: what simulate says is what OCM decided."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.hub.controlplane.api import Client
+from tests.hub.controlplane.argocd import ArgoCD
+from tests.hub.controlplane.gitrepository import git
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, Fleet, write_fleet
+from tests.hub.scenario.installation import installed
+from tests.hub.scenario.placements import decided, publish
+from tests.hub.scenario.reconciling import reconciling
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
+
+CLUSTERS = ("cluster1", "cluster2")
+BRANCH = "gitops-dsf-state"
+ARGOCD_NAMESPACE = "argocd"
+
+
+@dataclass(kw_only=True)
+class Scene:
+    plane: ControlPlane
+    hub: Client
+    fleet: Fleet
+
+    def scores(self, **values: int) -> None:
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 900))
+        for cluster, value in values.items():
+            publish(self.hub, cluster, RESOURCE, {SCORE: value}, valid_until=until)
+
+    def decision(self) -> list[str]:
+        return decided(self.hub, APPLICATION, namespace=ARGOCD_NAMESPACE)
+
+    def held(self, path: str) -> str:
+        """A file of the branch; empty where there is none yet."""
+        repository = self.fleet.repository
+        return git("show", f"{BRANCH}:{path}", folder=repository.bare) if BRANCH in repository.branches() else ""
+
+
+@pytest.fixture(scope="module")
+def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client) -> Iterator[Scene]:
+    fleet = Fleet(repository=git_server.create("snapshot"), name="snapshot")
+    write_fleet(fleet, clusters=list(CLUSTERS))
+    fleet.render()
+    with installed(fleet, control_plane, clusters=CLUSTERS):
+        scene = Scene(plane=control_plane, hub=hub, fleet=fleet)
+        scene.scores(cluster1=90, cluster2=5)
+        wait_for(lambda: scene.decision() == ["cluster1"], what="OCM decides", seen=scene.decision)
+        yield scene
+
+
+def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: Scene) -> None:
+    url = scene.fleet.repository.url
+    with reconciling(scene.plane, f"--git-url={url}", f"--state-branch={BRANCH}", "--state-interval=10") as reconciler:
+        wait_for(lambda: '"decisions"' in scene.held("decisions.json"), what="a snapshot is there", seen=reconciler.process.tail)
+        assert json.loads(scene.held(f"scores/{RESOURCE}.json"))["scores"][RESOURCE]["cluster1"]["values"] == {SCORE: 90}
+        assert sorted(json.loads(scene.held("clusters.json"))["clusters"])[:2] == list(CLUSTERS)
+        age = reconciler.metric("state_age_seconds")
+        assert age is not None
+        assert age < 60
+
+        scene.scores(cluster1=5, cluster2=90)
+        wait_for(lambda: scene.decision() == ["cluster2"], what="OCM moves it", seen=scene.decision)
+        wait_for(lambda: '"cluster2"' in scene.held("decisions.json"), what="the branch follows", timeout=60, seen=reconciler.process.tail)
+        tip = scene.fleet.repository.branches()[BRANCH]
+        hold_for(lambda: scene.fleet.repository.branches()[BRANCH] == tip, what="nothing new is nothing to push", seconds=12)
+        assert git("rev-list", "--count", BRANCH, folder=scene.fleet.repository.bare).strip() == "1"
+
+    git("fetch", "--quiet", "origin", f"+{BRANCH}:refs/remotes/origin/{BRANCH}", folder=scene.fleet.repository.clone)
+    ran = scene.fleet.run("simulate", "--state-branch", BRANCH, "--format", "json")
+    assert ran.code == 0, ran.stderr
+    shown = next(item for item in json.loads(ran.stdout)["placements"] if item["placement"].endswith(APPLICATION))
+    assert shown["ranked"] == ["cluster2"]
+    assert shown["scores"]["cluster2"] > shown["scores"]["cluster1"]

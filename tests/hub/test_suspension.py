@@ -1,0 +1,170 @@
+"""Suspension with real agents: an API goes down, scores go stale, the agents let it be; it comes back, and so do they."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import pytest
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
+from gitops_dsf.demo.loopback import Handler, Loopback
+from tests.hub.controlplane.api import Client, Object
+from tests.hub.controlplane.gitserver import GitServer
+from tests.hub.controlplane.plane import ControlPlane
+from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORE, SCORER, Fleet, scorer, write_fleet
+from tests.hub.scenario.installation import ADDON, installed
+from tests.hub.scenario.installation import SCORE as SCORE_KIND
+from tests.hub.scenario.reconciling import HUB_NAMESPACE, events, reconciling
+from tests.hub.scenario.spokeagent import DEPLOYMENT, SpokeAgent, spoke_agent
+
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
+
+CLUSTERS = ("cluster1", "cluster2")
+TTL = 60
+"""The least that a scorer may have."""
+KIND = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
+READY: Object = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1, "updatedReplicas": 1, "observedGeneration": 1}
+
+
+class FragileApi(Loopback):
+    """A scoring API that answers 503 to everything while it is down; a context manager."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.calls = 0
+        """Scoring requests, answered or not."""
+        api = self
+
+        class FragileHandler(Handler):
+            def serve(self) -> None:
+                self.body()
+                api.calls += self.command == "POST"
+                if api.down:
+                    self.answer(503, b"down", "text/plain")
+                else:
+                    self.answer(200, json.dumps({"results": [{"metric": {}, "score": 0.5}]}).encode(), "application/json")
+
+        super().__init__(FragileHandler, name="fragile")
+
+    @property
+    def url(self) -> str:
+        return f"http://{self.authority}"
+
+
+@dataclass(kw_only=True)
+class Scene:
+    plane: ControlPlane
+    hub: Client
+    api: FragileApi
+    agents: dict[str, SpokeAgent] = field(default_factory=dict)
+
+    def suspended(self) -> list[str] | None:
+        """None where there is no ConfigMap."""
+        found = self.hub.find("v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE)
+        return None if found is None else json.loads(found["data"][SUSPENDED_KEY])
+
+    def fresh(self) -> list[str]:
+        """Clusters whose score is valid now."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        scores = {cluster: self.hub.find(SCORE_KIND, RESOURCE, namespace=cluster) or {} for cluster in CLUSTERS}
+        return [cluster for cluster, item in scores.items() if item.get("status", {}).get("validUntil", "") > now]
+
+    def health(self) -> str:
+        return str(self.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE).get("status", {}).get("healthStatus"))
+
+    def states(self) -> set[str]:
+        """Of the scorer, as the agents see it."""
+        return {one["state"] for agent in self.agents.values() for one in agent.ready()["scorers"]}
+
+    def seen(self) -> object:
+        scores = {cluster: self.hub.find(SCORE_KIND, RESOURCE, namespace=cluster) for cluster in CLUSTERS}
+        return self.suspended(), self.health(), scores, self.states()
+
+
+@pytest.fixture(scope="module")
+def scene(
+    control_plane: ControlPlane,
+    argocd: object,
+    git_server: GitServer,
+    hub: Client,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Scene]:
+    fleet = Fleet(repository=git_server.create("fragile"), name="fragile")
+    write_fleet(fleet, clusters=list(CLUSTERS))
+    (fleet.root / f"apps/{APPLICATION}.yaml").unlink()
+    with ExitStack() as stack:
+        api = stack.enter_context(FragileApi())
+        scoring = {"host": api.url, "params": {"name": SCORE, "interval": 1}}
+        fleet.write(
+            f"scorers/{SCORER}.yaml",
+            scorer(configURL=f"{api.url}/config", source={"type": "None"}, scoring=scoring, scoreTTLSeconds=TTL),
+        )
+        fleet.render()
+        stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
+        stack.callback(hub.delete, "v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE)
+        scene = Scene(plane=control_plane, hub=hub, api=api)
+        for cluster in CLUSTERS:
+            folder = tmp_path_factory.mktemp("suspension")
+            scene.agents[cluster] = stack.enter_context(
+                spoke_agent(control_plane, cluster, folder=folder, environment={"SUSPENSION_POLL": "1"})
+            )
+            # No kubelet runs here: what a ready replica would make of the status.
+            control_plane.spokes[cluster].admin.patch_status(DEPLOYMENT, ADDON_NAME, READY, namespace=AGENT_NAMESPACE)
+        for cluster in CLUSTERS:
+            wait_for(
+                lambda cluster=cluster: available(hub.get(ADDON, ADDON_NAME, namespace=cluster)),  # type: ignore[misc]
+                what=f"OCM calls the add-on of {cluster} available",
+                timeout=90,
+            )
+        wait_for(lambda: scene.fresh() == list(CLUSTERS), what="both agents publish", timeout=60, seen=scene.seen)
+        yield scene
+
+
+def available(addon: Object) -> bool:
+    conditions = addon.get("status", {}).get("conditions") or []
+    return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
+
+
+def test_down_suspended_off_and_on_back_resumed(scene: Scene, note: Callable[[str], None]) -> None:
+    with reconciling(scene.plane, "--suspend") as first:
+        wait_for(lambda: scene.health() == "Active", what="the hub reaches the API", seen=scene.health)
+        scene.api.down = True
+        clock = time.monotonic()
+        wait_for(lambda: scene.health() == "Inactive", what="the hub sees that it is down", seen=scene.health)
+        # The agents still have fresh scores: half of the quorum rule is not met.
+        hold_for(lambda: scene.suspended() is None, what="probes alone suspend nothing", seconds=8)
+        assert scene.fresh()
+        wait_for(lambda: scene.suspended() == [SCORE], what="it is suspended when the scores ran out", timeout=TTL + 40, seen=scene.seen)
+        stale = time.monotonic() - clock
+        assert scene.fresh() == []
+        assert first.metric("suspended", scorer=SCORER) == 1
+        wait_for(lambda: scene.states() == {"suspended"}, what="the agents know", seen=scene.states)
+        spared(scene)
+        assert events(scene.hub, SCORER, "Suspended"), "people are told"
+    with reconciling(scene.plane) as without:
+        wait_for(lambda: scene.suspended() == [], what="switched off, it leaves nothing suspended", seen=scene.suspended)
+        calls = scene.api.calls
+        wait_for(lambda: scene.api.calls > calls, what="the agents call it again, though it is down", seen=scene.states)
+        hold_for(lambda: scene.suspended() == [], what="nothing is suspended without being asked to", seconds=6)
+        assert without.metric("suspended", scorer=SCORER) is None
+    with reconciling(scene.plane, "--suspend"):
+        wait_for(lambda: scene.suspended() == [SCORE], what="switched on again, it is suspended again", seen=scene.seen)
+    with reconciling(scene.plane, "--suspend") as second:
+        hold_for(lambda: scene.suspended() == [SCORE], what="a new leader lifts nothing before it knows", seconds=5)
+        scene.api.down = False
+        clock = time.monotonic()
+        wait_for(lambda: scene.suspended() == [], what="it is lifted", seen=scene.seen)
+        wait_for(lambda: scene.fresh() == list(CLUSTERS), what="the agents publish again", seen=scene.seen)
+        wait_for(lambda: events(scene.hub, SCORER, "Resumed"), what="people are told")
+        assert second.metric("suspended", scorer=SCORER) == 0
+        note(f"suspension: {stale:.1f} s after the API went down (TTL {TTL} s); scores {time.monotonic() - clock:.1f} s after it was back")
+
+
+def spared(scene: Scene) -> None:
+    """The agents do not call it any more; one call may have been under way."""
+    wait_for(lambda: scene.states() == {"suspended"}, what="the agents know", seen=scene.states)
+    calls = scene.api.calls
+    hold_for(lambda: scene.api.calls <= calls + 1, what="the API is spared", seconds=8)

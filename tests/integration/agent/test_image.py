@@ -1,0 +1,137 @@
+"""agent/Containerfile keeps what it promises: pinned, hashed, without the generator, a plain user, an entry point that exists."""
+
+import importlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dsf_agent import settings
+from gitops_dsf.render.agent import METRICS_PORT
+
+ROOT = Path(__file__).parents[3]
+UV = Path(sys.executable).with_name("uv")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instruction:
+    """One instruction, its continued lines joined."""
+
+    name: str
+    text: str
+
+
+def _stages() -> list[list[Instruction]]:
+    """What stands before the first FROM, then one list for each stage."""
+    lines = [line for line in (ROOT / "agent" / "Containerfile").read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    stages: list[list[Instruction]] = [[]]
+    for line in filter(str.strip, "\n".join(lines).replace("\\\n", " ").splitlines()):
+        name, _, text = line.partition(" ")
+        if name == "FROM":
+            stages.append([])
+        stages[-1].append(Instruction(name=name, text=" ".join(text.split())))
+    return stages
+
+
+HEAD, BUILD, FINAL = _stages()
+
+
+def _texts(stage: list[Instruction], name: str) -> list[str]:
+    return [one.text for one in stage if one.name == name]
+
+
+def _commands() -> list[str]:
+    """The shell commands of the first stage, in order."""
+    return [command.strip() for text in _texts(BUILD, "RUN") for command in text.split("&&")]
+
+
+def _toml(path: str) -> dict[str, object]:
+    return tomllib.loads((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_the_base_and_the_installer_are_pinned() -> None:
+    """One base for both stages, by a whole version, with the Python that the project asks for; uv as the Makefile has it."""
+    (base,) = _texts(HEAD, "ARG")
+    assert re.fullmatch(r"PYTHON_IMAGE=docker\.io/library/python:3\.11\.\d+-slim-[a-z]+", base)
+    assert _texts(BUILD, "FROM") == ["${PYTHON_IMAGE} AS build"]
+    assert _texts(FINAL, "FROM") == ["${PYTHON_IMAGE}"]
+    (version,) = [text.removeprefix("UV_VERSION=") for text in _texts(BUILD, "ARG")]
+    assert f"UV_VERSION := {version}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert f'required-version = "=={version}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'python -m pip install --quiet "uv==${UV_VERSION}"' in _commands()
+
+
+def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
+    """Requirements by hash, and the project's own two wheels from the folder they were built into."""
+    installs = [shlex.split(command) for command in _commands() if command.startswith("uv pip install")]
+    assert len(installs) == 3
+    for words in installs:
+        by_hash = "--require-hashes" in words and "--requirement" in words
+        own = {"--no-deps", "--no-index", "/tmp/dist/*.whl"} <= set(words)  # noqa: S108 - in the image
+        assert by_hash != own, words
+        assert "--compile-bytecode" in words or "/opt/build/bin/python" in words
+    builds = [shlex.split(command) for command in _commands() if command.startswith("uv build")]
+    assert {words[-1] for words in builds} == {"wire", "agent"}
+    assert all("--no-build-isolation" in words for words in builds), "an isolated build fetches its backend without hashes"
+    assert any("PYC_INVALIDATION_MODE=UNCHECKED_HASH" in text for text in _texts(BUILD, "ENV"))
+
+
+@pytest.mark.parametrize(
+    ("output", "needed", "foreign"),
+    [
+        ("agent.txt", {"httpx", "kubernetes", "msgspec", "watchfiles"}, {"promql-parser", "cel-expr-python", "ruamel-yaml", "pytest"}),
+        ("build.txt", {"hatchling"}, {"httpx", "pytest"}),
+    ],
+)
+def test_the_lock_gives_the_requirements(tmp_path: Path, output: str, needed: set[str], foreign: set[str]) -> None:
+    """The very commands of the file, run on the lock as it is: every line has a version and a hash."""
+    (command,) = [command for command in _commands() if command.endswith(f"--output-file /tmp/{output}")]
+    words = shlex.split(command.replace("/tmp/", f"{tmp_path}/"))  # noqa: S108 - in the image
+    subprocess.run([UV, *words[1:]], cwd=ROOT, check=True, capture_output=True, timeout=60)
+    text = (tmp_path / output).read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    assert all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", line) for line in lines)
+    names = {line.partition("==")[0] for line in lines}
+    assert names >= needed
+    assert not names & foreign
+
+
+def test_what_is_copied_exists() -> None:
+    """From the project, and from the first stage nothing but the environment."""
+    for text in _texts(BUILD, "COPY"):
+        *sources, _ = text.split()
+        assert all((ROOT / source).exists() for source in sources), text
+    assert _texts(FINAL, "COPY") == ["--from=build /opt/agent /opt/agent"]
+    assert "uv venv --quiet /opt/agent" in _commands()
+
+
+def test_it_runs_as_a_plain_user_what_is_installed() -> None:
+    """A numeric user, set after the last command that needs root; entry point, verb and port are those of the program."""
+    order = [one.name for one in FINAL]
+    (user,) = _texts(FINAL, "USER")
+    assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", user)
+    assert not {"RUN", "COPY", "ADD"} & set(order[order.index("USER") :])
+    (entry_point,) = (json.loads(text) for text in _texts(FINAL, "ENTRYPOINT"))
+    (program,) = entry_point
+    folder, _, name = program.rpartition("/")
+    assert folder == "/opt/agent/bin"
+    module, _, function = _toml("agent/pyproject.toml")["project"]["scripts"][name].partition(":")  # type: ignore[index]
+    assert callable(getattr(importlib.import_module(module), function))
+    assert f"{program} check" in (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
+    (verb,) = json.loads(_texts(FINAL, "CMD")[0])
+    read, _ = settings.read([verb, "--cluster-name", "c", "--publish", "dir:x"], {})
+    assert [int(text) for text in _texts(FINAL, "EXPOSE")] == [read.metrics_address.port] == [METRICS_PORT]
+
+
+def test_the_standard_library_is_compiled_before_the_root_is_read_only() -> None:
+    """The base comes without byte code, and nothing can be written later."""
+    (run,) = _texts(FINAL, "RUN")
+    assert "compileall" in run
+    assert "--invalidation-mode unchecked-hash" in run
+    assert any("PYTHONDONTWRITEBYTECODE=1" in text for text in _texts(FINAL, "ENV"))

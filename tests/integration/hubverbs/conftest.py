@@ -1,0 +1,40 @@
+"""status and doctor as people run them, against an API server on 127.0.0.1."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.support.apiserver import ApiServer, serving
+from tests.support.hubobjects import Object, fleet, hub_with
+
+Serve = Callable[..., ApiServer]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Serves these objects (a small fleet of this moment without) until the test ends."""
+    with ExitStack() as stack:
+
+        def start(objects: list[Object] | None = None, **more: object) -> ApiServer:
+            hub = hub_with(fleet(now=datetime.now(UTC)) if objects is None else objects, **more)
+            return stack.enter_context(serving(hub))
+
+        yield start
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Runs a verb on a hub."""
+
+    def verb(hub: ApiServer, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
+        command = [sys.executable, "-m", "gitops_dsf", *arguments, "--context", "hub", "--kubeconfig", str(kubeconfig)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    return verb

@@ -1,0 +1,128 @@
+"""gitops-dsf doctor as a program: exit codes, formats, what it asks of a hub, and hubs that refuse."""
+
+import json
+import shlex
+
+import pytest
+
+from gitops_dsf.doctor.registry import CHECKS
+from tests.integration.hubverbs.conftest import Run, Serve
+from tests.support.apiserver import ApiServer
+from tests.support.healthyhub import facts
+from tests.support.hubobjects import ARGOCD, PATHS, meta
+
+SECRETS = "/api/v1/secrets"
+COLLECTIONS = (
+    "/apis/apps/v1/deployments",
+    "/apis/apps/v1/statefulsets",
+    "/apis/operator.open-cluster-management.io/v1/clustermanagers",
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "/apis/addon.open-cluster-management.io/v1alpha1/clustermanagementaddons",
+    "/apis/addon.open-cluster-management.io/v1alpha1/addontemplates",
+    "/apis/addon.open-cluster-management.io/v1alpha1/addondeploymentconfigs",
+    "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "/apis/rbac.authorization.k8s.io/v1/roles",
+    "/apis/rbac.authorization.k8s.io/v1/rolebindings",
+    "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "/apis/work.open-cluster-management.io/v1/manifestworks",
+    "/apis/coordination.k8s.io/v1/leases",
+    "/apis/dynamic-scoring.open-cluster-management.io/v1alpha1/dynamicscoringconfigs",
+    SECRETS,
+)
+
+
+@pytest.fixture
+def bare(serve: Serve) -> ApiServer:
+    """A hub that serves every kind and holds the small fleet without anything around it."""
+    hub = serve()
+    for path in COLLECTIONS:
+        hub.objects.setdefault(path, [])
+    return hub
+
+
+def test_errors_end_with_1_and_every_fix_names_the_hub(bare: ApiServer, run: Run) -> None:
+    ran = run(bare, "doctor")
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert "error    crds" in ran.stdout
+    fixes = [line.split("fix: ", 1)[1] for line in ran.stdout.splitlines() if "fix: kubectl" in line]
+    assert len(fixes) > 5
+    for fix in fixes:
+        words = shlex.split(fix, comments=True)
+        assert words[1] == "--kubeconfig" or "# on the cluster itself" in fix
+    assert ran.stdout.splitlines()[-1].startswith(f"{len(CHECKS)} checks: ")
+
+
+def test_json_says_the_same(bare: ApiServer, run: Run) -> None:
+    ran = run(bare, "doctor", "--format", "json")
+    found = json.loads(ran.stdout)
+    assert ran.returncode == 1
+    assert list(dict.fromkeys(item["check"] for item in found["findings"])) == [check.id for check in CHECKS]
+    assert set(found["findings"][0]) == {"check", "state", "message", "fix"}
+    assert sum(found["summary"].values()) == len(found["findings"])
+    assert abs(found["hub"]["clockOffsetSeconds"]) < 3
+
+
+def test_a_clock_that_is_off_is_a_warning_that_strict_takes_seriously(bare: ApiServer, run: Run) -> None:
+    bare.ahead = 120
+    line = next(line for line in run(bare, "doctor").stdout.splitlines() if " clock " in line)
+    assert line.startswith("warning")
+    assert "120 s ahead of" in line or "119 s ahead of" in line or "121 s ahead of" in line
+
+
+def test_warnings_count_only_when_asked(serve: Serve, run: Run) -> None:
+    """Nothing may be read: unknown is no error, strict or not."""
+    hub = serve()
+    hub.refused = dict.fromkeys([*PATHS.values(), *COLLECTIONS], 403)
+    for path in COLLECTIONS:
+        hub.objects.setdefault(path, [])
+    ran = run(hub, "doctor", "--strict")
+    assert ran.returncode == 0, ran.stdout
+    assert "0 errors, 0 warnings" in ran.stdout
+    assert "needs the right to list deployments.apps in namespace open-cluster-management-hub" in ran.stdout
+    hub.refused = {}
+    assert run(hub, "doctor", "--strict").returncode == 1
+
+
+def test_of_secrets_only_metadata_is_ever_asked_for(bare: ApiServer, run: Run) -> None:
+    bare.objects[SECRETS] = [
+        {"metadata": meta("cluster-cluster1", ARGOCD, labels={"argocd.argoproj.io/secret-type": "cluster"}), "data": {"config": "c2VjcmV0"}}
+    ]
+    ran = run(bare, "doctor", "--format", "json")
+    assert all("as=PartialObjectMetadataList" in accept for accept in bare.accepted[SECRETS])
+    asked = [request for request in bare.requests if request.startswith(("/api/v1/namespaces/argocd/secrets", SECRETS))]
+    assert asked
+    assert all(request.partition("?")[0] == "/api/v1/namespaces/argocd/secrets" for request in asked)
+    assert "c2VjcmV0" not in ran.stdout
+
+
+def test_nothing_is_written(bare: ApiServer, run: Run) -> None:
+    """The server knows GET alone: any other method would be a 501, and a crash of the client."""
+    assert run(bare, "doctor").returncode == 1
+    assert bare.requests
+
+
+def test_a_hub_that_is_away_is_a_message(serve: Serve, run: Run) -> None:
+    ran = run(serve(away=True), "doctor")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "does not answer" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_failing_api_makes_its_checks_unknown(bare: ApiServer, run: Run) -> None:
+    bare.refused["/apis/apps/v1/deployments"] = 503
+    found = json.loads(run(bare, "doctor", "--format", "json").stdout)["findings"]
+    messages = {item["check"]: item for item in found if item["state"] == "unknown"}
+    assert "503" in messages["argocd-version"]["message"]
+    assert messages["argocd-version"]["fix"] is None
+
+
+def test_namespaces_can_be_others(bare: ApiServer, run: Run) -> None:
+    run(bare, "doctor", "--hub-namespace", "scoring", "--argocd-namespace", "openshift-gitops")
+    paths = {request.partition("?")[0] for request in bare.requests}
+    assert any("/namespaces/scoring/dynamicscorers" in path for path in paths)
+    assert any("/namespaces/openshift-gitops/applicationsets" in path for path in paths)
+    assert not any("/namespaces/argocd/" in path for path in paths)
+
+
+def test_the_healthy_facts_of_the_unit_tests_have_every_source() -> None:
+    assert facts().unread == {}

@@ -1,0 +1,314 @@
+"""gitops-dsf status: text, JSON in its documented shape, wide fleets, holes in the view, watching."""
+
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.hubverbs.conftest import Run, Serve
+from tests.support.apiserver import ApiServer
+from tests.support.hubobjects import (
+    PATHS,
+    Object,
+    addon,
+    application,
+    application_set,
+    binding,
+    cluster,
+    decision,
+    fleet,
+    global_set,
+    masks,
+    placement,
+    score,
+    scorer,
+)
+
+PAGE = Path(__file__).parents[3] / "docs/status.md"
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def wide(clusters: int, scorers: int) -> list[Object]:
+    moment = now()
+    names = [f"c{number:04}" for number in range(clusters)]
+    scores = [f"s{number:03}" for number in range(scorers)]
+    return [
+        *(cluster(name) for name in names),
+        *(addon(name) for name in names),
+        global_set(),
+        binding(),
+        *(scorer(name) for name in scores),
+        *(score(name, one, 50, now=moment, age=2000 if name == "c0003" else 60) for name in names for one in scores),
+        *(placement(f"p{number:02}", scores[0]) for number in range(30)),
+        masks(),
+    ]
+
+
+def test_a_small_fleet_is_shown_score_by_score(serve: Serve, run: Run) -> None:
+    ran = run(serve(), "status")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert re.search(r"cluster1 +80 \(\d+ s\) +50 \(\d+ s\)", ran.stdout)
+    assert "argocd/guestbook: cluster1 of 3 eligible clusters" in ran.stdout
+    assert "cluster2 comes in for cluster1 if its cpu rises from 60 to 81" in ran.stdout
+    assert "guestbook (MakeBeforeBreak): running on cluster1" in ran.stdout
+    assert "not known" not in ran.stdout
+
+
+def test_states_have_names_in_the_matrix(serve: Serve, run: Run) -> None:
+    moment = now()
+    endless = score("d", "cpu", 7, now=moment)
+    del endless["status"]["validUntil"]
+    objects = [
+        *(cluster(name) for name in "abcdef"),
+        *(addon(name) for name in "abcdef"),
+        scorer("cpu"),
+        masks({"clusterName": "b", "scoreName": "cpu"}),
+        score("c", "cpu", 5, age=2000, now=moment),
+        endless,
+        score("e", "cpu", None, now=moment),
+        score("f", "cpu", 9, age=800, now=moment),
+    ]
+    out = run(serve(objects), "status").stdout
+    for line in (r"a +missing", r"b +masked", r"c +5 \(33 min\) expired", r"d +7 endless", r"e +empty", r"f +9 \(13 min\) expiring"):
+        assert re.search(rf"^  {line}$", out, re.MULTILINE), f"{line}\n{out}"
+
+
+def test_a_wide_fleet_is_summed_up_and_shown_when_asked(serve: Serve, run: Run) -> None:
+    hub = serve(wide(60, 50))
+    ran = run(hub, "status")
+    assert len(ran.stdout.splitlines()) < 150
+    assert "50 scorers x 60 clusters, too many for a screen" in ran.stdout
+    assert "s000 expired: c0003" in ran.stdout
+    assert "and 10 more; --scorer or --all shows them" in ran.stdout
+    assert "and 20 more; --placement or --all shows them" in ran.stdout
+    assert len(run(hub, "status", "--all").stdout.splitlines()) > 3000
+    one = run(hub, "status", "--scorer", "s007", "--all").stdout
+    assert re.search(r"c0003 +50 \(33 min\) expired", one)
+    assert re.search(r"c0059 +50 \(\d+ s\)", one)
+    assert "s008" not in one
+
+
+def test_lists_are_read_page_by_page_and_once_more_when_they_changed_meanwhile(serve: Serve, run: Run) -> None:
+    hub = serve(page=2, expired=1)
+    ran = run(hub, "status", "--format", "json")
+    assert json.loads(ran.stdout)["hub"]["clusters"] == 3
+    assert any("continue=" in request for request in hub.requests)
+
+
+def test_a_list_that_never_holds_still_is_said(serve: Serve, run: Run) -> None:
+    ran = run(serve(page=2, expired=10_000), "status")
+    assert ran.returncode == 0
+    assert "not known: list managedclusters.cluster.open-cluster-management.io: 410" in ran.stdout
+
+
+def test_holes_are_named_and_the_rest_is_shown(serve: Serve, run: Run) -> None:
+    hub = serve(refused={PATHS["Application"]: 403, PATHS["Placement"]: 403, PATHS["ConfigMap"]: 403})
+    ran = run(hub, "status")
+    assert ran.returncode == 0
+    for text in (
+        "needs the right to list placements.cluster.open-cluster-management.io",
+        "needs the right to list applications.argoproj.io in namespace argocd",
+        "needs the right to get configmaps gitops-dsf-masks in namespace open-cluster-management",
+    ):
+        assert f"not known: {text}" in ran.stdout
+    assert "guestbook (MakeBeforeBreak): not known" in ran.stdout
+    assert "80 (" in ran.stdout
+
+
+def test_without_the_right_to_see_scores_none_is_called_missing(serve: Serve, run: Run) -> None:
+    ran = run(serve(refused={PATHS["AddOnPlacementScore"]: 403}), "status")
+    assert re.search(r"^  cpu +Active +- +\? +\? +\? +- +- +- +-$", ran.stdout, re.MULTILINE), ran.stdout
+    assert "what OCM would decide is not known" in ran.stdout
+
+
+def test_a_hub_without_argocd_is_shown(serve: Serve, run: Run) -> None:
+    hub = serve()
+    for kind in ("Application", "ApplicationSet"):
+        del hub.objects[PATHS[kind]]
+    ran = run(hub, "status")
+    assert "not known: the hub does not serve applicationsets.argoproj.io in namespace argocd" in ran.stdout
+
+
+def test_a_cluster_that_is_no_hub_is_said(serve: Serve, run: Run) -> None:
+    hub = serve()
+    hub.objects.clear()
+    ran = run(hub, "status")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "this cluster is no OCM hub" in ran.stderr
+
+
+def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run, tmp_path: Path) -> None:
+    hub = serve()
+    hub.url = hub.url.replace("127.0.0.1:", "127.0.0.1:1")[:20]
+    assert "does not answer" in run(hub, "status").stderr
+    other = serve()
+    kubeconfig = other.kubeconfig(tmp_path / "other")
+    kubeconfig.write_text(kubeconfig.read_text().replace("test-token", "wrong"))
+    command = [sys.executable, "-m", "gitops_dsf", "status", "--context", "hub", "--kubeconfig", str(kubeconfig)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "401" in ran.stderr
+    assert "log in again" in ran.stderr
+    missing = subprocess.run([*command[:5], "nowhere", *command[6:]], capture_output=True, text=True, timeout=60, check=False)
+    assert missing.returncode == 1
+    assert "nowhere" in missing.stderr
+
+
+def test_names_that_are_not_there_are_wrong_usage(serve: Serve, run: Run) -> None:
+    ran = run(serve(), "status", "--scorer", "cup")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "the hub has no DynamicScorer cup; there is cpu" in ran.stderr
+
+
+def test_the_hubs_clock_counts_and_not_ours(serve: Serve, run: Run) -> None:
+    """An hour ahead, the scores of a minute ago have expired."""
+    found = json.loads(run(serve(ahead=3600), "status", "--format", "json").stdout)
+    assert {cell["state"] for item in found["scorers"] for cell in item["scores"]} == {"expired"}
+
+
+def test_json_has_the_documented_shape(serve: Serve, run: Run) -> None:
+    moment = now()
+    expired = score("cluster3", "cpu", 40, now=moment, age=1000)
+    kept = [item for item in fleet(now=moment) if item["metadata"] != expired["metadata"]]
+    more = [expired, application("guestbook", "cluster2")]
+    found = json.loads(run(serve([*kept, *more], refused={PATHS["ManagedClusterAddOn"]: 403}), "status", "--format", "json").stdout)
+    documented = json.loads(re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0])
+    assert shape(found) == shape(documented)
+
+
+def shape(value: Any) -> Any:
+    """Keys, all the way down; of a list those of its first item. Maps by name are told by their example."""
+    if isinstance(value, dict):
+        return {key: None if key == "values" else shape(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [shape(value[0])] if value else []
+    return None if isinstance(value, str | int | float | None) else type(value)
+
+
+def test_every_state_and_standing_is_documented() -> None:
+    from gitops_dsf.overview.model import Standing, State
+
+    text = PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([a-z]+) \|", text, re.MULTILINE)
+    assert [row for row in rows if row not in {"state", "standing"}] == [*map(str, State), *map(str, Standing)]
+
+
+@contextmanager
+def watching(hub: ApiServer, tmp_path: Path, *arguments: str, stdout: int = subprocess.PIPE) -> Iterator["subprocess.Popen[str]"]:
+    kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
+    # A shell's background jobs inherit an ignored SIGINT; the program as people start it does not.
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from gitops_dsf.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "status", "--watch", "--interval", "1", "--context", "hub", "--kubeconfig", str(kubeconfig)]
+    with subprocess.Popen([*command, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True) as process:
+        yield process
+        if process.poll() is None:
+            process.kill()
+
+
+def test_watching_follows_the_hub_through_its_absence_and_ends_cleanly(serve: Serve, tmp_path: Path) -> None:
+    hub = serve()
+    with watching(hub, tmp_path, "--format", "json") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert json.loads(process.stdout.readline())["hub"]["clusters"] == 3
+        hub.away = True
+        line = process.stderr.readline()
+        assert "does not answer" in line
+        assert "asking again every 1 s" in line
+        hub.objects[PATHS["ManagedCluster"]].append({"metadata": {"name": "cluster4", "labels": {}}, "spec": {}, "status": {}})
+        hub.away = False
+        seen = 0
+        while seen != 4:
+            seen = json.loads(process.stdout.readline())["hub"]["clusters"]
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "gitops-dsf: interrupted"
+    assert "Traceback" not in err
+
+
+def test_the_first_look_must_work(serve: Serve, tmp_path: Path) -> None:
+    hub = serve(away=True)
+    with watching(hub, tmp_path) as process:
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (1, "")
+    assert "does not answer" in err
+
+
+def test_only_a_terminal_is_cleared(serve: Serve, tmp_path: Path) -> None:
+    hub = serve()
+    leader, follower = pty.openpty()
+    with watching(hub, tmp_path, stdout=follower) as process:
+        text = until(leader, "running on cluster1")
+        assert text.startswith("\x1b[H\x1b[2J")
+        hub.away = True
+        assert "does not answer" in until(leader, "asking again")
+        assert "running on cluster1" in until(leader, "running on cluster1"), "the last view stays"
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=30)
+    os.close(follower)
+    os.close(leader)
+    assert process.returncode == 130
+    with watching(serve(), tmp_path) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(5)]
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert "\x1b" not in "".join(lines)
+
+
+def until(descriptor: int, text: str, *, seconds: float = 20) -> str:
+    """What a terminal got up to this text."""
+    deadline = time.monotonic() + seconds
+    seen = ""
+    while text not in seen:
+        assert time.monotonic() < deadline, seen
+        seen += os.read(descriptor, 4096).decode()
+    return seen
+
+
+@pytest.mark.parametrize("arguments", [["--interval", "0"], ["--interval", "x"], ["--format", "yaml"], ["surplus"]])
+def test_wrong_usage(serve: Serve, run: Run, arguments: list[str]) -> None:
+    ran = run(serve(), "status", *arguments)
+    assert (ran.returncode, ran.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("verb", ["status", "doctor"])
+def test_help_has_examples_and_imports_nothing_heavy(verb: str) -> None:
+    heavy = "print('pydantic' in sys.modules or 'kubernetes' in sys.modules)"
+    code = f"import sys; from gitops_dsf.cli.main import main; main(sys.argv[1:]); {heavy}"
+    result = subprocess.run([sys.executable, "-c", code, verb, "--help"], capture_output=True, text=True, check=True)
+    assert "examples:" in result.stdout
+    assert result.stdout.splitlines()[-1] == "False"
+
+
+def test_a_hub_must_be_named() -> None:
+    ran = subprocess.run([sys.executable, "-m", "gitops_dsf", "status"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "--context" in ran.stderr
+
+
+def test_scores_of_a_moved_application_are_told(serve: Serve, run: Run) -> None:
+    moment = now()
+    objects = [*fleet(now=moment), application_set("web", strategy="Keep"), decision("web", "cluster2"), application("web", "cluster1")]
+    out = run(serve(objects), "status").stdout
+    assert "web (Keep): moving" in out
+    assert "cluster1: waiting, no longer decided; stays, because the strategy is Keep" in out
+    assert "cluster2: decided; Argo CD has not made the Application yet" in out

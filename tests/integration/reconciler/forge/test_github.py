@@ -1,0 +1,173 @@
+"""Pull requests on a GitHub whose every request and answer is checked against what GitHub documents."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.reconciler.forge.address import Address
+from gitops_dsf.reconciler.forge.github import GitHub
+from gitops_dsf.reconciler.forge.protocol import CLOSED_BY_US, ForgeCause, ForgeError, RequestState
+from gitops_dsf.reconciler.git.credentials import Credentials
+from tests.hub.controlplane.gitrepository import GitRepository, git
+from tests.hub.controlplane.gitserver import GitServer
+from tests.support.github.server import NAME, OWNER, GitHubServer, Pull
+from tests.support.in_loop import in_loop
+
+TOKEN = "ghp_notforlogs"
+
+
+@dataclass(kw_only=True)
+class Scene:
+    server: GitHubServer
+    repository: GitRepository
+    secret: Path
+
+    def client(self, *, name: str = NAME, url: str = "") -> GitHub:
+        place = Address(host="github.test", owner=OWNER, name=name)
+        return GitHub(api=url or self.server.url, place=place, base="main", credentials=Credentials(folder=self.secret), seconds=2)
+
+    def branch(self, name: str) -> None:
+        git("commit", "--quiet", "--allow-empty", "--message", name, folder=self.repository.clone)
+        git("push", "--quiet", "origin", f"HEAD:refs/heads/{name}", folder=self.repository.clone)
+        git("reset", "--quiet", "--hard", "origin/main", folder=self.repository.clone)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "token").write_text(f"{TOKEN}\n", encoding="utf-8")
+    # The forge looks into the bare repository; the git server itself need not run.
+    repository = GitServer(folder=tmp_path / "git").create("fleet")
+    with GitHubServer(repository=repository, token=TOKEN) as server:
+        yield Scene(server=server, repository=repository, secret=secret)
+    assert server.violations == []
+
+
+@in_loop
+async def test_a_request_is_opened_found_and_closed(scene: Scene) -> None:
+    scene.branch("gitops-dsf/locks-cpu-1")
+    async with scene.client() as forge:
+        assert await forge.opened() == []
+        assert await forge.latest("gitops-dsf/locks-cpu-1") is None
+        request = await forge.open(branch="gitops-dsf/locks-cpu-1", title="Accept", body="Because")
+        assert (request.number, request.branch, request.state) == (1, "gitops-dsf/locks-cpu-1", RequestState.OPEN)
+        assert await forge.opened() == [request]
+        await forge.close(request, why="Superseded by #2.")
+        closed = await forge.latest("gitops-dsf/locks-cpu-1")
+    assert closed is not None
+    assert closed.state is RequestState.CLOSED
+    assert not closed.refused, "we closed it"
+    assert scene.server.pulls[0].comments == ["Superseded by #2."]
+    assert scene.server.pulls[0].body == f"Because\n\nSuperseded by #2.\n{CLOSED_BY_US}"
+
+
+@in_loop
+async def test_an_open_request_is_not_opened_twice(scene: Scene) -> None:
+    scene.branch("gitops-dsf/inventory-1")
+    async with scene.client() as forge:
+        first = await forge.open(branch="gitops-dsf/inventory-1", title="A", body="B")
+        assert await forge.open(branch="gitops-dsf/inventory-1", title="A", body="B") == first
+    assert len(scene.server.pulls) == 1
+
+
+@in_loop
+async def test_what_github_will_not_open_is_told(scene: Scene) -> None:
+    async with scene.client() as forge:
+        with pytest.raises(ForgeError, match="422 Validation Failed; head invalid") as caught:
+            await forge.open(branch="none", title="A", body="B")
+    assert caught.value.cause is ForgeCause.REFUSED
+
+
+@in_loop
+async def test_people_decide_by_merging_or_closing_and_the_newest_counts(scene: Scene) -> None:
+    scene.branch("a")
+    async with scene.client() as forge:
+        await forge.open(branch="a", title="A", body="B")
+        scene.server.close(1)
+        found = await forge.latest("a")
+        assert found is not None
+        assert found.refused
+        await forge.open(branch="a", title="A", body="B")
+        scene.server.merge(2)
+        found = await forge.latest("a")
+        assert found is not None
+        assert (found.number, found.state, found.refused) == (2, RequestState.MERGED, False)
+
+
+@in_loop
+async def test_lists_are_read_to_their_end_and_forks_do_not_count(scene: Scene) -> None:
+    sha = "0" * 40
+    for number in range(1, 251):
+        pull = Pull(number=number, title="x", branch=f"b{number}", base="main", body="", sha=sha)
+        pull.full_name = "other/fleet" if number == 7 else pull.full_name
+        scene.server.pulls.append(pull)
+    for pull in scene.server.pulls:
+        if pull.full_name != "other/fleet":
+            git("update-ref", f"refs/heads/{pull.branch}", "main", folder=scene.repository.bare)
+    scene.server.pulls.append(Pull(number=251, title="x", branch="b1", base="release", body="", sha=sha))
+    async with scene.client() as forge:
+        found = await forge.opened()
+        assert await forge.latest("b7") is None
+    assert [each.number for each in found] == [number for number in range(1, 251) if number != 7]
+
+
+@in_loop
+async def test_limits_faults_and_wrong_tokens_are_told_apart(scene: Scene) -> None:
+    limit = (403, {"message": "API rate limit exceeded"}, {"x-ratelimit-remaining": "0", "retry-after": "33"})
+    cases = {
+        ForgeCause.LIMITED: limit,
+        ForgeCause.AWAY: (502, {"message": "Bad Gateway"}, {}),
+        ForgeCause.DENIED: (403, {"message": "Resource not accessible by personal access token"}, {}),
+        ForgeCause.REFUSED: (410, {"message": f"echo {TOKEN}"}, {}),
+    }
+    async with scene.client() as forge:
+        for cause, answer in cases.items():
+            scene.server.faults = [lambda _method, _path, answer=answer: answer]
+            with pytest.raises(ForgeError) as caught:
+                await forge.opened()
+            assert caught.value.cause is cause
+            assert caught.value.wait == (33 if cause is ForgeCause.LIMITED else 0)
+            assert TOKEN not in str(caught.value)
+        scene.server.faults = [lambda _method, _path: (200, {"not": "a list"}, {})]
+        with pytest.raises(ForgeError, match="not what GitHub documents"):
+            await forge.opened()
+        scene.server.faults = [lambda _method, _path: (301, {"message": "Moved Permanently"}, {"Location": "https://else.test/"})]
+        with pytest.raises(ForgeError, match="write its new address as --git-url"):
+            await forge.opened()
+        scene.server.faults = []
+        (scene.secret / "token").write_text("ghp_old", encoding="utf-8")
+        with pytest.raises(ForgeError, match="401 Bad credentials; the token needs: Contents and Pull requests") as caught:
+            await forge.opened()
+        assert caught.value.cause is ForgeCause.DENIED
+        (scene.secret / "token").write_text(TOKEN, encoding="utf-8")
+        assert await forge.opened() == [], "the token is read anew"
+        (scene.secret / "token").unlink()
+        with pytest.raises(ForgeError, match="has no token"):
+            await forge.opened()
+    (scene.secret / "token").write_text(TOKEN, encoding="utf-8")
+    async with scene.client(name="other") as forge:
+        with pytest.raises(ForgeError, match="there is no such repository, or the token may not see it"):
+            await forge.opened()
+    async with scene.client(url="http://127.0.0.1:1") as forge:
+        with pytest.raises(ForgeError, match="does not answer") as caught:
+            await forge.opened()
+        assert caught.value.cause is ForgeCause.AWAY
+
+
+@in_loop
+async def test_a_long_text_is_cut(scene: Scene) -> None:
+    scene.branch("a")
+    async with scene.client() as forge:
+        request = await forge.open(branch="a", title="A", body="x" * 70_000)
+        assert len(request.body) < 65_536
+        await forge.close(request, why="y")
+    assert len(scene.server.pulls[0].body) < 65_536
+
+
+def test_a_private_certificate_must_be_one(scene: Scene) -> None:
+    (scene.secret / "ca.crt").write_text("no certificate", encoding="utf-8")
+    with pytest.raises(ForgeError, match=r"ca\.crt holds no certificates"):
+        scene.client()

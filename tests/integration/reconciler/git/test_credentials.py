@@ -1,0 +1,175 @@
+"""Credentials of a mounted Secret: they reach the server that they are meant for, and are seen nowhere else."""
+
+import asyncio
+import logging
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.reconciler.git import Cause, Clone, GitError
+from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.settings import GitSettings
+from tests.hub.controlplane.gitserver import GitServer
+from tests.support.in_loop import in_loop
+
+SECRET = "s3cret'\"$(id)\\ %/pass"
+AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[GitServer]:
+    with GitServer(folder=tmp_path / "git") as server:
+        server.create("fleet")
+        yield server
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    folder = tmp_path / "a secret's folder"
+    folder.mkdir()
+    return folder
+
+
+def clone(server: GitServer, secret: Path | None, tmp_path: Path) -> Clone:
+    work = tmp_path / "work"
+    work.mkdir(exist_ok=True)
+    settings = GitSettings(url=f"{server.url}/fleet.git", author="Fleet <fleet@example.com>", credentials=secret)
+    return Clone(settings=settings, folder=work)
+
+
+@pytest.mark.parametrize(
+    ("files", "account"),
+    [
+        ({"token": SECRET}, f"x-access-token:{SECRET}"),
+        ({"token": f"{SECRET}\n"}, f"x-access-token:{SECRET}"),
+        ({"token": f"{SECRET}\r\n", "username": "oauth2\r\n"}, f"oauth2:{SECRET}"),
+        ({"username": "tom", "password": SECRET}, f"tom:{SECRET}"),
+    ],
+)
+@in_loop
+async def test_each_kind_of_secret_opens_the_server(
+    server: GitServer, secret: Path, tmp_path: Path, files: dict[str, str], account: str
+) -> None:
+    for name, text in files.items():
+        (secret / name).write_bytes(text.encode())
+    server.manners.account = account
+    assert list(await clone(server, secret, tmp_path).heads("main")) == ["main"]
+
+
+@in_loop
+async def test_a_rotated_secret_counts_at_once_and_errors_do_not_repeat_it(server: GitServer, secret: Path, tmp_path: Path) -> None:
+    (secret / "token").write_text("old-token-1234", encoding="utf-8")
+    server.manners.account = "x-access-token:new-token-5678"
+    mine = clone(server, secret, tmp_path)
+    with pytest.raises(GitError, match="Authentication failed") as caught:
+        await mine.heads("main")
+    assert caught.value.cause is Cause.DENIED
+    assert "old-token-1234" not in str(caught.value)
+    (secret / "token").write_text("new-token-5678", encoding="utf-8")
+    assert list(await mine.heads("main")) == ["main"]
+
+
+@in_loop
+async def test_without_credentials_nothing_is_asked_for(server: GitServer, secret: Path, tmp_path: Path) -> None:
+    server.manners.account = "tom:secret"
+    with pytest.raises(GitError, match="could not read Username") as caught:
+        await clone(server, None, tmp_path).heads("main")
+    assert caught.value.cause is Cause.DENIED
+    with pytest.raises(GitError, match="neither token nor username and password"):
+        await clone(server, secret, tmp_path).heads("main")
+
+
+@in_loop
+async def test_no_process_and_no_log_shows_a_secret_while_a_push_runs(
+    server: GitServer, secret: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    (secret / "token").write_text("ghp_veryvisible42", encoding="utf-8")
+    server.manners.account = "x-access-token:ghp_veryvisible42"
+    mine = clone(server, secret, tmp_path)
+    commit = await mine.commit(parent=None, files={"a": b"1"}, message="x", at=AT)
+    server.manners.push_seconds = 1.5
+    push = asyncio.create_task(mine.push(commit, branch="state", expected=None))
+    seen: set[str] = set()
+    shown: set[str] = set()
+    while not push.done():
+        await asyncio.to_thread(_scan, seen, shown)
+    await push
+    assert any("git-remote-http" in line or "git remote-http" in line for line in seen), "the push was watched"
+    assert any("credential" in line for line in seen)
+    assert not shown
+    assert "ghp_veryvisible42" not in caplog.text
+    for path in (tmp_path / "work").rglob("*"):
+        assert path.is_dir() or b"ghp_veryvisible42" not in path.read_bytes(), path
+
+
+def _scan(seen: set[str], shown: set[str]) -> None:
+    """Looks at every process for the token in clear or as HTTP sends it; this process alone knows them."""
+    forms = (b"ghp_veryvisible42", b"eC1hY2Nlc3MtdG9rZW46Z2hwX3")
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line, environment = (folder / "cmdline").read_bytes(), (folder / "environ").read_bytes()
+        except OSError:
+            continue
+        seen.add(line.replace(b"\0", b" ").decode(errors="replace"))
+        if int(folder.name) != os.getpid() and any(form in text for form in forms for text in (line, environment)):
+            shown.add(line.decode(errors="replace"))
+
+
+@in_loop
+async def test_another_server_never_gets_the_secret(server: GitServer, secret: Path, tmp_path: Path) -> None:
+    (secret / "token").write_text(SECRET, encoding="utf-8")
+    configuration = dict(Credentials(folder=secret).configuration("https://git.example.com/fleet.git"))
+    assert set(configuration) == {"credential.helper", "credential.https://git.example.com.helper"}
+    assert SECRET not in str(configuration)
+    assert Credentials(folder=secret).configuration(f"file://{tmp_path}") == ()
+
+
+def test_ssh_uses_the_files_of_the_secret_alone(secret: Path) -> None:
+    url = "git@git.example.com:team/fleet.git"
+    with pytest.raises(GitError, match="lacks ssh-privatekey or known_hosts"):
+        Credentials(folder=secret).ssh_command(url)
+    with pytest.raises(GitError, match="--git-credentials is not given"):
+        Credentials(folder=None).ssh_command(url)
+    (secret / "ssh-privatekey").write_text("KEY", encoding="utf-8")
+    (secret / "known_hosts").write_text("git.example.com ssh-ed25519 AAAA", encoding="utf-8")
+    command = Credentials(folder=secret).ssh_command(url)["GIT_SSH_COMMAND"]
+    assert "KEY" not in command
+    assert Credentials(folder=secret).ssh_command("https://git.example.com/fleet.git") == {}
+
+
+@pytest.mark.skipif(shutil.which("ssh") is None, reason="needs OpenSSH's client")
+def test_ssh_understands_its_options(secret: Path, tmp_path: Path) -> None:
+    for name in ("ssh-privatekey", "known_hosts"):
+        (secret / name).write_text("x", encoding="utf-8")
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh/config").write_text("Host *\n  StrictHostKeyChecking no\n  User nobody\n", encoding="utf-8")
+    command = Credentials(folder=secret).ssh_command("git@git.example.com:team/fleet.git")["GIT_SSH_COMMAND"]
+    shown = subprocess.run(
+        [*shlex.split(command), "-G", "git@git.example.com"], capture_output=True, text=True, check=True, env={"HOME": str(tmp_path)}
+    ).stdout.splitlines()
+    found = {name: value for name, _, value in (line.partition(" ") for line in shown)}
+    assert found["identityfile"] == str(secret / "ssh-privatekey")
+    assert found["userknownhostsfile"] == str(secret / "known_hosts")
+    assert found["stricthostkeychecking"] == "true"
+    assert (found["batchmode"], found["identitiesonly"], found["user"]) == ("yes", "yes", "git")
+
+
+def test_texts_are_cleaned_of_every_form(secret: Path) -> None:
+    (secret / "username").write_text("tom\n", encoding="utf-8")
+    (secret / "password").write_text("p@ss/word\n", encoding="utf-8")
+    cleaned = Credentials(folder=secret).cleaned("p@ss/word p%40ss%2Fword dG9tOnBAc3Mvd29yZA== rest")
+    assert cleaned == "*** *** *** rest"
+
+
+def test_a_forge_needs_a_token(secret: Path) -> None:
+    with pytest.raises(GitError, match="has no token"):
+        Credentials(folder=secret).token()
+    (secret / "token").write_text("abc\n", encoding="utf-8")
+    assert Credentials(folder=secret).token() == "abc"

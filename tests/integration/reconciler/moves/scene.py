@@ -1,0 +1,96 @@
+"""An ApplicationSet, its Placement, decision and Applications in an `ObjectHub`, as Argo CD and OCM write them."""
+
+import asyncio
+from typing import Any
+
+from gitops_dsf.reconciler.hub.applicationsets import Handover
+from gitops_dsf.reconciler.hub.decisions import PLACEMENT_LABEL
+from gitops_dsf.reconciler.moves.handover import Situation
+from tests.integration.reconciler.objecthub import ObjectHub
+
+NAMESPACE = "argocd"
+SETS, APPLICATIONS, PLACEMENTS, DECISIONS = "applicationsets", "applications", "placements", "placementdecisions"
+CLUSTERS = "managedclusters"
+GOOD = {"health": {"status": "Healthy"}, "sync": {"status": "Synced"}, "operationState": {"phase": "Succeeded"}}
+PROGRESSING = {**GOOD, "health": {"status": "Progressing"}}
+
+
+HANDOVER = Handover(placement="web", timeout=60.0, template_name="web-{{.name}}")
+
+
+def situation(*decided: str, overdue: bool = False) -> Situation:
+    """As the mirrors saw it; which copies there were does not matter to a removal."""
+    return Situation(
+        decided=frozenset(decided),
+        asked_for=None,
+        copies=(),
+        unreachable=frozenset(),
+        overdue=overdue,
+        best={},
+        name_on=HANDOVER.name_on,
+    )
+
+
+class Scene:
+    """One application, web; every object is in the namespace of Argo CD."""
+
+    def __init__(self, hub: ObjectHub) -> None:
+        self.hub = hub
+        self.application_set()
+        self.decide("a")
+
+    def application_set(self, *, uid: str = "set-1", **spec: Any) -> None:
+        annotations = {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak", "gitops-dsf.io/moves-timeout-seconds": "60"}
+        selector = {"matchLabels": {PLACEMENT_LABEL: "web"}}
+        body = {
+            "generators": [{"clusterDecisionResource": {"configMapRef": "x", "labelSelector": selector}}],
+            "template": {"metadata": {"name": "web-{{.name}}"}},
+            "syncPolicy": {"applicationsSync": "create-update"},
+            **spec,
+        }
+        self.hub.put(SETS, "web", namespace=NAMESPACE, metadata={"uid": uid, "annotations": annotations}, spec=body)
+
+    def decide(self, *clusters: str, selected: int | None = None, owner: str = "placement-1", wanted: int | None = None) -> None:
+        """One page, then the status, as OCM does it; `selected` where the status says something else."""
+        owners = [{"kind": "Placement", "name": "web", "uid": owner, "controller": True}]
+        self.hub.put(
+            DECISIONS,
+            "web-decision-1",
+            namespace=NAMESPACE,
+            metadata={"labels": {PLACEMENT_LABEL: "web"}, "ownerReferences": owners},
+            status={"decisions": [{"clusterName": name, "reason": ""} for name in clusters]},
+        )
+        count = len(clusters) if selected is None else selected
+        status = {"numberOfSelectedClusters": count, "decisionGroups": [{"clusterCount": count}]}
+        spec = {"numberOfClusters": wanted}
+        self.hub.put(PLACEMENTS, "web", namespace=NAMESPACE, metadata={"uid": "placement-1"}, spec=spec, status=status)
+
+    def copy(self, cluster: str, *, status: Any = None, **metadata: Any) -> None:
+        """The same UID each time: it changed, and was not made anew."""
+        owners = [{"kind": "ApplicationSet", "name": "web", "uid": "set-1", "controller": True}]
+        made = {
+            "uid": f"copy-{cluster}",
+            "labels": {"gitops-dsf.io/application": "web"},
+            "ownerReferences": owners,
+            "finalizers": ["resources-finalizer.argocd.argoproj.io"],
+        }
+        self.hub.put(
+            APPLICATIONS,
+            f"web-{cluster}",
+            namespace=NAMESPACE,
+            metadata={**made, **metadata},
+            spec={"destination": {"name": cluster, "namespace": "web"}},
+            status=GOOD if status is None else status,
+        )
+
+    def copies(self) -> list[str]:
+        return sorted(name for plural, _, name in self.hub.objects if plural == APPLICATIONS)
+
+    def deletions(self) -> list[str]:
+        return [word for word in self.hub.asked if word.startswith("DELETE ")]
+
+
+async def until(look: Any, seconds: float = 10.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not look():  # noqa: ASYNC110 - what is looked at has no event
+            await asyncio.sleep(0.02)

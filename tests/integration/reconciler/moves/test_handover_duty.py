@@ -1,0 +1,301 @@
+"""The duty over mirrors of an API server: what it deletes and when, what it says while it waits, and that a new leader begins anew."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from prometheus_client import CollectorRegistry
+
+from gitops_dsf.reconciler.events import Events
+from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.moves.duty import HandoverDuty
+from gitops_dsf.reconciler.moves.pauses import PER_MINUTE, RETRY_SECONDS, SILENCE_SECONDS
+from gitops_dsf.reconciler.moves.report import NEWS_SECONDS
+from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
+from gitops_dsf.reconciler.moves.watch import DecisionWatch
+from tests.integration.reconciler.moves.scene import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, Scene, until
+from tests.integration.reconciler.objecthub import ObjectHub
+
+
+@dataclass(kw_only=True)
+class Leader:
+    """One leader's duty with a clock that stands still until a test moves it."""
+
+    hub: ObjectHub
+    api: HubApi
+    scene: Scene
+    now: float = 1000.0
+    metrics: Metrics = field(default_factory=Metrics)
+    ticks: int = 0
+
+    async def __aenter__(self) -> Self:
+        self.view = HubView(api=self.api, hub_namespace="hub", argocd_namespace=NAMESPACE)
+        watch = DecisionWatch(view=self.view, metrics=self.metrics, clock=lambda: self.now)
+        events = Events(api=self.api, metrics=self.metrics.events)
+        self.duty = HandoverDuty(api=self.api, view=self.view, metrics=self.metrics, events=events, watch=watch, pace=0.01)
+        self.task = asyncio.create_task(self.duty.run())
+        await self.after(0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+    async def after(self, seconds: float) -> None:
+        """Time goes by, the mirrors see what there is, and the duty looks, at least once, at all of it."""
+        self.now += seconds
+        for _ in range(2):
+            await self.view.refresh()
+            looks = self.duty.looks
+            self.ticks += 1
+            # Something that concerns nobody wakes it.
+            self.hub.put(CLUSTERS, "somewhere", metadata={"labels": {"tick": str(self.ticks)}})
+            await self.view.clusters.refresh()
+            # A look that was under way counts as the first; the second has seen everything.
+            await until(lambda looks=looks: self.duty.looks > looks or self.task.done())
+
+    def value(self, name: str, **labels: str) -> float | None:
+        registry: CollectorRegistry = self.metrics.registry
+        return registry.get_sample_value(f"gitops_dsf_reconciler_{name}", labels)
+
+    def waits(self) -> dict[str, float]:
+        return {
+            sample.labels["reason"]: sample.value
+            for family in self.metrics.registry.collect()
+            for sample in family.samples
+            if sample.name == "gitops_dsf_reconciler_moves_waiting"
+        }
+
+
+def leading(test: Callable[[Scene, Callable[[], Leader]], Awaitable[None]]) -> None:
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            scene = Scene(hub)
+            await test(scene, lambda: Leader(hub=hub, api=api, scene=scene))
+
+    asyncio.run(go())
+
+
+def test_a_move_from_beginning_to_end() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.copy("a")
+        async with new_leader() as leader:
+            await leader.after(60)
+            assert leader.waits() == {}
+            scene.decide("b")
+            await leader.after(0)
+            assert leader.waits() == {"DecisionUnsettled": 1}
+            await leader.after(SETTLE_SECONDS)
+            assert leader.waits() == {"NewCopyMissing": 1}
+            scene.copy("b", status=PROGRESSING)
+            await leader.after(1)
+            assert leader.waits() == {"NewCopyNotHealthy": 1}
+            assert scene.hub.events("MoveWaits") == []
+            await leader.after(NEWS_SECONDS)
+            assert scene.hub.events("MoveWaits") == ["web-a on a is still there: web-b is Progressing/Synced (NewCopyNotHealthy)"]
+            assert leader.value("moves_waiting_seconds", applicationset="web") == SETTLE_SECONDS + 1 + NEWS_SECONDS
+            assert scene.copies() == ["web-a", "web-b"]
+            scene.copy("b")
+            await leader.after(1)
+            assert scene.copies() == ["web-b"]
+            assert leader.waits() == {}
+            assert leader.value("moves_waiting_seconds", applicationset="web") is None
+            assert leader.value("copies_removed_total", applicationset="web") == 1
+            assert scene.hub.events("CopyRemoved") == ["web-a on a is deleted: b is Healthy and Synced"]
+            assert leader.value("decision_changes_total", placement="web") == 1
+            assert leader.value("decision_clusters", placement="web") == 1
+
+    leading(test)
+
+
+def test_a_new_leader_waits_for_the_decision_and_the_time_out_anew() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b", status={"health": {"status": "Healthy"}, "sync": {"status": "OutOfSync"}})
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS + 59)
+            assert leader.waits() == {"NewCopyNotHealthy": 1}
+        assert leader.waits() == {}, "what it said went with it"
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS - 1)
+            assert leader.waits() == {"DecisionUnsettled": 1}
+            await leader.after(60)
+            assert leader.waits() == {"NewCopyNotHealthy": 1}
+            await leader.after(1)
+            assert scene.copies() == ["web-b"]
+            assert scene.hub.events("CopyRemoved") == ["web-a on a is deleted: the time-out is over, and b is no less healthy"]
+
+    leading(test)
+
+
+def test_a_copy_that_was_healthy_during_the_wait_is_not_given_up_while_it_rolls_out_a_change() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b", status=PROGRESSING)
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS)
+            scene.copy("a", status=PROGRESSING)
+            await leader.after(60)
+            assert leader.waits() == {"TimedOut": 1}
+            await leader.after(1000)
+            assert scene.deletions() == []
+
+    leading(test)
+
+
+def test_a_decision_that_is_empty_or_gone_removes_nothing() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.copy("a")
+        scene.copy("b")
+        scene.decide()
+        async with new_leader() as leader:
+            await leader.after(1000)
+            assert leader.waits() == {"DecisionEmpty": 2}
+            scene.hub.objects.pop(("placementdecisions", NAMESPACE, "web-decision-1"))
+            await leader.after(1000)
+            assert leader.waits() == {"DecisionEmpty": 2}
+            scene.hub.objects.pop(("placements", NAMESPACE, "web"))
+            await leader.after(1000)
+            assert leader.waits() == {"PlacementGone": 2}
+        assert scene.deletions() == []
+
+    leading(test)
+
+
+def test_a_hub_that_refuses_is_asked_again_later_and_said_so() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        scene.hub.refusals["DELETE applications"] = [403, 403]
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS)
+            assert leader.waits() == {"Refused": 1}
+            assert len(scene.deletions()) == 1
+            await leader.after(RETRY_SECONDS[0] / 2)
+            assert len(scene.deletions()) == 1
+            await leader.after(NEWS_SECONDS)
+            assert len(scene.deletions()) == 2
+            assert [text[:46] for text in scene.hub.events("MoveWaits")] == ["web-a on a is still there: DELETE /apis/argopr"]
+            await leader.after(RETRY_SECONDS[0] * 2)
+            assert scene.copies() == ["web-b"]
+
+    leading(test)
+
+
+def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS - 1)
+            scene.hub.refusals["DELETE applications"] = [0]
+            await leader.after(1)
+            assert leader.waits() == {"HubSilent": 1}
+            asked = len(scene.deletions())
+            await leader.after(SILENCE_SECONDS - 1)
+            assert len(scene.deletions()) == asked == 1
+            await leader.after(1)
+            assert scene.copies() == ["web-b"]
+
+    leading(test)
+
+
+def test_many_copies_go_one_by_one_and_not_faster_than_the_limit() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        old = [f"old-{number:02}" for number in range(PER_MINUTE + 2)]
+        scene.decide("b")
+        for name in ("b", *old):
+            scene.copy(name)
+        async with new_leader() as leader:
+            for _ in range(PER_MINUTE):
+                await leader.after(SETTLE_SECONDS)
+            await leader.after(1)
+            assert len(scene.deletions()) == PER_MINUTE
+            assert scene.copies() == ["web-b", f"web-{old[-2]}", f"web-{old[-1]}"]
+            assert leader.waits() == {"RateLimited": 1, "Queued": 1}
+            await leader.after(60)
+            await leader.after(RETRY_SECONDS[1])
+            assert scene.copies() == ["web-b"]
+            assert len(scene.deletions()) == PER_MINUTE + 2
+
+    leading(test)
+
+
+def test_a_cluster_that_ocm_does_not_see_keeps_its_copy() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        def available(status: str) -> Any:
+            return {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": status}]}
+
+        scene.hub.put(CLUSTERS, "a", status=available("Unknown"))
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS)
+            assert leader.waits() == {"ClusterUnreachable": 1}
+            scene.hub.put(CLUSTERS, "a", status=available("True"))
+            await leader.after(1)
+            assert scene.copies() == ["web-b"]
+
+    leading(test)
+
+
+def test_what_is_not_understood_whole_is_left_alone_and_said() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        selector = {"matchLabels": {"cluster.open-cluster-management.io/placement": "web"}}
+        generator = {"clusterDecisionResource": {"configMapRef": "x", "labelSelector": selector}}
+        scene.application_set(generators=[generator, generator])
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS)
+            await leader.after(NEWS_SECONDS)
+            assert leader.waits() == {"Generators": 1}
+            assert leader.value("moves_waiting_seconds", applicationset="web") is None, "it will never end by itself"
+            assert scene.hub.events("MoveWaits")[0].endswith("with the label of one Placement (Generators)")
+            scene.application_set(syncPolicy={"applicationsSync": "sync"})
+            await leader.after(1)
+            assert leader.waits() == {}
+        assert scene.deletions() == []
+
+    leading(test)
+
+
+def test_a_deletion_that_takes_long_is_shown_and_not_repeated() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.decide("b")
+        scene.copy("a", deletionTimestamp="2026-01-01T00:00:00Z")
+        scene.copy("b")
+        scene.copy("c")
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS)
+            await leader.after(NEWS_SECONDS)
+            assert leader.waits() == {"Going": 2}
+            assert scene.hub.events("MoveWaits") == ["web-a on a is still there: Argo CD is deleting it with its workload (Going)"]
+            scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
+            await leader.after(1)
+            assert scene.copies() == ["web-b"]
+            assert scene.deletions() == ["DELETE applications/web-c"]
+
+    leading(test)
+
+
+def test_an_application_without_an_owner_is_nobodys_copy() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.decide("b")
+        scene.copy("a", ownerReferences=[])
+        scene.copy("b")
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS)
+            assert leader.waits() == {}
+            assert (APPLICATIONS, NAMESPACE, "web-a") in scene.hub.objects
+
+    leading(test)

@@ -1,0 +1,184 @@
+"""A removal against an API server on which somebody else writes between any two requests, and which may be the last thing that we do."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from gitops_dsf.reconciler.hub.api import ApiError
+from gitops_dsf.reconciler.hub.applications import Copy
+from gitops_dsf.reconciler.moves.decided import Doubt
+from gitops_dsf.reconciler.moves.handover import Action, Verdict
+from gitops_dsf.reconciler.moves.removal import ATTEMPTS, Candidate, Removal
+from tests.integration.reconciler.moves.scene import APPLICATIONS, HANDOVER, NAMESPACE, PLACEMENTS, PROGRESSING, SETS, Scene, situation
+from tests.integration.reconciler.objecthub import ObjectHub
+
+
+def candidate() -> Candidate:
+    """web moved from a to b, as the mirrors saw it."""
+    old = Copy(name="web-a", uid="copy-a", owner="web", owner_uid="set-1", application="web", cluster="a", prunes=True)
+    return Candidate(
+        set_name="web",
+        set_uid="set-1",
+        handover=HANDOVER,
+        situation=situation("b"),
+        verdict=Verdict(copy=old, action=Action.REMOVE, reason="Healthy", message="b is Healthy and Synced"),
+    )
+
+
+def moved(scene: Scene) -> None:
+    scene.decide("b")
+    scene.copy("a")
+    scene.copy("b")
+
+
+def removing(test: Callable[[Scene, Removal], Awaitable[None]]) -> None:
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            scene = Scene(hub)
+            moved(scene)
+            await test(scene, Removal(api=api, argocd_namespace=NAMESPACE))
+
+    asyncio.run(go())
+
+
+def reason(found: Doubt | None) -> str:
+    return "" if found is None else found.reason
+
+
+def test_it_reads_everything_again_and_deletes_once() -> None:
+    async def test(scene: Scene, removal: Removal) -> None:
+        assert await removal.attempt(candidate()) is None
+        assert scene.copies() == ["web-b"]
+        assert scene.hub.asked == [
+            "GET applicationsets/web",
+            "GET applications",
+            "GET placementdecisions",
+            "GET placements",
+            "DELETE applications/web-a",
+        ]
+        assert reason(await removal.attempt(candidate())) == "Gone"
+        assert len(scene.deletions()) == 1
+
+    removing(test)
+
+
+Change = Callable[[Scene], object]
+GOING = "2026-01-01T00:00:00Z"
+CHANGES: dict[str, tuple[Change, str]] = {
+    "decided back": (lambda scene: scene.decide("a"), "DecisionUnsettled"),
+    "decided as well": (lambda scene: scene.decide("a", "b"), "DecisionUnsettled"),
+    "decided elsewhere": (lambda scene: scene.decide("c"), "DecisionUnsettled"),
+    "empty": (lambda scene: scene.decide(), "DecisionEmpty"),
+    "in the middle of a rewrite": (lambda scene: scene.decide("b", selected=2), "DecisionIncomplete"),
+    "another's page": (lambda scene: scene.decide("b", owner="placement-2"), "DecisionForeign"),
+    "more copies wanted": (lambda scene: scene.decide("b", wanted=2), "WantedCount"),
+    "no Placement": (lambda scene: scene.hub.objects.pop((PLACEMENTS, NAMESPACE, "web")), "PlacementGone"),
+    "new copy not healthy": (lambda scene: scene.copy("b", status=PROGRESSING), "NewCopyNotHealthy"),
+    "new copy gone": (lambda scene: scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-b")), "NewCopyMissing"),
+    "new copy going": (lambda scene: scene.copy("b", deletionTimestamp=GOING), "Going"),
+    "old copy going": (lambda scene: scene.copy("a", deletionTimestamp=GOING), "Going"),
+    "old copy made anew": (lambda scene: scene.copy("a", uid="another"), "Gone"),
+    "old copy nobody's": (lambda scene: scene.copy("a", ownerReferences=[]), "Gone"),
+    "old copy without finalizer": (lambda scene: scene.copy("a", finalizers=[]), "WorkloadWouldStay"),
+    "policy deletes": (lambda scene: scene.application_set(syncPolicy={"applicationsSync": "sync"}), "Changed"),
+    "other generators": (lambda scene: scene.application_set(generators=[]), "Changed"),
+    "ApplicationSet made anew": (lambda scene: scene.application_set(uid="set-2"), "Changed"),
+    "ApplicationSet gone": (lambda scene: scene.hub.objects.pop((SETS, NAMESPACE, "web")), "Changed"),
+}
+
+
+@pytest.mark.parametrize(("change", "why"), CHANGES.values(), ids=CHANGES)
+def test_what_changed_since_the_mirrors_saw_it_speaks_against_it(change: Change, why: str) -> None:
+    async def test(scene: Scene, removal: Removal) -> None:
+        change(scene)
+        before = scene.copies()
+        assert reason(await removal.attempt(candidate())) == why
+        assert (scene.copies(), scene.deletions()) == (before, [])
+
+    removing(test)
+
+
+def test_an_application_that_changes_between_look_and_deletion_is_read_again() -> None:
+    async def test(scene: Scene, removal: Removal) -> None:
+        touched: list[str] = []
+
+        def meanwhile(word: str) -> None:
+            if word == "DELETE applications" and not touched:
+                touched.append(word)
+                scene.copy("a")
+
+        scene.hub.between = meanwhile
+        assert await removal.attempt(candidate()) is None
+        assert scene.copies() == ["web-b"]
+        assert len(scene.deletions()) == 2, "the first was refused"
+
+    removing(test)
+
+
+def test_a_decision_that_flips_back_just_then_is_seen_after_the_conflict() -> None:
+    async def test(scene: Scene, removal: Removal) -> None:
+        def meanwhile(word: str) -> None:
+            if word == "DELETE applications":
+                scene.decide("a")
+                scene.copy("a")
+
+        scene.hub.between = meanwhile
+        assert reason(await removal.attempt(candidate())) == "DecisionUnsettled"
+        assert scene.copies() == ["web-a", "web-b"]
+
+    removing(test)
+
+
+def test_one_that_changes_all_the_time_is_left_for_later() -> None:
+    async def test(scene: Scene, removal: Removal) -> None:
+        scene.hub.between = lambda word: scene.copy("a") if word == "DELETE applications" else None
+        assert reason(await removal.attempt(candidate())) == "Conflict"
+        assert len(scene.deletions()) == ATTEMPTS
+
+    removing(test)
+
+
+@pytest.mark.parametrize(
+    "word", ["GET applicationsets", "GET applications", "GET placementdecisions", "GET placements", "DELETE applications"]
+)
+@pytest.mark.parametrize("status", [0, 403, 500])
+def test_a_request_that_fails_deletes_nothing(word: str, status: int) -> None:
+    async def test(scene: Scene, removal: Removal) -> None:
+        scene.hub.refusals[word] = [status]
+        with pytest.raises(ApiError):
+            await removal.attempt(candidate())
+        assert scene.copies() == ["web-a", "web-b"]
+
+    removing(test)
+
+
+@pytest.mark.parametrize("requests", range(1, 6))
+@pytest.mark.parametrize("meanwhile", ["nothing", "flips back", "new copy fails"])
+def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) -> None:
+    """The one that dies may have deleted; the one that follows begins anew, and between them nothing goes twice or too early."""
+
+    async def test(scene: Scene, removal: Removal) -> None:
+        task = asyncio.create_task(removal.attempt(candidate()))
+        scene.hub.between = lambda _: task.cancel() if len(scene.hub.asked) == requests else None
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        scene.hub.between = lambda _: None
+        gone_already = "web-a" not in scene.copies()
+        assert gone_already == (requests == 5)
+        if meanwhile == "flips back":
+            scene.decide("a")
+        elif meanwhile == "new copy fails":
+            scene.copy("b", status=PROGRESSING)
+        found = await removal.attempt(candidate())
+        if gone_already:
+            assert found is not None
+        elif meanwhile == "nothing":
+            assert found is None
+        else:
+            assert reason(found) in {"DecisionUnsettled", "NewCopyNotHealthy"}
+            assert scene.copies() == ["web-a", "web-b"]
+        assert "web-b" in scene.copies()
+        assert len(scene.deletions()) <= 1
+
+    removing(test)

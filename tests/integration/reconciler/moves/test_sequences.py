@@ -1,0 +1,172 @@
+"""Any sequence of decisions, health, looks of Argo CD, attempts and crashes: what is deleted was rightly deleted at that moment.
+
+The mirrors are taken to be as wrong as they can be: every attempt is for a copy that they wrongly say may go.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitops_dsf.reconciler.hub.applications import Copy
+from gitops_dsf.reconciler.moves.handover import Action, Verdict
+from gitops_dsf.reconciler.moves.removal import Candidate, Removal
+from tests.integration.reconciler.moves.scene import APPLICATIONS, GOOD, HANDOVER, NAMESPACE, PROGRESSING, Scene, situation
+from tests.integration.reconciler.objecthub import ObjectHub
+
+CLUSTERS = "abcd"
+BAD = {**GOOD, "health": {"status": "Degraded"}}
+READS = 4
+"""Requests of an attempt before its deletion. After the last one nothing changes: the time until the deletion arrives is nobody's."""
+
+CHANGES = st.one_of(
+    st.tuples(st.just("decide"), st.frozensets(st.sampled_from(CLUSTERS), max_size=2)),
+    st.tuples(st.just("page without status"), st.frozensets(st.sampled_from(CLUSTERS), max_size=2)),
+    st.tuples(st.just("argo"), st.just(None)),
+    st.tuples(st.just("health"), st.tuples(st.sampled_from(CLUSTERS), st.sampled_from([GOOD, GOOD, PROGRESSING, BAD]))),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """`meanwhile`: what others do at each read; `crash`: the request at which it dies, 0 for none."""
+
+    cluster: str
+    overdue: bool
+    crash: int
+    meanwhile: dict[int, Any]
+
+
+ATTEMPTS = st.builds(
+    Attempt,
+    cluster=st.sampled_from(CLUSTERS),
+    overdue=st.booleans(),
+    crash=st.sampled_from([0, 0, 0, 1, 2, 3, 4, 5]),
+    meanwhile=st.dictionaries(st.integers(1, READS - 1), CHANGES, max_size=2),
+)
+
+
+@dataclass(kw_only=True)
+class World:
+    """What is true, beside what the hub says: whole decisions, health, and which copies are being deleted."""
+
+    hub: ObjectHub
+    scene: Scene
+    decided: frozenset[str] = frozenset("a")
+    whole: bool = True
+    health: dict[str, Any] = field(default_factory=lambda: {"a": GOOD})
+    overdue: bool = False
+    deleted: list[str] = field(default_factory=list)
+
+    def change(self, what: str, value: Any) -> None:
+        if what == "decide":
+            self.decided, self.whole = value, True
+            self.scene.decide(*sorted(value))
+        elif what == "page without status":
+            # OCM has written the page and not the status.
+            self.whole = len(value) == len(self.decided)
+            before, self.decided = len(self.decided), value
+            self.scene.decide(*sorted(value), selected=before)
+        elif what == "argo":
+            for cluster in self.decided - self.health.keys():
+                self.health[cluster] = PROGRESSING
+                self.scene.copy(cluster, status=PROGRESSING)
+        elif what == "health" and value[0] in self.health:
+            self.health[value[0]] = value[1]
+            self.scene.copy(value[0], status=value[1])
+
+    def on_delete(self, name: str) -> None:
+        """Everything that must hold when the hub is about to delete."""
+        cluster = name.removeprefix("web-")
+        rest = {other: status for other, status in self.health.items() if other != cluster}
+        assert self.decided, "an empty decision"
+        assert self.whole, "a decision that is not whole"
+        assert cluster not in self.decided, "a decided cluster"
+        assert len(rest) >= len(self.decided), "below what is wanted"
+        healthy = [other for other, status in rest.items() if status is GOOD]
+        if not self.overdue:
+            assert len(healthy) >= len(self.decided)
+            assert self.decided & set(healthy), "before a new copy is there"
+        elif self.health[cluster] is GOOD:
+            assert len(healthy) >= len(self.decided)
+        else:
+            assert self.decided <= rest.keys() or len(healthy) >= len(self.decided)
+
+
+async def attempt(world: World, removal: Removal, step: Attempt) -> None:
+    world.overdue = step.overdue
+    asked = len(world.hub.asked)
+    copy = Copy(name=f"web-{step.cluster}", uid=f"copy-{step.cluster}", owner_uid="set-1", application="web", cluster=step.cluster)
+    candidate = Candidate(
+        set_name="web",
+        set_uid="set-1",
+        handover=HANDOVER,
+        situation=situation(*world.decided, overdue=step.overdue),
+        verdict=Verdict(copy=copy, action=Action.REMOVE, reason="", message=""),
+    )
+    task = asyncio.create_task(removal.attempt(candidate))
+
+    def between(word: str) -> None:
+        number = len(world.hub.asked) - asked
+        if number in step.meanwhile and word.startswith("GET"):
+            world.change(*step.meanwhile[number])
+        if word == "DELETE applications":
+            name = world.hub.asked[-1].removeprefix("DELETE applications/")
+            assert number == READS + 1
+            try:
+                world.on_delete(name)
+            except AssertionError as error:
+                broken.append(error)
+            world.health.pop(name.removeprefix("web-"))
+            world.deleted.append(name)
+        if number == step.crash:
+            task.cancel()
+
+    broken: list[AssertionError] = []
+    world.hub.between = between
+    await asyncio.gather(task, return_exceptions=True)
+    world.hub.between = lambda _: None
+    if broken:
+        raise broken[0]
+    if not task.cancelled():
+        task.result()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(CHANGES | ATTEMPTS, min_size=4, max_size=16))
+def test_whatever_happens(steps: list[Any]) -> None:
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            world = World(hub=hub, scene=Scene(hub))
+            world.scene.copy("a")
+            removal = Removal(api=api, argocd_namespace=NAMESPACE)
+            for step in steps:
+                if isinstance(step, Attempt):
+                    await attempt(world, removal, step)
+                else:
+                    world.change(*step)
+                assert {name.removeprefix("web-") for name in world.scene.copies()} == world.health.keys()
+                assert world.health, "the last copy"
+            assert all((APPLICATIONS, NAMESPACE, f"web-{cluster}") in hub.objects for cluster in world.health)
+
+    asyncio.run(go())
+
+
+def test_the_sequences_do_delete() -> None:
+    """So that the test above is no test of nothing."""
+
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            world = World(hub=hub, scene=Scene(hub))
+            world.scene.copy("a")
+            removal = Removal(api=api, argocd_namespace=NAMESPACE)
+            for step in (("decide", frozenset("b")), ("argo", None), ("health", ("b", GOOD))):
+                world.change(*step)
+            await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=5, meanwhile={}))
+            assert world.deleted == ["web-a"]
+            await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=0, meanwhile={}))
+            assert world.deleted == ["web-a"]
+
+    asyncio.run(go())

@@ -1,0 +1,59 @@
+"""One scene, without and with a forge."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.reconciler.objecthub import ObjectHub
+from tests.integration.reconciler.proposals.scene import SETTINGS, TOKEN, Scene, cluster, page, scorer, surroundings
+from tests.support.github.server import GitHubServer
+
+LOCK = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScorerLock
+metadata:
+  name: {name}
+spec:
+  config:
+    scoring:
+      params:
+        interval: 60
+        name: {name}_score
+      path: /scoring
+    source:
+      params:
+        query: up
+        range: 600
+        step: 60
+      path: /api/v1/query_range
+      type: Prometheus
+  configURL: {url}/{name}/config
+"""
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    """A fleet of five clusters, scorers cpu and mem whose locks say what their pages say. The hub is to be entered by the test."""
+    with surroundings(tmp_path) as (server, repository, pages, secret):
+        files = {"gitops-dsf.yaml": SETTINGS, "rendered/platform/x.yaml": "x: 1\n", "README.md": "ours\n"}
+        for name in ("cpu", "mem"):
+            files[f"scorers/{name}.yaml"] = scorer(name, pages.url)
+            files[f"locks/{name}.yaml"] = LOCK.format(name=name, url=pages.url)
+            pages.pages[f"/{name}/config"] = page(f"{name}_score")
+        for number in range(1, 6):
+            files[f"clusters/c{number}.yaml"] = cluster(f"c{number}")
+        repository.commit(dict(files))
+        found = Scene(hub=ObjectHub(), server=server, repository=repository, pages=pages, secret=secret, work=tmp_path / "work")
+        for number in range(1, 6):
+            found.joins(f"c{number}")
+        yield found
+
+
+@pytest.fixture
+def forge(scene: Scene) -> Iterator[GitHubServer]:
+    """Makes the scene one with a forge."""
+    with GitHubServer(repository=scene.repository, token=TOKEN) as server:
+        scene.forge = server
+        yield server
+    assert server.violations == []

@@ -1,0 +1,192 @@
+"""A hub, a fleet repository over HTTP, scoring APIs' pages, perhaps a forge, and the duty at work among them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gitops_dsf.pipeline import check
+from gitops_dsf.reconciler.events import Events
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.proposals.absence import Absences
+from gitops_dsf.reconciler.proposals.duty import ProposalDuty
+from gitops_dsf.reconciler.proposals.memory import Memory
+from gitops_dsf.reconciler.settings import GitSettings, ProposalSettings
+from tests.hub.controlplane.gitrepository import GitRepository, git
+from tests.hub.controlplane.gitserver import GitServer
+from tests.integration.reconciler.objecthub import ObjectHub
+from tests.integration.sync.pageserver import PageServer, says
+from tests.support.github.server import GitHubServer
+
+AUTHOR = "Fleet Reconciler <fleet@example.com>"
+TOKEN = "ghp_ofthistest"
+HUB = "open-cluster-management"
+SETTINGS = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: FleetRepository
+metadata:
+  name: fleet
+spec:
+  git:
+    url: https://git.example.com/team/fleet.git
+  agent:
+    image: registry.example.com/dsf-agent:1.0.0
+"""
+
+
+def scorer(name: str, url: str) -> str:
+    return f"""\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata:
+  name: {name}
+spec:
+  description: of a test
+  configURL: {url}/{name}/config
+  configSyncMode: Full
+  source:
+    type: Prometheus
+    host: http://prometheus.example.com:9090
+"""
+
+
+def cluster(name: str, *, region: str = "eu") -> str:
+    return f"""\
+# {name} is dear to us
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata:
+  name: {name}
+  labels:
+    region: {region}
+spec:
+  hubAcceptsClient: true
+"""
+
+
+def page(score: str, *, query: str = "up", interval: int = 60) -> Any:
+    source = {"type": "Prometheus", "path": "/api/v1/query_range", "params": {"query": query, "range": 600, "step": 60}}
+    return says(source=source, scoring={"path": "/scoring", "params": {"name": score, "interval": interval}})
+
+
+@dataclass(kw_only=True)
+class Scene:
+    hub: ObjectHub
+    server: GitServer
+    repository: GitRepository
+    pages: PageServer
+    secret: Path
+    work: Path
+    forge: GitHubServer | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    folder: str = ""
+    memory: Callable[[], Memory] = lambda: Memory(apart=0.0, between=0.0)
+    absent: float = 0.0
+
+    def drifts(self, name: str, *, drifted: bool = True) -> None:
+        """What another duty writes into the status."""
+        reason = "Drifted" if drifted else "InSync"
+        status = {"conditions": [{"type": "ConfigSynced", "status": "False", "reason": reason}]}
+        self.hub.put("dynamicscorers", name, namespace=HUB, spec={"scoring": {"params": {"name": f"{name}_score"}}}, status=status)
+
+    def joins(self, name: str, *, accepted: bool = True, **labels: str) -> None:
+        self.hub.put("managedclusters", name, metadata={"labels": {"region": "eu", **labels}}, spec={"hubAcceptsClient": accepted})
+
+    def leaves(self, name: str) -> None:
+        del self.hub.objects["managedclusters", "", name]
+
+    @property
+    def proposals(self) -> dict[str, str]:
+        return {name: commit for name, commit in self.repository.branches().items() if name != "main"}
+
+    @property
+    def one(self) -> str:
+        (branch,) = self.proposals
+        return branch
+
+    def changed(self, branch: str) -> list[str]:
+        return git("diff", "--name-only", "--no-renames", f"main...{branch}", folder=self.repository.bare).split()
+
+    def errors(self, branch: str, folder: Path) -> list[str]:
+        """What `gitops-dsf validate` says of a branch."""
+        git("clone", "--quiet", "--branch", branch, str(self.repository.bare), str(folder), folder=self.repository.bare)
+        return [str(item) for item in check(folder / self.folder).diagnostics if item.severity == "error"]
+
+    @contextlib.asynccontextmanager
+    async def working(self, *, clock: Callable[[], float] | None = None) -> AsyncIterator["Working"]:
+        async with self.hub.api() as api:
+            metrics = Metrics()
+            view = HubView(api=api, hub_namespace=HUB, argocd_namespace="argocd")
+            await view.refresh()
+            more = {"clock": clock} if clock is not None else {}
+            duty = ProposalDuty(
+                view=view,
+                events=Events(api=api, metrics=metrics.events),
+                metrics=metrics,
+                git=GitSettings(
+                    url=self.repository.url, author=AUTHOR, credentials=self.secret, work_dir=self.work, path=self.folder, branch="main"
+                ),
+                settings=ProposalSettings(
+                    **{
+                        "kinds": frozenset({"locks", "inventory"}),
+                        "interval": 0.05,
+                        "forge": "github" if self.forge else "",
+                        "forge_url": self.forge.url if self.forge else "",
+                        **self.settings,
+                    }
+                ),
+                page_seconds=5,
+                memory=self.memory(),
+                absences=Absences(seconds=self.absent),
+                **more,
+            )
+            task = asyncio.create_task(duty.run())
+            try:
+                yield Working(view=view, metrics=metrics, task=task)
+            finally:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+
+@dataclass(kw_only=True)
+class Working:
+    view: HubView
+    metrics: Metrics
+    task: "asyncio.Task[None]"
+
+    def count(self, kind: str, outcome: str) -> float:
+        return self.metrics.registry.get_sample_value("gitops_dsf_reconciler_proposals_total", {"kind": kind, "outcome": outcome}) or 0.0
+
+    def open(self, kind: str) -> float:
+        return self.metrics.registry.get_sample_value("gitops_dsf_reconciler_proposal_open", {"kind": kind}) or 0.0
+
+    async def until(self, condition: Callable[[], object], what: str, *, seconds: float = 60) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                while not condition():
+                    assert not self.task.done(), self.task.result()
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            raise AssertionError(f"not within {seconds:g} s: {what}") from None
+
+    async def looks_again(self, kind: str, outcome: str, *, times: int = 2) -> None:
+        """Waits until it looked that many times more, with this outcome."""
+        before = self.count(kind, outcome)
+        await self.until(lambda: self.count(kind, outcome) >= before + times, f"{times} more {outcome} {kind}")
+
+
+@contextlib.contextmanager
+def surroundings(folder: Path) -> Iterator[tuple[GitServer, GitRepository, PageServer, Path]]:
+    """Git server with the repository `team/fleet`, pages, and a Secret's folder with a token that the git server asks for."""
+    secret = folder / "secret"
+    secret.mkdir()
+    (secret / "token").write_text(f"{TOKEN}\n", encoding="utf-8")
+    with GitServer(folder=folder / "git") as server, PageServer() as pages:
+        (folder / "git/bare/team").mkdir()
+        repository = server.create("team/fleet")
+        server.manners.account = f"x-access-token:{TOKEN}"
+        yield server, repository, pages, secret

@@ -1,0 +1,134 @@
+"""Ends at any point, rivals, servers that are away, and direct commits: nothing is lost or done twice."""
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.hub.controlplane.gitrepository import git
+from tests.integration.reconciler.proposals.scene import Scene, page
+from tests.support.github.server import GitHubServer
+from tests.support.in_loop import in_loop
+
+
+@in_loop
+async def test_leaders_that_end_at_any_point_do_nothing_twice(scene: Scene, forge: GitHubServer) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    scene.joins("c6")
+    scene.server.manners.push_seconds = 0.3
+    pick = random.Random(7)
+    async with scene.hub:
+        for _ in range(8):
+            async with scene.working():
+                await asyncio.sleep(pick.uniform(0.2, 6.0))
+        async with scene.working() as working:
+            await working.until(lambda: len(forge.opened()) == 2, "both are offered in the end")
+            await working.looks_again("locks", "unchanged")
+            assert sorted(forge.opened()) == sorted(scene.proposals)
+    assert len(forge.pulls) == 2
+    git("fsck", "--strict", folder=scene.repository.bare)
+
+
+@in_loop
+async def test_two_that_think_they_lead_offer_it_once(scene: Scene, forge: GitHubServer, tmp_path: Path) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as one:
+        scene.work = tmp_path / "other"
+        async with scene.working() as other:
+            for each in (one, other):
+                await each.until(lambda each=each: each.count("locks", "unchanged") >= 2, "both see it")
+    assert len(forge.pulls) == len(scene.proposals) == 1
+
+
+@in_loop
+async def test_git_that_is_away_or_wants_another_token_delays_only(scene: Scene) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    scene.server.stop()
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: working.count("locks", "failed") >= 1, "away is counted")
+        token = (scene.secret / "token").read_text(encoding="utf-8")
+        (scene.secret / "token").write_text("ghp_expired", encoding="utf-8")
+        scene.server.start()
+        before = working.count("locks", "failed")
+        await working.until(lambda: working.count("locks", "failed") > before, "denied is counted")
+        assert scene.proposals == {}
+        (scene.secret / "token").write_text(token, encoding="utf-8")
+        await working.until(lambda: scene.proposals, "the rotated token works")
+
+
+@in_loop
+async def test_a_repository_that_cannot_be_read_is_told(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    scene.repository.commit({"gitops-dsf.yaml": None})
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: working.count("inventory", "failed") >= 1, "it is counted")
+    assert "the repository has no gitops-dsf.yaml; --git-path names the folder" in caplog.text
+
+
+@in_loop
+async def test_mistakes_of_others_keep_the_inventory_as_it_is(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    scene.repository.commit({"clusters/c1.yaml": "kind: [\n"})
+    scene.joins("c6")
+    async with scene.hub, scene.working() as working:
+        await working.looks_again("inventory", "undecided")
+    assert scene.proposals == {}
+    assert "clusters/c1.yaml" in caplog.text
+    assert str(scene.work) not in caplog.text
+
+
+@in_loop
+async def test_direct_commits_go_on_top_of_the_newest_head(scene: Scene) -> None:
+    scene.settings = {"direct": True}
+    for name in ("cpu", "mem"):
+        scene.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
+        scene.drifts(name)
+    scene.joins("c6")
+    scene.leaves("c5")
+    before = scene.repository.branches()["main"]
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: working.count("locks", "pushed") == 2 and working.count("inventory", "pushed") == 1, "all are in")
+        await working.until(lambda: working.task.done() or True, "")
+    assert list(scene.repository.branches()) == ["main"]
+    log = git("log", "--format=%s", f"{before}..main", folder=scene.repository.bare).splitlines()
+    assert sorted(log) == [
+        "Accept what /config of scorer cpu says",
+        "Accept what /config of scorer mem says",
+        "Add cluster c6",
+    ]
+    assert "clusters/c5.yaml" in git("ls-tree", "-r", "--name-only", "main", folder=scene.repository.bare), "people remove clusters"
+
+
+@in_loop
+async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_revert_it(scene: Scene) -> None:
+    scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    scene.server.manners.push_seconds = 1.5
+    async with scene.hub, scene.working() as working:
+        requests = scene.server.manners.requests
+        await working.until(lambda: scene.server.manners.requests >= requests + 6, "it is about to push")
+        theirs = scene.repository.commit({"README.md": "theirs\n"})
+        await working.until(lambda: working.count("locks", "pushed") == 1, "it is in, whoever was first")
+        scene.server.manners.push_seconds = 0.0
+        git("merge-base", "--is-ancestor", theirs, "main", folder=scene.repository.bare)
+        git("pull", "--quiet", "--ff-only", "origin", "main", folder=scene.repository.clone)
+        git("revert", "--no-edit", "HEAD", folder=scene.repository.clone)
+        git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
+        await working.looks_again("locks", "refused")
+        assert working.count("locks", "pushed") == 1
+
+
+@in_loop
+async def test_a_protected_branch_that_refuses_direct_commits_is_told(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    scene.settings = {"direct": True}
+    hook = scene.repository.bare / "hooks/pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho 'protected branch' >&2\nexit 1\n", encoding="utf-8")
+    hook.chmod(0o755)
+    scene.joins("c6")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: working.count("inventory", "failed") >= 1, "it is counted")
+    assert "pre-receive hook declined" in caplog.text

@@ -1,0 +1,152 @@
+"""Clusters that joined, left or changed become a branch, with no file of anybody else."""
+
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.reconciler.proposals.memory import Memory
+from tests.hub.controlplane.gitrepository import git
+from tests.integration.reconciler.proposals.scene import Scene, cluster
+from tests.support.in_loop import in_loop
+
+
+@in_loop
+async def test_joined_and_relabelled_clusters_are_offered_together(scene: Scene, tmp_path: Path) -> None:
+    scene.joins("c6", **{"tier": "gold", "feature.open-cluster-management.io/addon-x": "available"})
+    scene.joins("c7", accepted=False)
+    scene.joins("c2", region="us")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        branch = scene.one
+        assert branch.startswith("gitops-dsf/inventory-")
+        assert scene.changed(branch) == ["clusters/c2.yaml", "clusters/c6.yaml"]
+        assert scene.repository.read("clusters/c2.yaml", branch=branch) == cluster("c2", region="us"), "the comment stays"
+        assert "tier: gold" in scene.repository.read("clusters/c6.yaml", branch=branch)
+        assert "feature" not in scene.repository.read("clusters/c6.yaml", branch=branch)
+        assert scene.errors(branch, tmp_path / "copy") == []
+        shown = git("show", "--no-patch", "--format=%B", branch, folder=scene.repository.bare)
+        assert shown.startswith("Add cluster c6 and update cluster c2\n")
+        assert "- c2: metadata.labels.region: eu -> us" in shown
+        assert (working.count("inventory", "pushed"), working.open("inventory")) == (1, 1)
+
+
+@in_loop
+async def test_a_cluster_that_is_gone_for_long_is_removed(scene: Scene, tmp_path: Path) -> None:
+    scene.repository.commit({"clusters/c5.yaml": None, "clusters/c1.yaml": cluster("c1") + "---\n" + cluster("c5")})
+    scene.leaves("c5")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        branch = scene.one
+        assert scene.repository.read("clusters/c1.yaml", branch=branch).rstrip() == cluster("c1").rstrip()
+        assert scene.changed(branch) == ["clusters/c1.yaml"]
+        assert scene.errors(branch, tmp_path / "copy") == []
+        scene.joins("c5")
+        await working.view.refresh()
+        await working.until(lambda: not scene.proposals, "it is back, so nothing is offered")
+        await working.until(lambda: working.count("inventory", "withdrawn") == 1, "it is counted")
+
+
+@in_loop
+async def test_a_file_goes_with_its_last_cluster(scene: Scene) -> None:
+    scene.leaves("c5")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        assert scene.changed(scene.one) == ["clusters/c5.yaml"]
+        assert "c5.yaml" not in git("ls-tree", "-r", "--name-only", scene.one, folder=scene.repository.bare)
+
+
+@in_loop
+async def test_absence_counts_after_ten_minutes_only(scene: Scene) -> None:
+    scene.absent = 600.0
+    scene.leaves("c5")
+    now = [1000.0]
+    async with scene.hub, scene.working(clock=lambda: now[0]) as working:
+        scene.joins("c6")
+        await working.view.refresh()
+        await working.until(lambda: scene.proposals, "the joined one is offered")
+        await working.looks_again("inventory", "unchanged")
+        assert scene.changed(scene.one) == ["clusters/c6.yaml"]
+        now[0] += 700.0
+        await working.until(lambda: len(scene.proposals) == 1 and len(scene.changed(scene.one)) == 2, "it is removed, too")
+        assert scene.changed(scene.one) == ["clusters/c5.yaml", "clusters/c6.yaml"]
+        await working.until(lambda: working.count("inventory", "superseded") == 1, "it is counted")
+
+
+@in_loop
+async def test_not_more_than_a_fifth_is_ever_removed(scene: Scene) -> None:
+    for name in ("c4", "c5"):
+        scene.leaves(name)
+    async with scene.hub, scene.working() as working:
+        await working.looks_again("inventory", "undecided", times=3)
+        assert scene.proposals == {}
+        scene.joins("c6")
+        await working.view.refresh()
+        await working.until(lambda: scene.proposals, "what joined is offered all the same")
+        assert scene.changed(scene.one) == ["clusters/c6.yaml"]
+
+
+@in_loop
+async def test_an_empty_hub_removes_nothing(scene: Scene) -> None:
+    for number in range(1, 6):
+        scene.leaves(f"c{number}")
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        before = scene.server.manners.requests
+        await working.until(lambda: scene.server.manners.requests > before + 8, "it looks several times")
+        assert scene.proposals == {}
+
+
+@in_loop
+async def test_a_cluster_on_its_way_out_is_left_alone(scene: Scene) -> None:
+    scene.hub.put("managedclusters", "c5", metadata={"deletionTimestamp": "2026-11-21T08:00:00Z"}, spec={"hubAcceptsClient": False})
+    scene.joins("c6")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        assert scene.changed(scene.one) == ["clusters/c6.yaml"]
+
+
+@in_loop
+async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
+    scene: Scene, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """A mask names the cluster that left."""
+    mask = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\nmetadata:\n"
+    mask += "  name: dynamic-scoring-config\nspec:\n  masks:\n    - clusterName: c5\n      scoreName: cpu_score\n"
+    scene.repository.commit({"config/masks.yaml": mask})
+    scene.leaves("c5")
+    async with scene.hub, scene.working() as working:
+        await working.looks_again("inventory", "undecided", times=3)
+        assert scene.proposals == {}
+        assert "without c5 the repository would be invalid: DSF201 config/masks.yaml:7:20" in caplog.text
+        scene.joins("c6")
+        await working.view.refresh()
+        await working.until(lambda: scene.proposals, "what joined is offered all the same")
+        assert scene.changed(scene.one) == ["clusters/c6.yaml"]
+        assert scene.errors(scene.one, tmp_path / "copy") == []
+
+
+@in_loop
+async def test_two_looks_must_agree(scene: Scene) -> None:
+    scene.memory = lambda: Memory(apart=30.0)
+    now = [1000.0]
+    scene.joins("c6")
+    async with scene.hub, scene.working(clock=lambda: now[0]) as working:
+        await working.looks_again("inventory", "waiting")
+        now[0] += 29
+        scene.joins("c6", tier="gold")
+        await working.view.refresh()
+        await working.looks_again("inventory", "waiting")
+        now[0] += 29
+        await working.looks_again("inventory", "waiting")
+        assert scene.proposals == {}
+        now[0] += 2
+        await working.until(lambda: scene.proposals, "half a minute without a change")
+        scene.joins("c7")
+        await working.view.refresh()
+        now[0] += 31
+        await working.looks_again("inventory", "waiting")
+        now[0] += 31
+        await working.looks_again("inventory", "waiting")
+        first = scene.one
+        now[0] += 600
+        await working.until(lambda: scene.proposals and first not in scene.proposals, "ten minutes after the last push")

@@ -1,0 +1,156 @@
+"""A drifted lock becomes a branch, and nothing but that lock."""
+
+from pathlib import Path
+
+from tests.hub.controlplane.gitrepository import git
+from tests.integration.reconciler.proposals.scene import AUTHOR, Scene, page
+from tests.integration.sync.pageserver import Answer
+from tests.support.in_loop import in_loop
+
+
+@in_loop
+async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Scene, tmp_path: Path) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    scene.drifts("mem", drifted=False)
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        await working.looks_again("locks", "unchanged")
+        branch = scene.one
+        assert branch.startswith("gitops-dsf/locks-cpu-")
+        assert scene.changed(branch) == ["locks/cpu.yaml"]
+        assert "interval: 30" in scene.repository.read("locks/cpu.yaml", branch=branch)
+        assert scene.errors(branch, tmp_path / "copy") == []
+        shown = git("show", "--no-patch", "--format=%an <%ae>%n%B", branch, folder=scene.repository.bare)
+        assert shown.startswith(f"{AUTHOR}\nAccept what /config of scorer cpu says\n")
+        assert "- config.scoring.params.interval: 60 -> 30" in shown
+        assert (working.count("locks", "pushed"), working.open("locks"), working.open("inventory")) == (1, 1, 0)
+        assert scene.hub.events("LockProposed") == [f"/config differs from the lock; what it says is on branch {branch}"]
+    assert not (tmp_path / "work/proposals").exists(), "nothing is left behind"
+
+
+@in_loop
+async def test_newer_content_supersedes_and_none_withdraws(scene: Scene) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        first = scene.one
+        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
+        await working.until(lambda: scene.proposals and first not in scene.proposals, "another one takes its place")
+        assert "interval: 45" in scene.repository.read("locks/cpu.yaml", branch=scene.one)
+        await working.until(lambda: working.count("locks", "superseded") == 1, "it is counted")
+        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=60)
+        await working.until(lambda: not scene.proposals, "nothing is left to offer")
+        await working.until(lambda: working.count("locks", "withdrawn") == 1, "it is counted")
+        assert working.count("locks", "pushed") == 2
+
+
+@in_loop
+async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Scene) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        before = scene.proposals
+        for wrong in (page("mem_score"), page("cpu_score", query="avg("), Answer(status=500), Answer(body=b"<html>", media="text/html")):
+            scene.pages.pages["/cpu/config"] = wrong
+            await working.looks_again("locks", "undecided")
+            assert scene.proposals == before
+        assert working.count("locks", "withdrawn") == 0
+
+
+@in_loop
+async def test_a_merge_ends_it_and_begins_nothing(scene: Scene) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        git("fetch", "--quiet", "origin", scene.one, folder=scene.repository.clone)
+        git("merge", "--quiet", "--no-ff", "--no-edit", "FETCH_HEAD", folder=scene.repository.clone)
+        git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
+        await working.until(lambda: not scene.proposals, "the merged branch is removed")
+        scene.joins("c6")  # something else goes on while the hub still says Drifted
+        await working.view.refresh()
+        await working.until(lambda: working.count("inventory", "pushed") == 1, "the inventory is offered")
+        assert working.count("locks", "pushed") == 1
+
+
+@in_loop
+async def test_people_who_push_to_a_branch_own_it(scene: Scene) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        branch = scene.one
+        git("fetch", "--quiet", "origin", branch, folder=scene.repository.clone)
+        git("checkout", "--quiet", "--detach", "FETCH_HEAD", folder=scene.repository.clone)
+        git("commit", "--quiet", "--allow-empty", "--message", "Also this", folder=scene.repository.clone)
+        git("push", "--quiet", "origin", f"HEAD:refs/heads/{branch}", folder=scene.repository.clone)
+        theirs = scene.proposals[branch]
+        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
+        await working.until(lambda: len(scene.proposals) == 2, "the newer one is beside it")
+        await working.looks_again("locks", "unchanged")
+        assert scene.proposals[branch] == theirs
+        assert working.count("locks", "superseded") == 0
+
+
+@in_loop
+async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: Scene) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "a branch appears")
+        await working.looks_again("locks", "unchanged")
+        git("update-ref", "-d", f"refs/heads/{scene.one}", folder=scene.repository.bare)
+        await working.looks_again("locks", "refused", times=3)
+        assert scene.proposals == {}
+        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
+        await working.until(lambda: scene.proposals, "other content is news")
+
+
+@in_loop
+async def test_locks_that_share_a_file_are_offered_apart(scene: Scene, tmp_path: Path) -> None:
+    texts = [scene.repository.read(f"locks/{name}.yaml") for name in ("cpu", "mem")]
+    scene.repository.commit({"locks/all.yaml": "---\n".join(texts), "locks/cpu.yaml": None, "locks/mem.yaml": None})
+    for name in ("cpu", "mem"):
+        scene.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
+        scene.drifts(name)
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: len(scene.proposals) == 2, "both are offered")
+        for branch in scene.proposals:
+            difference = git("diff", "--shortstat", f"main...{branch}", folder=scene.repository.bare)
+            assert difference.strip() == "1 file changed, 1 insertion(+), 1 deletion(-)"
+            assert scene.errors(branch, tmp_path / branch.replace("/", "-")) == []
+
+
+@in_loop
+async def test_never_more_than_so_many_at_once(scene: Scene) -> None:
+    scene.settings = {"max_open": 1}
+    for name in ("cpu", "mem"):
+        scene.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
+        scene.drifts(name)
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: scene.proposals, "one is offered")
+        await working.looks_again("locks", "waiting", times=3)
+        assert len(scene.proposals) == 1
+        assert working.open("locks") == 1
+
+
+@in_loop
+async def test_another_fleet_of_the_repository_is_not_touched(scene: Scene, tmp_path: Path) -> None:
+    files = {path: scene.repository.read(path) for path in git("ls-files", folder=scene.repository.clone).split()}
+    moved = {f"fleets/eu/{path}": text for path, text in files.items()}
+    scene.repository.commit({**dict.fromkeys(files), **moved})
+    theirs = "gitops-dsf/locks-cpu-0123456789abcdef"
+    git("branch", theirs, "main", folder=scene.repository.bare)
+    scene.folder = "fleets/eu"
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: len(scene.proposals) == 2, "a branch appears")
+        await working.looks_again("locks", "unchanged")
+        (branch,) = set(scene.proposals) - {theirs}
+        assert branch.startswith("gitops-dsf/fleets/eu/locks-cpu-")
+        assert scene.changed(branch) == ["fleets/eu/locks/cpu.yaml"]
+        assert scene.errors(branch, tmp_path / "copy") == []

@@ -1,0 +1,132 @@
+"""Pull requests: one for each proposal, and people's answers count."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hub.controlplane.gitrepository import git
+from tests.integration.reconciler.proposals.scene import TOKEN, Scene, page
+from tests.support.github.server import GitHubServer
+from tests.support.in_loop import in_loop
+
+LIMIT = (403, {"message": "You have exceeded a secondary rate limit"}, {"retry-after": "1"})
+
+
+@in_loop
+async def test_a_request_is_opened_superseded_and_withdrawn(scene: Scene, forge: GitHubServer) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: forge.opened() == [scene.one] if scene.proposals else False, "a request is opened")
+        (first,) = forge.pulls
+        assert (first.title, first.base) == ("Accept what /config of scorer cpu says", "main")
+        assert "config.scoring.params.interval: 60 -> 30" in first.body
+        await working.looks_again("locks", "unchanged")
+        assert len(forge.pulls) == 1
+        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
+        await working.until(lambda: len(forge.opened()) == 1 and len(scene.proposals) == 1 and len(forge.pulls) == 2, "superseded")
+        assert first.state == "closed"
+        assert first.comments == [f"Superseded by branch `{scene.one}`."]
+        scene.pages.pages["/cpu/config"] = page("cpu_score")
+        await working.until(lambda: not forge.opened() and not scene.proposals, "withdrawn")
+        await working.until(lambda: working.count("locks", "withdrawn") == 1, "it is counted")
+        # What we closed ourselves is no refusal: the same content may come again.
+        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+        await working.until(lambda: len(forge.opened()) == 1, "offered again")
+    assert [pull.state for pull in forge.pulls] == ["closed", "closed", "open"]
+
+
+@in_loop
+async def test_what_people_closed_is_not_offered_again_whoever_leads(scene: Scene, forge: GitHubServer) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub:
+        async with scene.working() as working:
+            await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
+            forge.close(1)
+            git("update-ref", "-d", f"refs/heads/{scene.one}", folder=scene.repository.bare)
+            await working.looks_again("locks", "refused")
+        async with scene.working() as working:
+            await working.looks_again("locks", "refused")
+            assert scene.proposals == {}
+            scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
+            await working.until(lambda: len(forge.opened()) == 1, "other content is news")
+    assert len(forge.pulls) == 2
+
+
+@in_loop
+async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(scene: Scene, forge: GitHubServer) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
+        forge.merge(1)
+        await working.until(lambda: not scene.proposals, "its branch is removed")
+        assert forge.pulls[0].comments == []
+        git("revert", "--no-edit", "-m", "1", "HEAD", folder=scene.repository.clone)
+        git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
+        await working.until(lambda: len(forge.opened()) == 1, "it is offered anew")
+    assert [pull.number for pull in forge.pulls] == [1, 2]
+
+
+@in_loop
+async def test_a_request_that_was_not_opened_in_time_is_opened_later(scene: Scene, forge: GitHubServer) -> None:
+    """A limit, a fault or the end of the process between push and request."""
+    failing = {"POST": LIMIT}
+    forge.faults = [lambda method, path: failing.get(method) if path.endswith("/pulls") else None]
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: working.count("locks", "failed") >= 1, "the limit is met")
+        branch = scene.one
+        assert forge.pulls == []
+        failing.clear()
+        await working.until(lambda: forge.opened() == [branch], "it is opened")
+    assert working.count("locks", "pushed") == 1
+
+
+@in_loop
+async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(scene: Scene, forge: GitHubServer) -> None:
+    answers = {"now": (502, {"message": "Bad Gateway"}, {})}
+    forge.faults = [lambda _method, _path: answers.get("now")]
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        for fault in ((502, {}, {}), LIMIT, (401, {"message": "Bad credentials"}, {})):
+            answers["now"] = fault
+            before = working.count("locks", "failed")
+            await working.until(lambda before=before: working.count("locks", "failed") > before, "it is counted")
+            assert scene.proposals == {}
+        answers.clear()
+        await working.until(lambda: len(forge.opened()) == 1, "all is well again")
+
+
+@in_loop
+async def test_a_push_that_the_rules_refuse_stops_no_other(scene: Scene, forge: GitHubServer, caplog: pytest.LogCaptureFixture) -> None:
+    hook = scene.repository.bare / "hooks/update"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ncase $1 in *locks-cpu*) echo 'not so' >&2; exit 1;; esac\n", encoding="utf-8")
+    hook.chmod(0o755)
+    for name in ("cpu", "mem"):
+        scene.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
+        scene.drifts(name)
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: len(forge.opened()) == 1, "the other is offered")
+        await working.until(lambda: working.count("locks", "failed") >= 1, "the refused one is counted")
+    assert "locks-mem" in forge.opened()[0]
+    assert "hook declined" in caplog.text
+    assert TOKEN not in caplog.text
+
+
+@in_loop
+async def test_texts_of_strangers_stay_texts(scene: Scene, forge: GitHubServer, tmp_path: Path) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", query='up{job="```@everyone {subject} [x](http://evil)"}')
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
+    body = forge.pulls[0].body
+    fence = "`" * 4
+    inside = body.split(f"{fence}text\n")[1].split(f"\n{fence}\n")[0]
+    assert "@everyone {subject} [x](http://evil)" in inside
+    assert body.count("@everyone") == 1
+    assert scene.errors(forge.opened()[0], tmp_path / "copy") == []

@@ -1,0 +1,238 @@
+"""The scorers duty against an API server over HTTP: what it writes and says, and on its bad days."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from gitops_dsf.reconciler.hub.api import ApiError
+from tests.integration.reconciler.objecthub import ObjectHub
+from tests.integration.reconciler.scorers.scene import Scene, stamp, working
+from tests.integration.sync.pageserver import Answer, PageServer, says
+from tests.support.in_loop import in_loop
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with PageServer() as server:
+        server.pages["/healthz"] = says(ok=True)
+        yield server
+
+
+@in_loop
+async def test_a_score_that_was_never_published_is_missing_until_it_is(pages: PageServer) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu")
+        scene.cluster("c1", "c2")
+        scene.score("c1")
+        scene.masks("[]")
+        assert await it.duty.once() == 1
+        assert scene.condition("cpu") == ("False", "Missing", "fresh on 1 cluster; missing on 1 cluster (c2)")
+        assert it.metric("scored_clusters", scorer="cpu", state="missing") == 1
+        assert it.metric("score_not_fresh", scorer="cpu", cluster="c2", state="missing") == 1
+        assert await it.duty.once() == 0
+        assert scene.events("DynamicScorer") == [("cpu", "Missing", 1)]
+        scene.score("c2")
+        assert await it.duty.once() == 1
+        assert scene.condition("cpu")[:2] == ("True", "Fresh")
+        assert it.metric("scored_clusters", scorer="cpu", state="missing") == 0
+        assert it.metric("score_not_fresh", scorer="cpu", cluster="c2", state="missing") is None
+        assert scene.events("DynamicScorer") == [("cpu", "Missing", 1), ("cpu", "Fresh", 1)]
+        scene.unpublish("c2")
+        await it.duty.once()
+        assert scene.condition("cpu")[1] == "Missing", "what was there and is gone is missing, too"
+
+
+@in_loop
+async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(pages: PageServer) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu", clusterSelector={"matchLabels": {"zone": "x"}})
+        scene.cluster("c1", "c2", zone="x")
+        scene.cluster("c3", zone="y")
+        scene.hub.put("managedclusters", "no-agent", metadata={"labels": {"zone": "x"}})
+        scene.score("c1")
+        await it.duty.once()
+        status, reason, message = scene.condition("cpu")
+        assert (status, reason) == ("True", "Fresh")
+        assert message.startswith("fresh on 1 cluster; missing or masked on 1 cluster (c2): the hub has no ConfigMap gitops-dsf-masks")
+        scene.masks('[{"clusterName": "c?", "scoreName": "mem"}]')
+        await it.duty.once()
+        assert scene.condition("cpu")[1:] == ("Missing", "fresh on 1 cluster; missing on 1 cluster (c2)")
+        scene.masks('[{"clusterName": "*2", "scoreName": "cpu"}]')
+        await it.duty.once()
+        assert scene.condition("cpu")[1:] == ("Fresh", "fresh on 1 cluster")
+        for text in ("not JSON", '[{"scoreName": "cpu"}]'):
+            scene.masks(text)
+            await it.duty.once()
+            assert scene.condition("cpu")[1] == "Fresh", "the masks that were read last still count"
+        hub.refusals["GET configmaps"] = [403]
+        await it.duty.once()
+        assert scene.condition("cpu")[1] == "Fresh"
+
+
+@in_loop
+async def test_what_comes_to_be_expected_has_time(pages: PageServer) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu")
+        scene.cluster("c1", "c2")
+        scene.cluster("new", created=stamp(time.time()))
+        scene.score("c1")
+        scene.masks('[{"clusterName": "c2", "scoreName": "cpu"}]')
+        await it.duty.once()
+        assert scene.condition("cpu") == ("True", "Fresh", "fresh on 1 cluster; not published yet on 1 cluster (new)")
+        scene.masks("[]")
+        await it.duty.once()
+        assert scene.condition("cpu") == ("True", "Fresh", "fresh on 1 cluster; not published yet on 2 clusters (c2, new)")
+
+
+@in_loop
+async def test_placements_that_rank_by_a_missing_score_are_named(pages: PageServer) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu")
+        scene.cluster("c1", "c2", "c3")
+        scene.masks("[]")
+        for cluster in ("c1", "c2", "c3"):
+            scene.score(cluster)
+        scene.placement("web", decided="c1")
+        scene.placement("typo", dimension="al", decided="c1")
+        await it.duty.once()
+        assert it.metric("placement_missing_scores", placement="web", scorer="cpu") == 0
+        assert it.metric("placement_missing_scores", placement="typo", scorer="cpu") == 3
+        assert scene.condition("cpu") == ("True", "Fresh", "fresh on 3 clusters. Placement typo counts 3 clusters as 0")
+        scene.unpublish("c2")
+        scene.score("c3", seconds=-5)
+        for _ in range(2):
+            await it.duty.once()
+        assert it.metric("placement_missing_scores", placement="web", scorer="cpu") == 2
+        assert scene.condition("cpu")[2].endswith(". Placement typo counts 3 clusters as 0; Placement web counts 2 clusters as 0")
+        assert scene.events("Placement") == [("typo", "ScoresMissing", 1), ("web", "ScoresMissing", 1)]
+        scene.score("c2")
+        scene.score("c3")
+        await it.duty.once()
+        assert scene.events("Placement")[-1] == ("web", "ScoresComplete", 1)
+        messages = hub.events("ScoresMissing")
+        assert messages[1].startswith("ranks by cpu, and counts 2 clusters (c2, c3) as 0")
+
+
+@in_loop
+async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_the_placement(pages: PageServer) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu", clusterSelector={"matchLabels": {"runs": "yes"}})
+        scene.cluster("c1", "c2", runs="yes", zone="x")
+        scene.cluster("c3", zone="y")
+        scene.masks("[]")
+        zone_x = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "x"}}}}
+        scene.placement("web", predicates=[zone_x])
+
+        async def counted() -> float | None:
+            await it.duty.once()
+            return it.metric("placement_missing_scores", placement="web", scorer="cpu")
+
+        assert await counted() == 2
+        assert await counted() == 2
+        scene.cluster("c2", runs="yes", zone="y")
+        assert await counted() == 1
+        scene.placement("web", decided="c2 c3")
+        assert await counted() == 3
+        scene.score("c3")
+        assert await counted() == 2
+        scene.score("c3", seconds=-1)
+        assert await counted() == 3
+        del hub.objects["placements", "argocd", "web"]
+        scene.placement("web")
+        assert await counted() == 3, "without a predicate it may choose all three"
+
+
+@in_loop
+async def test_a_status_that_the_hub_refuses_does_not_stop_the_others(pages: PageServer) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        for name in ("a", "b", "c", "d"):
+            scene.scorer(name)
+        hub.refusals["PATCH dynamicscorers"] = [403, 409, 500]
+        assert await it.duty.once() == 1
+        assert scene.patched() == ["a", "b", "c", "d"]
+        assert it.metric("status_patch_failures_total") == 3
+        assert await it.duty.once() == 0, "those that were refused wait before they are tried again"
+
+
+@in_loop
+async def test_a_hub_that_does_not_answer_ends_the_pass(pages: PageServer) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        for number in range(20):
+            scene.scorer(f"s{number:02}")
+        hub.refusals["PATCH dynamicscorers"] = [0]
+        with pytest.raises(ApiError, match="does not answer"):
+            await it.duty.once()
+        assert scene.patched() == ["s00"]
+        hub.refusals["PATCH dynamicscorers"] = [503] * 20
+        with pytest.raises(ApiError, match="503"):
+            await it.duty.once()
+        assert len(scene.patched()) == 6, "five in a row are enough to know"
+        hub.refusals.clear()
+        assert await it.duty.once() == 15
+
+
+@in_loop
+async def test_a_leader_that_stops_in_the_middle_leaves_the_rest_to_the_next_and_nothing_twice(pages: PageServer) -> None:
+    async with ObjectHub() as hub:
+        scene = Scene(hub, pages.url)
+        for name in ("a", "b", "c", "d", "e"):
+            scene.scorer(name)
+            scene.cluster("c1")
+        pages.pages["/healthz"] = Answer(status=500)
+        async with working(hub) as first:
+            work = asyncio.create_task(first.duty.once())
+            hub.between = lambda word: work.cancel() if word.startswith("PATCH") and len(scene.patched()) == 3 else None  # type: ignore[func-returns-value]
+            await asyncio.gather(work, return_exceptions=True)
+            assert work.cancelled()
+        hub.between = lambda _: None
+        written = scene.patched()
+        assert written == ["a", "b", "c"]
+        async with working(hub) as second:
+            assert await second.duty.once() == 2
+        assert scene.patched() == [*written, "d", "e"]
+        # The Event of the one that was under way is lost, not doubled; its condition tells.
+        said = [name for name, _, count in scene.events("DynamicScorer") for _ in range(count)]
+        assert sorted(said) == ["a", "b", "d", "e"]
+
+
+@in_loop
+async def test_the_hubs_clock_decides(pages: PageServer) -> None:
+    for ahead, reason in ((600, "Expired"), (0, "Fresh"), (-600, "Fresh")):
+        async with ObjectHub() as hub, working(hub) as it:
+            hub.clock = lambda ahead=ahead: time.time() + ahead  # type: ignore[misc]
+            scene = Scene(hub, pages.url)
+            scene.scorer("cpu")
+            scene.cluster("c1")
+            scene.score("c1", seconds=300)
+            await it.duty.once()
+            assert scene.condition("cpu")[1] == reason
+            assert it.metric("clock_offset_seconds") == pytest.approx(ahead, abs=2)
+
+
+@in_loop
+async def test_series_end_with_the_work(pages: PageServer) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu")
+        scene.cluster("c1")
+        scene.placement("web", decided="c1")
+        await it.duty.once()
+        names = {"scorer_healthy": {"scorer": "cpu"}, "scored_clusters": {"scorer": "cpu", "state": "fresh"}}
+        assert all(it.metric(name, **labels) is not None for name, labels in names.items())
+        work = asyncio.create_task(it.duty.run())
+        await asyncio.sleep(0.1)
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        assert all(it.metric(name, **labels) is None for name, labels in names.items())
+        assert it.metric("placement_missing_scores", placement="web", scorer="cpu") is None

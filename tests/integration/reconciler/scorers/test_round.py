@@ -1,0 +1,58 @@
+"""A round over many scoring APIs of which some hang: who answers is judged right, and nobody waits for those that do not."""
+
+import asyncio
+import json
+import time
+
+import msgspec
+import pytest
+
+from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
+from gitops_dsf.reconciler.run import CONCURRENT
+from gitops_dsf.reconciler.scorers.probe import Probe, probe
+from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
+from tests.integration.reconciler.scorers.manypages import many_pages
+
+SECONDS = 3.0
+GOOD, HANGING = 360, 40
+
+
+def made(url: str) -> Scorer:
+    item = {"metadata": {"name": url}, "spec": {"configURL": f"{url}/config", "configSyncMode": "Full"}}
+    return scorer(msgspec.Raw(json.dumps(item).encode()))[1]
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+async def timed(urls: list[str], *, concurrent: int = CONCURRENT) -> tuple[dict[str, Probe], float]:
+    async with Fetcher(limits=FetchLimits(seconds=SECONDS, concurrent=concurrent)) as fetcher:
+        clock = time.monotonic()
+        found = await probe(map(made, urls), fetcher=fetcher)
+        return found, time.monotonic() - clock
+
+
+def test_those_that_hang_cost_one_time_limit_and_no_verdict_of_others() -> None:
+    with many_pages(good=GOOD, hanging=HANGING) as (urls, silent):
+        # What it takes to ask those that answer, on this machine as busy as it is.
+        _, asking = asyncio.run(timed([url for url in urls if url not in silent]))
+        found, taken = asyncio.run(timed(urls))
+    for url, answer in found.items():
+        if url in silent:
+            assert isinstance(answer.health, Fault)
+            assert (answer.health.kind, answer.config) == ("Timeout", answer.health)
+        else:
+            assert isinstance(answer.health, Page), answer.health
+            assert isinstance(answer.config, Page), answer.config
+    assert taken < SECONDS + 2 + 2 * asking
+
+
+def test_places_that_hang_are_given_free_after_one_time_limit_each() -> None:
+    with many_pages(good=2, hanging=4) as (urls, silent):
+        found, taken = asyncio.run(timed(urls, concurrent=2))
+    assert {url for url, answer in found.items() if isinstance(answer.health, Fault)} == silent
+    # Four that hang in two places; /config of none of them is asked.
+    assert taken < 2 * SECONDS + 2

@@ -1,0 +1,238 @@
+"""Snapshots on a real branch of a real server, read back by the verbs that need them."""
+
+import asyncio
+import json
+import ssl
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from gitops_dsf.cli.main import main
+from gitops_dsf.live.access import Access
+from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.settings import GitSettings, StateSettings
+from gitops_dsf.reconciler.state.duty import StateDuty
+from gitops_dsf.reconciler.state.metrics import StateMetrics
+from gitops_dsf.snapshot import Snapshot, from_path
+from tests.hub.controlplane.gitrepository import GitRepository, git
+from tests.hub.controlplane.gitserver import GitServer
+from tests.integration.sync.pageserver import Answer, PageServer
+from tests.support import hubobjects
+from tests.support.apiserver import TOKEN, ApiServer, serving
+from tests.support.in_loop import in_loop
+
+BRANCH = "gitops-dsf-state"
+AUTHOR = "Fleet Reconciler <fleet@example.com>"
+SCORES = hubobjects.PATHS["AddOnPlacementScore"]
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Iterator[GitRepository]:
+    with GitServer(folder=tmp_path / "git") as server:
+        repository = server.create("fleet")
+        repository.commit({"README.md": "a fleet\n"})
+        repository.publish()
+        yield repository
+
+
+@pytest.fixture
+def hub() -> Iterator[ApiServer]:
+    with serving(hubobjects.hub_with(hubobjects.fleet(now=datetime.now(UTC)))) as server:
+        yield server
+
+
+class Stage:
+    """A duty, and what it did so far."""
+
+    def __init__(
+        self, hub: ApiServer, repository: GitRepository, work: Path, *, prometheus: str = "", url: str = "", interval: float = 0.2
+    ) -> None:
+        self.hub, self.repository, self.work, self.prometheus = hub, repository, work, prometheus
+        self.url, self.interval = url or repository.url, interval
+        self.registry = CollectorRegistry()
+        self.metrics = StateMetrics(self.registry)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        access = Access(host=self.hub.url, trust=ssl.create_default_context(), authorization=f"Bearer {TOKEN}", proxy=None)
+        async with HubApi(load=lambda: access) as api:
+            view = HubView(api=api, hub_namespace=hubobjects.HUB, argocd_namespace=hubobjects.ARGOCD)
+            await view.refresh()
+            duty = StateDuty(
+                api=api,
+                view=view,
+                git=GitSettings(url=self.url, author=AUTHOR, work_dir=self.work),
+                settings=StateSettings(branch=BRANCH, interval=self.interval, raw_scores_url=self.prometheus),
+                metrics=self.metrics,
+            )
+            work = asyncio.create_task(duty.run())
+            try:
+                yield
+            finally:
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+
+    def count(self, outcome: str) -> float:
+        return self.registry.get_sample_value("gitops_dsf_reconciler_state_pushes_total", {"outcome": outcome}) or 0.0
+
+    async def until(self, outcome: str, *, more_than: float = 0) -> None:
+        async with asyncio.timeout(20):
+            while self.count(outcome) <= more_than:  # noqa: ASYNC110 - a counter of another task
+                await asyncio.sleep(0.02)
+
+    def snapshot(self, folder: Path) -> Snapshot:
+        folder.mkdir()
+        tar = subprocess.run(["git", "archive", BRANCH], cwd=self.repository.bare, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", str(folder)], input=tar, check=True)
+        return from_path(folder)
+
+
+@in_loop
+async def test_a_snapshot_is_what_the_hub_holds(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+    hub.page = 2
+    stage = Stage(hub, repository, tmp_path / "work")
+    async with stage.running():
+        await stage.until("unchanged")
+    found = stage.snapshot(tmp_path / "out")
+    assert {name: {cluster: dict(one.values) for cluster, one in table.items()} for name, table in found.scores.items()} == {
+        "cpu": {"cluster1": {"cpu": 80}, "cluster2": {"cpu": 60}, "cluster3": {"cpu": 40}},
+        "mem": {f"cluster{n}": {"mem": 50} for n in (1, 2, 3)},
+    }
+    assert [(item.namespace, item.name, item.placement, item.clusters) for item in found.decisions] == [
+        ("argocd", "guestbook-decision-1", "guestbook", ("cluster1",))
+    ]
+    assert sorted(found.clusters) == ["cluster1", "cluster2", "cluster3"]
+    assert found.observed_at is not None
+    assert abs(found.observed_at - datetime.now(UTC)) < timedelta(minutes=1)
+    until = found.scores["cpu"]["cluster1"].valid_until
+    assert until is not None
+    assert until > found.observed_at
+    assert git("log", "--format=%an <%ae> %P", BRANCH, folder=repository.bare).strip() == AUTHOR, "one commit without a parent"
+    assert stage.count("pushed") == 1, "nothing changed since"
+    assert not list((tmp_path / "work").rglob("*")), "nothing is left behind"
+
+
+@in_loop
+async def test_what_changes_is_pushed_in_place_of_what_was(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+    stage = Stage(hub, repository, tmp_path / "work")
+    async with stage.running():
+        await stage.until("unchanged")
+        first = repository.branches()[BRANCH]
+        before = git("ls-tree", "-r", BRANCH, folder=repository.bare).splitlines()
+        hub.objects[SCORES][0]["status"]["scores"][0]["value"] = 81
+        await stage.until("pushed", more_than=1)
+    assert repository.branches()[BRANCH] != first
+    assert git("rev-list", "--count", BRANCH, folder=repository.bare).strip() == "1"
+    after = git("ls-tree", "-r", BRANCH, folder=repository.bare).splitlines()
+    assert {line.split("\t")[1] for line in set(after) - set(before)} <= {"scores/cpu.json", "snapshot.json"}
+    assert stage.snapshot(tmp_path / "out").scores["cpu"]["cluster1"].values == {"cpu": 81}
+
+
+@in_loop
+async def test_a_new_leader_goes_on_from_the_branch(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+    stage = Stage(hub, repository, tmp_path / "work")
+    async with stage.running():
+        await stage.until("pushed")
+    tip = repository.branches()[BRANCH]
+    async with stage.running():
+        await stage.until("unchanged", more_than=stage.count("unchanged"))
+    assert repository.branches()[BRANCH] == tip
+    age = stage.registry.get_sample_value("gitops_dsf_reconciler_state_age_seconds")
+    assert age is not None
+    assert 0 <= age < 60
+
+
+@in_loop
+async def test_raw_scores_come_from_prometheus_and_are_missed_without_harm(
+    hub: ApiServer, repository: GitRepository, tmp_path: Path
+) -> None:
+    def answer(handler: Any) -> None:
+        query = parse_qs(urlsplit(handler.path).query)["query"][0]
+        assert query in {'dynamic_score{ds_score_name="cpu"}', 'dynamic_score{ds_score_name="mem"}'}
+        if "mem" in query:
+            Answer(status=503, body=b"overloaded")(handler)
+            return
+        result = [{"metric": {"__name__": "dynamic_score", "ds_cluster": "cluster1", "ds_score_name": "cpu"}, "value": [1, "80.123456"]}]
+        Answer(body=json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}}).encode())(handler)
+
+    with PageServer() as prometheus:
+        prometheus.pages["/prometheus/api/v1/query"] = answer
+        stage = Stage(hub, repository, tmp_path / "work", prometheus=f"{prometheus.url}/prometheus/")
+        async with stage.running():
+            await stage.until("pushed")
+        found = stage.snapshot(tmp_path / "out")
+        assert found.scores["cpu"]["cluster1"].raw == {"cpu": 80.12}
+        assert found.scores["cpu"]["cluster2"].raw == {}
+        assert found.scores["mem"]["cluster1"].raw == {}
+        assert stage.registry.get_sample_value("gitops_dsf_reconciler_state_raw_failures_total") == 1
+
+
+@in_loop
+async def test_a_branch_of_somebody_else_is_left_alone(
+    hub: ApiServer, repository: GitRepository, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    git("branch", BRANCH, "main", folder=repository.bare)
+    before = repository.branches()
+    stage = Stage(hub, repository, tmp_path / "work")
+    async with stage.running():
+        await stage.until("failed")
+    assert repository.branches() == before
+    assert "has no snapshot.json: it is no snapshot, and is left alone" in caplog.text
+
+
+@in_loop
+async def test_half_a_hub_is_no_snapshot(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+    stage = Stage(hub, repository, tmp_path / "work")
+    async with stage.running():
+        await stage.until("pushed")
+        tip = repository.branches()[BRANCH]
+        hub.refused[SCORES] = 403
+        await stage.until("failed")
+    assert repository.branches()[BRANCH] == tip
+
+
+@in_loop
+async def test_a_server_that_is_away_is_asked_again(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+    stage = Stage(hub, repository, tmp_path / "work", url="http://127.0.0.1:9/fleet.git")
+    async with stage.running():
+        await stage.until("failed")
+    assert stage.count("pushed") == 0
+
+
+@in_loop
+async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+    one, other = (Stage(hub, repository, tmp_path / name, interval=0.01) for name in ("one", "other"))
+    async with one.running(), other.running():
+        for value in range(60, 66):
+            hub.objects[SCORES][0]["status"]["scores"][0]["value"] = value
+            await asyncio.sleep(0.1)
+    assert one.count("pushed") + other.count("pushed") >= 1
+    assert len(repository.branches()) == 2
+    assert one.snapshot(tmp_path / "out").score_count == 6
+
+
+def test_a_preview_reads_the_branch(hub: ApiServer, repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stage = Stage(hub, repository, tmp_path / "work")
+
+    async def once() -> None:
+        async with stage.running():
+            await stage.until("pushed")
+
+    asyncio.run(once())
+    fleet = tmp_path / "fleet"
+    assert main(["init", str(fleet)]) == 0
+    for arguments in (["init", "-q"], ["remote", "add", "origin", repository.url], ["fetch", "-q", "origin", BRANCH]):
+        git(*arguments, folder=fleet)
+    git("update-ref", f"refs/remotes/origin/{BRANCH}", "FETCH_HEAD", folder=fleet)
+    capsys.readouterr()
+    assert main(["simulate", str(fleet), "--state-branch", BRANCH, "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert BRANCH in json.dumps(shown)

@@ -1,0 +1,107 @@
+"""Events as an API server gets them: once for what is said once, counted for what is said again, and never a nuisance."""
+
+from prometheus_client import CollectorRegistry
+
+from gitops_dsf.reconciler.events import BURST, PER_SECOND, SAME_SECONDS, EventMetrics, Events, Reference
+from gitops_dsf.reconciler.hub.api import HubApi
+from tests.integration.reconciler.objecthub import Object, ObjectHub
+from tests.support.in_loop import in_loop
+
+ABOUT = Reference(api_version="example.com/v1", kind="Thing", namespace="hub", name="thing", uid="7")
+
+
+class Recorder:
+    """Events with a clock that a test moves."""
+
+    def __init__(self, api: HubApi) -> None:
+        self.now = 0.0
+        self.registry = CollectorRegistry()
+        self.events = Events(api=api, metrics=EventMetrics(self.registry), clock=lambda: self.now)
+
+    async def say(self, message: str = "it happened", about: Reference = ABOUT) -> None:
+        await self.events.say(about, "Warning", "Happened", message)
+
+    def outcomes(self) -> dict[str, float]:
+        samples = [sample for family in self.registry.collect() for sample in family.samples if sample.name.endswith("_total")]
+        return {sample.labels["outcome"]: sample.value for sample in samples}
+
+
+def written(hub: ObjectHub) -> list[Object]:
+    return [item for (plural, _, _), item in hub.objects.items() if plural == "events"]
+
+
+@in_loop
+async def test_an_event_says_what_kubectl_shows() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        await Recorder(api).say()
+        (event,) = written(hub)
+        assert event["metadata"]["namespace"] == event["involvedObject"]["namespace"] == "hub"
+        assert event["metadata"]["name"].startswith("thing.")
+        assert event["involvedObject"] == {"apiVersion": "example.com/v1", "kind": "Thing", "namespace": "hub", "name": "thing", "uid": "7"}
+        assert (event["type"], event["reason"], event["message"], event["count"]) == ("Warning", "Happened", "it happened", 1)
+        assert event["source"] == {"component": "gitops-dsf-reconciler"}
+
+
+@in_loop
+async def test_the_same_words_are_counted_up_within_an_hour_and_by_another_leader() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        recorder = Recorder(api)
+        for _ in range(3):
+            await recorder.say()
+        assert [event["count"] for event in written(hub)] == [3]
+        await Recorder(api).say()
+        assert [event["count"] for event in written(hub)] == [4]
+        await recorder.say("something else")
+        await recorder.say(about=Reference(api_version="v1", kind="Thing", namespace="hub", name="thing", uid="8"))
+        assert len(written(hub)) == 3
+        assert recorder.outcomes() == {"written": 3, "counted": 2}
+
+
+@in_loop
+async def test_an_event_that_the_hub_forgot_is_written_anew() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        recorder = Recorder(api)
+        await recorder.say()
+        hub.objects.clear()
+        await recorder.say()
+        assert [event["count"] for event in written(hub)] == [1]
+        hub.objects.clear()
+        recorder.now = SAME_SECONDS
+        await recorder.say()
+        assert [event["count"] for event in written(hub)] == [1]
+
+
+@in_loop
+async def test_refusals_and_silence_are_borne() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        hub.refusals["POST events"] = [403, 500, 0]
+        recorder = Recorder(api)
+        for _ in range(4):
+            await recorder.say()
+        assert recorder.outcomes() == {"refused": 3, "written": 1}
+        assert len(written(hub)) == 1
+
+
+@in_loop
+async def test_too_many_at_once_are_dropped() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        recorder = Recorder(api)
+        for number in range(BURST + 10):
+            await recorder.say(f"{number}")
+        assert len(written(hub)) == BURST
+        assert recorder.outcomes()["dropped"] == 10
+        recorder.now = 5 / PER_SECOND
+        for number in range(10):
+            await recorder.say(f"later {number}")
+        assert len(written(hub)) == BURST + 5
+
+
+@in_loop
+async def test_long_names_and_messages_are_cut_to_what_an_api_server_takes() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        name = "a" * 235 + ".b" * 9
+        await Recorder(api).say("m" * 2000, about=Reference(api_version="v1", kind="T", namespace="hub", name=name, uid="1"))
+        (event,) = written(hub)
+        assert len(event["message"]) == 1024
+        assert len(event["metadata"]["name"]) <= 253
+        assert ".." not in event["metadata"]["name"]

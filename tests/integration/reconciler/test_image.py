@@ -1,0 +1,128 @@
+"""reconciler/Containerfile keeps what it promises: the agent's base, hashed packages, git, a plain user, what the Deployment starts."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_dsf.cli.main import VERBS
+from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.render.reconciler.arguments import arguments
+from gitops_dsf.render.reconciler.names import METRICS_PORT
+
+ROOT = Path(__file__).parents[3]
+UV = Path(sys.executable).with_name("uv")
+IGNORED = shutil.ignore_patterns("__pycache__")
+
+Instruction = tuple[str, str]
+
+
+def stages(file: str) -> list[list[Instruction]]:
+    """What stands before the first FROM, then one list of (name, text) for each stage."""
+    lines = [line for line in (ROOT / file).read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    found: list[list[Instruction]] = [[]]
+    for line in filter(str.strip, "\n".join(lines).replace("\\\n", " ").splitlines()):
+        name, _, text = line.partition(" ")
+        if name == "FROM":
+            found.append([])
+        found[-1].append((name, " ".join(text.split())))
+    return found
+
+
+HEAD, BUILD, FINAL = stages("reconciler/Containerfile")
+
+
+def texts(stage: list[Instruction], name: str) -> list[str]:
+    return [text for each, text in stage if each == name]
+
+
+def commands() -> list[str]:
+    return [command.strip() for text in texts(BUILD, "RUN") for command in text.split("&&")]
+
+
+def test_base_and_installer_are_those_of_the_agent() -> None:
+    head, build, _ = stages("agent/Containerfile")
+    assert head == HEAD
+    for name in ("FROM", "ARG", "ENV"):
+        assert texts(BUILD, name) == texts(build, name)
+
+
+def test_nothing_of_python_is_installed_without_a_hash_of_the_lock() -> None:
+    installs = [shlex.split(command) for command in commands() if command.startswith("uv pip install")]
+    assert len(installs) == 3
+    for words in installs:
+        own = {"--no-deps", "--no-index", "/tmp/dist/*.whl"} <= set(words)  # noqa: S108 - in the image
+        assert ("--require-hashes" in words) != own, words
+    assert all("--no-build-isolation" in command for command in commands() if command.startswith("uv build"))
+
+
+def test_the_lock_gives_the_requirements(tmp_path: Path) -> None:
+    """The very command of the file, on what the file copies and nothing else."""
+    source = copied(tmp_path / "src")
+    (command,) = [command for command in commands() if command.endswith("--output-file /tmp/reconciler.txt")]
+    words = shlex.split(command.replace("/tmp/", f"{tmp_path}/"))  # noqa: S108 - in the image
+    subprocess.run([UV, *words[1:]], cwd=source, check=True, capture_output=True, timeout=60)
+    text = (tmp_path / "reconciler.txt").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    assert all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", line) for line in lines)
+    names = {line.partition("==")[0] for line in lines}
+    assert names >= {"httpx", "kubernetes", "msgspec", "prometheus-client", "pydantic", "promql-parser"}
+    assert not names & {"pytest", "mypy", "uvicorn", "watchfiles"}
+
+
+def test_the_wheel_is_built_of_what_is_copied(tmp_path: Path) -> None:
+    """With this environment's build backend instead of the one of the image, which the lock pins alike."""
+    pytest.importorskip("hatchling", reason="the build group is not installed")
+    source = copied(tmp_path / "src")
+    build = [UV, "build", "--quiet", "--no-build-isolation", "--python", sys.executable, "--wheel", "--out-dir", tmp_path / "dist"]
+    subprocess.run([*build, "."], cwd=source, check=True, capture_output=True, timeout=120)
+    assert list((tmp_path / "dist").glob("gitops_dsf-*.whl"))
+
+
+def copied(target: Path) -> Path:
+    for text in texts(BUILD, "COPY"):
+        *sources, into = text.split()
+        for source in sources:
+            place = target / into / Path(source).name if into.endswith("./") else target / into
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, place, ignore=IGNORED)
+            else:
+                shutil.copy(ROOT / source, place)
+    return target
+
+
+def test_git_and_ssh_are_there_for_a_user_that_has_a_name() -> None:
+    """ssh says "No user exists for uid" otherwise."""
+    system = texts(FINAL, "RUN")[0]
+    assert {"git", "openssh-client", "ca-certificates"} <= set(system.split())
+    (user,) = texts(FINAL, "USER")
+    assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", user)
+    assert f"useradd --uid {user.partition(':')[0]} " in system
+    order = [name for name, _ in FINAL]
+    assert not {"RUN", "COPY", "ADD"} & set(order[order.index("USER") :])
+
+
+def test_what_it_starts_is_what_the_deployment_asks_for() -> None:
+    (program,) = json.loads(texts(FINAL, "ENTRYPOINT")[0])
+    folder, _, name = program.rpartition("/")
+    scripts: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert name in scripts
+    assert texts(FINAL, "COPY") == [f"--from=build {folder.removesuffix('/bin')} {folder.removesuffix('/bin')}"]
+    (verb,) = json.loads(texts(FINAL, "CMD")[0])
+    assert verb in VERBS
+    repository = FleetRepository.model_validate({"metadata": {"name": "f"}, "spec": {"git": {"url": "https://git.example.com/f.git"}}})
+    assert arguments(repository)[0] == verb
+    assert texts(FINAL, "EXPOSE") == [str(METRICS_PORT)]
+
+
+def test_the_standard_library_is_compiled_before_the_root_is_read_only() -> None:
+    assert any("compileall" in text and "--invalidation-mode unchecked-hash" in text for text in texts(FINAL, "RUN"))
+    assert any("PYTHONDONTWRITEBYTECODE=1" in text for text in texts(FINAL, "ENV"))

@@ -1,0 +1,94 @@
+"""What every fault of a metric source and of a scoring API is put through, beside a scorer in good health."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Literal
+
+from tests.support.agent.apis import last_values, matrix, series
+from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen
+from tests.support.agent.pace import pace
+from tests.support.agent.process import eventually, until
+from tests.support.agent.running import RunningAgent, running
+
+Faults = Mapping[str, tuple[Reply | Fault, str]]
+"""Name to the answer and to the reason that must be counted."""
+
+EAGER: Final = {"deadband": 0, "minIntervalSeconds": 0}
+SOURCE: Final = matrix(series(3))
+SCORES: Final = Reply.of({"results": [{"metric": {"node": "a"}, "score": 1.5}]})
+LIMITS: Final = ("--request-timeout", "8", "--max-answer-bytes", "200000", "--max-calls-per-origin", "64")
+"""Dozens of scorers start at once: where the machine is busy, a healthy peer may take seconds to answer the last of them."""
+INTERVAL: Final = 4
+"""Seconds between two runs of those that fail, so that together they leave most of a busy machine to the healthy one."""
+REFUSED: Final = "refused"
+WELL: Final = "well"
+
+
+class Peer:
+    """The side that fails: healthy, or each path with its own fault."""
+
+    def __init__(self, faults: Faults, healthy: Reply) -> None:
+        self._faults = faults
+        self._healthy = healthy
+        self.failing = False
+
+    def __call__(self, seen: Seen) -> Reply | Fault:
+        name = seen.path.split("/")[1]
+        return self._faults[name][0] if self.failing and name in self._faults else self._healthy
+
+
+async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: Faults) -> None:
+    """One agent with a scorer per fault, one whose peer refuses, and a healthy one: all are well, all fail at once, all heal.
+
+    While they fail: the right reason is counted for each, what they exported is gone, what they published stays as it is, and the
+    healthy scorer keeps its beat.
+    """
+    peer = Peer(faults, SOURCE if side == "source" else SCORES)
+    volume, out = ConfigMapVolume(folder / "config"), folder / "out"
+    names = {*faults, REFUSED, WELL}
+    everyone = {f"{name}-score" for name in names}
+    async with HttpFake(peer) as faulty, HttpFake(peer) as refusing, HttpFake(lambda _seen: SOURCE) as source, HttpFake(last_values) as api:
+
+        def one(name: str) -> dict[str, object]:
+            url = f"{refusing.url if name == REFUSED else faulty.url}/{name}"
+            sides = {"source": url, "scoring": api.url} if side == "source" else {"source": source.url, "scoring": url}
+            return entry(name, **sides, scoringInterval=1 if name == WELL else INTERVAL, publish=EAGER)
+
+        volume.put(*map(one, sorted(names)))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}", *LIMITS) as agent:
+            await eventually(lambda: _exposes(agent, everyone), what="all are well", seconds=60)
+            await until(lambda: {path.stem for path in out.glob("*.yaml")} == everyone, what="all are published")
+            published = {path.name: path.read_bytes() for path in out.iterdir()}
+
+            async with pace() as measured:
+                calls = len(faulty.to(WELL))
+                peer.failing = True
+                await refusing.stop()
+                expected = {f"{name}-score": {reason} for name, (_, reason) in faults.items()} | {f"{REFUSED}-score": {"unreachable"}}
+                await until(lambda: _failing(agent).keys() == expected.keys(), what="every fault was met", seconds=60)
+                await until(lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens", seconds=60)
+                await until(lambda: len(faulty.to(WELL)) >= calls + 5, what="the healthy one goes on")
+                measured.check(faulty.to(WELL)[calls + 1 :], interval=1, least=3)
+            counted = await agent.failures()
+            # The one that refuses may have been in the middle of an answer when it went away.
+            counted[f"{REFUSED}-score"].discard("connection_lost")
+            assert counted == expected, {name: (counted.get(name), expected.get(name)) for name in counted | expected}
+            assert await agent.stages() == {"fetch" if side == "source" else "score"}
+            assert await agent.exposed() == {f"{WELL}-score"}
+            assert {path.name: path.read_bytes() for path in out.iterdir()} == published
+
+            peer.failing = False
+            await refusing.start()
+            await eventually(lambda: _exposes(agent, everyone), what="all healed", seconds=60)
+            assert {path.name: path.read_bytes() for path in out.iterdir()} == published
+            assert not agent.task.done()
+
+
+def _failing(agent: RunningAgent) -> dict[str, str]:
+    """Score name to the reason of its last failure."""
+    return {scorer["scoreName"]: scorer["reason"] for scorer in agent.agent.detail()[1]["scorers"] if scorer["reason"]}
+
+
+async def _exposes(agent: RunningAgent, score_names: set[str]) -> bool:
+    return await agent.exposed() == score_names

@@ -1,0 +1,109 @@
+"""What GitHub documents of the few calls that are made (REST API 2022-11-28: pulls, issue comments, errors), as JSON Schemas.
+
+Written down from the documentation, as much as a client of these calls can depend on. Objects of answers may hold more; bodies and
+parameters of requests may not, because a misspelt one would silently do nothing.
+"""
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+TIME: Schema = {"type": "string", "format": "date-time"}
+TIME_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
+REPOSITORY: Schema = {
+    "type": "object",
+    "required": ["id", "node_id", "name", "full_name", "private", "owner", "html_url", "fork", "url"],
+    "properties": {"full_name": {"type": "string", "pattern": "^[^/]+/[^/]+$"}, "private": {"type": "boolean"}},
+}
+USER: Schema = {"type": ["object", "null"], "required": ["login", "id", "node_id", "url", "type", "site_admin"]}
+SIDE: Schema = {
+    "type": "object",
+    "required": ["label", "ref", "repo", "sha", "user"],
+    "properties": {
+        "label": {"type": ["string", "null"]},
+        "ref": {"type": "string"},
+        "sha": {"type": "string", "pattern": "^[0-9a-f]{40}$"},
+        "repo": {"anyOf": [REPOSITORY, {"type": "null"}]},
+        "user": USER,
+    },
+}
+PULL: Schema = {
+    "type": "object",
+    "required": [
+        *("url", "id", "node_id", "html_url", "diff_url", "patch_url", "issue_url", "commits_url", "comments_url", "statuses_url"),
+        *("number", "state", "locked", "title", "user", "body", "labels", "milestone", "created_at", "updated_at", "closed_at"),
+        *("merged_at", "merge_commit_sha", "assignee", "head", "base", "_links", "author_association", "auto_merge"),
+    ],
+    "properties": {
+        "number": {"type": "integer", "minimum": 1},
+        "state": {"enum": ["open", "closed"]},
+        "title": {"type": "string"},
+        "body": {"type": ["string", "null"]},
+        "html_url": {"type": "string", "format": "uri"},
+        "created_at": TIME,
+        "updated_at": TIME,
+        "closed_at": TIME_OR_NULL,
+        "merged_at": TIME_OR_NULL,
+        "head": SIDE,
+        "base": SIDE,
+    },
+}
+COMMENT: Schema = {
+    "type": "object",
+    "required": ["id", "node_id", "url", "html_url", "user", "created_at", "updated_at", "issue_url"],
+    "properties": {"body": {"type": "string"}},
+}
+BASIC_ERROR: Schema = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in ("message", "documentation_url", "url", "status")},
+}
+VALIDATION_ERROR: Schema = {
+    "type": "object",
+    "required": ["message", "documentation_url"],
+    "properties": {
+        "errors": {
+            "type": "array",
+            "items": {"type": "object", "required": ["code"], "properties": {"message": {"type": "string"}, "code": {"type": "string"}}},
+        }
+    },
+}
+CREATE_PULL: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["head", "base"],
+    "anyOf": [{"required": ["title"]}, {"required": ["issue"]}],
+    "properties": {
+        **{name: {"type": "string"} for name in ("title", "head", "head_repo", "base", "body")},
+        **{name: {"type": "boolean"} for name in ("maintainer_can_modify", "draft")},
+        "issue": {"type": "integer"},
+    },
+}
+UPDATE_PULL: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        **{name: {"type": "string"} for name in ("title", "body", "base")},
+        "state": {"enum": ["open", "closed"]},
+        "maintainer_can_modify": {"type": "boolean"},
+    },
+}
+CREATE_COMMENT: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["body"],
+    "properties": {"body": {"type": "string", "minLength": 1, "maxLength": 65_536}},
+}
+LIST_PULLS: Schema = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "state": {"enum": ["open", "closed", "all"]},
+        "head": {"type": "string", "pattern": "^[^:]+:.+$"},
+        "base": {"type": "string"},
+        "sort": {"enum": ["created", "updated", "popularity", "long-running"]},
+        "direction": {"enum": ["asc", "desc"]},
+        "per_page": {"type": "string", "pattern": "^([1-9][0-9]?|100)$"},
+        "page": {"type": "string", "pattern": "^[1-9][0-9]*$"},
+    },
+}
+"""Parameters of a list, as texts of the query."""

@@ -1,0 +1,248 @@
+"""A GitHub of a test: pull requests and comments over real HTTP, on top of a real bare repository.
+
+Requests and answers are checked against `schemas`; what does not fit is in `violations`, which a test looks at in the end.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlsplit
+
+import jsonschema
+
+from tests.hub.controlplane.gitrepository import GitError, GitRepository, git
+from tests.support.github import schemas
+
+OWNER, NAME = "team", "fleet"
+Answer = tuple[int, Any, dict[str, str]]
+REPOSITORY = {
+    "id": 1,
+    "node_id": "R_1",
+    "name": NAME,
+    "full_name": f"{OWNER}/{NAME}",
+    "private": True,
+    "fork": False,
+    "owner": None,
+    "html_url": f"https://github.test/{OWNER}/{NAME}",
+    "url": f"https://api.github.test/repos/{OWNER}/{NAME}",
+}
+
+
+@dataclass(kw_only=True)
+class Pull:
+    number: int
+    title: str
+    branch: str
+    base: str
+    body: str
+    sha: str
+    state: str = "open"
+    merged: bool = False
+    full_name: str = f"{OWNER}/{NAME}"
+    comments: list[str] = field(default_factory=list)
+
+
+class GitHubServer:
+    """A context manager. `token` is the only one that is let in."""
+
+    def __init__(self, *, repository: GitRepository, token: str) -> None:
+        self.token = token
+        self.pulls: list[Pull] = []
+        self.violations: list[str] = []
+        self.log: list[str] = []
+        """Method and path of every call."""
+        self.faults: list[Callable[[str, str], Answer | None]] = []
+        """Asked for each call before anything happens; the first answer counts."""
+        self._repository = repository
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                fake._serve(self)
+
+            def do_POST(self) -> None:
+                fake._serve(self)
+
+            def do_PATCH(self) -> None:
+                fake._serve(self)
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                """The tests speak of what a client sees."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/api/v3"
+
+    def opened(self) -> list[str]:
+        """Branches of open pull requests."""
+        self._notice_deleted_branches()
+        return [pull.branch for pull in self.pulls if pull.state == "open"]
+
+    def merge(self, number: int) -> None:
+        """As people press the button: the branch goes into its base and stays."""
+        pull = self._pull(number)
+        clone = self._repository.clone
+        git("fetch", "--quiet", "origin", pull.branch, folder=clone)
+        git("merge", "--quiet", "--no-ff", "--no-edit", "FETCH_HEAD", folder=clone)
+        git("push", "--quiet", "origin", pull.base, folder=clone)
+        pull.state, pull.merged = "closed", True
+
+    def close(self, number: int) -> None:
+        """As people close one that they do not want."""
+        self._pull(number).state = "closed"
+
+    def _serve(self, request: BaseHTTPRequestHandler) -> None:
+        body = request.rfile.read(int(request.headers.get("Content-Length", "0")))
+        with self._lock:
+            status, answer, headers = self._answer(request, body)
+        content = json.dumps(answer).encode()
+        request.send_response(status)
+        for name, value in {"Content-Type": "application/json; charset=utf-8", **headers}.items():
+            request.send_header(name, value)
+        request.send_header("Content-Length", str(len(content)))
+        request.end_headers()
+        request.wfile.write(content)
+
+    def _answer(self, request: BaseHTTPRequestHandler, body: bytes) -> Answer:
+        address = urlsplit(request.path)
+        path = address.path.removeprefix("/api/v3")
+        self.log.append(f"{request.command} {path}")
+        for fault in self.faults:
+            found = fault(request.command, path)
+            if found is not None:
+                return found
+        if request.headers.get("X-GitHub-Api-Version") != "2022-11-28" or request.headers.get("Accept") != "application/vnd.github+json":
+            self.violations.append(f"{path}: version or Accept is missing")
+        if not request.headers.get("User-Agent"):
+            self.violations.append(f"{path}: GitHub answers 403 without User-Agent")
+        if request.headers.get("Authorization") != f"Bearer {self.token}":
+            return self._checked(
+                401, {"message": "Bad credentials", "documentation_url": "https://docs.github.com/rest"}, schemas.BASIC_ERROR
+            )
+        self._notice_deleted_branches()
+        call = (request.command, *path.strip("/").split("/"))
+        query = dict(parse_qsl(address.query))
+        data = json.loads(body) if body else None
+        match call:
+            case ("GET", "repos", owner, name, "pulls") if (owner, name) == (OWNER, NAME):
+                self._check(query, schemas.LIST_PULLS)
+                return self._list(request, query)
+            case ("POST", "repos", owner, name, "pulls") if (owner, name) == (OWNER, NAME):
+                self._check(data, schemas.CREATE_PULL)
+                return self._create(data)
+            case ("PATCH", "repos", owner, name, "pulls", number) if (owner, name) == (OWNER, NAME):
+                self._check(data, schemas.UPDATE_PULL)
+                pull = self._pull(int(number))
+                pull.state, pull.body = data.get("state", pull.state), data.get("body", pull.body)
+                return self._checked(200, self._shown(pull), schemas.PULL)
+            case ("POST", "repos", owner, name, "issues", number, "comments") if (owner, name) == (OWNER, NAME):
+                self._check(data, schemas.CREATE_COMMENT)
+                self._pull(int(number)).comments.append(data["body"])
+                url = f"https://github.test/{number}"
+                shown = {"id": 1, "node_id": "C", "url": url, "html_url": url, "user": None, "issue_url": url, "body": data["body"]}
+                return self._checked(201, {**shown, "created_at": _time(), "updated_at": _time()}, schemas.COMMENT)
+        return self._checked(404, {"message": "Not Found", "status": "404"}, schemas.BASIC_ERROR)
+
+    def _list(self, request: BaseHTTPRequestHandler, query: dict[str, str]) -> Answer:
+        state, head = query.get("state", "open"), query.get("head", "")
+        found = [
+            pull
+            for pull in self.pulls
+            if state in {"all", pull.state} and query.get("base", pull.base) == pull.base and head in {"", f"{OWNER}:{pull.branch}"}
+        ]
+        found.sort(key=lambda pull: pull.number, reverse=query.get("direction", "desc") == "desc")
+        size, page = int(query.get("per_page", "30")), int(query.get("page", "1"))
+        shown = [self._shown(pull) for pull in found[(page - 1) * size : page * size]]
+        link = {"Link": f'<https://api.github.test{request.path}&page={page + 1}>; rel="next"'} if len(found) > page * size else {}
+        status, answer, headers = self._checked(200, shown, {"type": "array", "items": schemas.PULL})
+        return status, answer, {**headers, **link}
+
+    def _create(self, data: dict[str, Any]) -> Answer:
+        branch, base = data["head"], data["base"]
+        try:
+            sha = git("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", folder=self._repository.bare).strip()
+            ahead = int(git("rev-list", "--count", f"{base}..{branch}", folder=self._repository.bare))
+        except GitError:
+            return self._invalid({"resource": "PullRequest", "field": "head", "code": "invalid"})
+        if any(pull.branch == branch and pull.base == base and pull.state == "open" for pull in self.pulls):
+            message = f"A pull request already exists for {OWNER}:{branch}."
+            return self._invalid({"resource": "PullRequest", "code": "custom", "message": message})
+        if not ahead:
+            message = f"No commits between {base} and {branch}"
+            return self._invalid({"resource": "PullRequest", "code": "custom", "message": message})
+        pull = Pull(number=len(self.pulls) + 1, title=data["title"], branch=branch, base=base, body=data.get("body", ""), sha=sha)
+        self.pulls.append(pull)
+        return self._checked(201, self._shown(pull), schemas.PULL)
+
+    def _invalid(self, detail: dict[str, str]) -> Answer:
+        answer = {"message": "Validation Failed", "documentation_url": "https://docs.github.com/rest", "errors": [detail], "status": "422"}
+        return self._checked(422, answer, schemas.VALIDATION_ERROR)
+
+    def _notice_deleted_branches(self) -> None:
+        """GitHub closes a pull request whose branch is gone."""
+        branches = self._repository.branches()
+        for pull in self.pulls:
+            if pull.state == "open" and pull.full_name == f"{OWNER}/{NAME}" and pull.branch not in branches:
+                pull.state = "closed"
+
+    def _shown(self, pull: Pull) -> dict[str, Any]:
+        url = f"https://github.test/{OWNER}/{NAME}/pull/{pull.number}"
+        links = ("url", "html_url", "diff_url", "patch_url", "issue_url", "commits_url", "comments_url", "statuses_url")
+        nothing = ("user", "milestone", "assignee", "auto_merge", "merge_commit_sha")
+        side = {"label": f"{OWNER}:{pull.branch}", "sha": pull.sha, "user": None, "repo": {**REPOSITORY, "full_name": pull.full_name}}
+        return {
+            **dict.fromkeys(links, url),
+            **dict.fromkeys(nothing),
+            "id": 1000 + pull.number,
+            "node_id": f"PR_{pull.number}",
+            "number": pull.number,
+            "locked": False,
+            "labels": [],
+            "_links": {},
+            "state": pull.state,
+            "title": pull.title,
+            "body": pull.body or None,
+            "author_association": "MEMBER",
+            "created_at": _time(),
+            "updated_at": _time(),
+            "closed_at": None if pull.state == "open" else _time(),
+            "merged_at": _time() if pull.merged else None,
+            "head": {**side, "ref": pull.branch},
+            "base": {**side, "label": f"{OWNER}:{pull.base}", "ref": pull.base},
+        }
+
+    def _pull(self, number: int) -> Pull:
+        return next(pull for pull in self.pulls if pull.number == number)
+
+    def _checked(self, status: int, answer: Any, schema: schemas.Schema) -> Answer:
+        """The fake's own answers must be what GitHub documents, or a test with it shows nothing."""
+        self._check(answer, schema)
+        return status, answer, {}
+
+    def _check(self, value: Any, schema: schemas.Schema) -> None:
+        self.violations += [f"{self.log[-1]}: {each.message}" for each in jsonschema.Draft202012Validator(schema).iter_errors(value)]
+
+
+def _time() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,127 @@
+"""Facts of a hub where all is well, made of what the renderer renders; tests break one thing."""
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gitops_dsf.doctor import Facts, Finding, Source, examine
+from gitops_dsf.doctor.checks.ocm import GROUPS
+from gitops_dsf.doctor.registry import CHECKS
+from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.overview import build
+from gitops_dsf.render import agent
+from gitops_dsf.render.decisions import decision_readers
+from gitops_dsf.render.works import ClusterObjects
+from gitops_dsf.schema import crds
+from tests.support.hubobjects import ARGOCD, HUB, NOW, Object, fleet, meta, stamp
+from tests.support.overviews import inputs_of
+
+ROOT = Path(__file__).parents[2]
+CLUSTERS = ("cluster1", "cluster2", "cluster3")
+REPOSITORY = FleetRepository.model_validate(
+    {
+        "apiVersion": "gitops-dsf.io/v1alpha1",
+        "kind": "FleetRepository",
+        "metadata": {"name": "fleet"},
+        "spec": {"git": {"url": "https://git.example.com/fleet.git"}},
+    }
+)
+
+
+def workload(name: str, namespace: str, image: str, **more: Any) -> Object:
+    container = {"name": "main", "image": image, **more}
+    spec = {"replicas": 1, "template": {"spec": {"serviceAccountName": name, "containers": [container]}}}
+    return {"metadata": meta(name, namespace), "spec": spec}
+
+
+def conditions(**states: str) -> Object:
+    return {"conditions": [{"type": kind, "status": status, "reason": "Told", "message": "told"} for kind, status in states.items()]}
+
+
+def sources() -> dict[Source, tuple[Any, ...]]:
+    """A copy of its own for each caller."""
+    return deepcopy(_sources())
+
+
+@cache
+def _sources() -> dict[Source, tuple[Any, ...]]:
+    addon = {item["kind"]: item for item in agent.addon(REPOSITORY)}
+    role = next(item for item in agent.hub_rights(REPOSITORY) if item["kind"] == "ClusterRole")
+    configmap, reader, binding = decision_readers(ARGOCD)
+    rights = [yaml.safe_load(text) for name in CLUSTERS for kind, text in ClusterObjects().files(name) if kind == "rolebinding"]
+    health = yaml.safe_load((ROOT / "argocd/install/argocd-cm-health.yaml").read_text(encoding="utf-8"))
+    return {
+        Source.CLUSTER_MANAGERS: ({"metadata": meta("cluster-manager"), "spec": {}},),
+        Source.OCM_DEPLOYMENTS: (workload("cluster-manager-placement-controller", "hub", "quay.io/ocm/placement:v1.2.1"),),
+        Source.CRDS: tuple({**item, "status": conditions(Established="True")} for item in crds()),
+        Source.ADDON_DEFINITIONS: (addon["ClusterManagementAddOn"],),
+        Source.ADDON_TEMPLATES: (addon["AddOnTemplate"],),
+        Source.ADDON_CONFIGS: (addon["AddOnDeploymentConfig"],),
+        Source.ADDON_STATES: tuple(
+            {"metadata": meta("gitops-dsf-agent", name), "status": conditions(Available="True")} for name in CLUSTERS
+        ),
+        Source.AGENT_ROLE: (role,),
+        Source.AGENT_BINDINGS: tuple(rights),
+        Source.GRANTS: (),
+        Source.ARGOCD_DEPLOYMENTS: (workload("argocd-applicationset-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),),
+        Source.ARGOCD_STATEFULSETS: (workload("argocd-application-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),),
+        Source.ARGOCD_SETTINGS: (health,),
+        Source.ARGOCD_PARAMETERS: ({"metadata": meta("argocd-cmd-params-cm", ARGOCD)},),
+        Source.DELIVERY: ({"metadata": meta("gitops-dsf-platform", ARGOCD), "status": {"sync": {"status": "Synced"}}},),
+        Source.DECISIONS_CONFIGMAP: (configmap,),
+        Source.DECISION_ROLE: (reader,),
+        Source.DECISION_BINDING: (binding,),
+        Source.CLUSTER_SECRETS: tuple({"metadata": meta(f"cluster-{name}", ARGOCD)} for name in CLUSTERS),
+        Source.UPSTREAM_DEPLOYMENTS: (),
+        Source.UPSTREAM_WORKS: (),
+        Source.OUR_WORKS: tuple({"metadata": meta("gitops-dsf-config", name)} for name in CLUSTERS),
+        Source.SCORING_CONFIGS: (),
+        Source.LEASES: (
+            {
+                "metadata": meta("gitops-dsf-reconciler", HUB),
+                "spec": {"holderIdentity": "pod-a", "leaseDurationSeconds": 15, "renewTime": stamp(NOW)},
+            },
+        ),
+    }
+
+
+def facts(
+    changed: Mapping[Source, tuple[Any, ...]] | None = None,
+    *,
+    hub: list[Object] | None = None,
+    read: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Facts:
+    """A healthy hub with some sources changed, other objects in its view (`hub`, `read`), or other facts."""
+    inputs = inputs_of(fleet() if hub is None else hub, **(read or {}))
+    healthy = Facts(
+        kubectl=("kubectl", "--context", "hub"),
+        hub_namespace=HUB,
+        argocd_namespace=ARGOCD,
+        groups={**GROUPS, "argoproj.io": ("v1alpha1",)},
+        clock_offset=0.0,
+        inputs=inputs,
+        overview=build(inputs),
+        objects={**sources(), **(changed or {})},
+    )
+    return replace(healthy, **more)
+
+
+def run(check: str, given: Facts) -> tuple[Finding, ...]:
+    """One check's findings."""
+    return examine(given, [item for item in CHECKS if item.id == check])
+
+
+Change = Callable[[Object], None]
+
+
+def altered(source: Source, change: Change, index: int = 0) -> dict[Source, tuple[Any, ...]]:
+    """One source with one object changed."""
+    items = list(sources()[source])
+    change(items[index])
+    return {source: tuple(items)}

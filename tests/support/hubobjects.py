@@ -1,0 +1,151 @@
+"""Objects of a hub with a small fleet on it, as the API server returns them; tests change what they are about."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tests.support.apiserver import ApiServer
+
+Object = dict[str, Any]
+NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
+CLUSTER = "cluster.open-cluster-management.io"
+HUB, ARGOCD = "open-cluster-management", "argocd"
+PATHS = {
+    "ManagedCluster": f"/apis/{CLUSTER}/v1/managedclusters",
+    "ManagedClusterSet": f"/apis/{CLUSTER}/v1beta2/managedclustersets",
+    "ManagedClusterSetBinding": f"/apis/{CLUSTER}/v1beta2/managedclustersetbindings",
+    "PlacementDecision": f"/apis/{CLUSTER}/v1beta1/placementdecisions",
+    "Placement": f"/apis/{CLUSTER}/v1beta1/placements",
+    "AddOnPlacementScore": f"/apis/{CLUSTER}/v1alpha1/addonplacementscores",
+    "ManagedClusterAddOn": "/apis/addon.open-cluster-management.io/v1alpha1/managedclusteraddons",
+    "DynamicScorer": "/apis/dynamic-scoring.open-cluster-management.io/v1alpha1/dynamicscorers",
+    "ApplicationSet": "/apis/argoproj.io/v1alpha1/applicationsets",
+    "Application": "/apis/argoproj.io/v1alpha1/applications",
+    "ConfigMap": "/api/v1/configmaps",
+}
+
+
+def stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def meta(name: str, namespace: str = "", **more: Any) -> Object:
+    return {"name": name, **({"namespace": namespace} if namespace else {}), **more}
+
+
+def cluster(name: str, **labels: str) -> Object:
+    available = [
+        {"type": kind, "status": "True"}
+        for kind in ("HubAcceptedManagedCluster", "ManagedClusterJoined", "ManagedClusterConditionAvailable")
+    ]
+    return {
+        "kind": "ManagedCluster",
+        "metadata": meta(name, labels=labels),
+        "spec": {"hubAcceptsClient": True},
+        "status": {"conditions": available},
+    }
+
+
+def global_set() -> Object:
+    spec = {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}
+    return {"kind": "ManagedClusterSet", "metadata": meta("global"), "spec": spec}
+
+
+def binding() -> Object:
+    return {"kind": "ManagedClusterSetBinding", "metadata": meta("global", ARGOCD), "spec": {"clusterSet": "global"}}
+
+
+def addon(cluster: str, available: str = "True", message: str = "") -> Object:
+    condition = {"type": "Available", "status": available, "reason": "Probed", "message": message}
+    return {"kind": "ManagedClusterAddOn", "metadata": meta("gitops-dsf-agent", cluster), "status": {"conditions": [condition]}}
+
+
+def scorer(name: str, *, score: str = "", health: str = "Active", mode: str = "None", **spec: Any) -> Object:
+    healthy = {"type": "Healthy", "status": "True" if health == "Active" else "False", "reason": "Answers", "message": ""}
+    return {
+        "kind": "DynamicScorer",
+        "metadata": meta(name, HUB),
+        "spec": {"configSyncMode": mode, "scoring": {"params": {"name": score or name, "interval": 60}}, "scoreTTLSeconds": 900, **spec},
+        "status": {"healthStatus": health, "conditions": [healthy]},
+    }
+
+
+def score(
+    cluster: str, name: str, value: int | None, *, age: float = 60, ttl: float = 900, now: datetime = NOW, writer: str = "gitops-dsf-agent"
+) -> Object:
+    """Published `age` seconds ago; with value None it holds no item."""
+    items = [] if value is None else [{"name": name, "value": value}]
+    status = {"scores": items, "validUntil": stamp(now + timedelta(seconds=ttl - age))}
+    labels = {"app.kubernetes.io/managed-by": writer} if writer else {}
+    return {"kind": "AddOnPlacementScore", "metadata": meta(name, cluster, labels=labels), "status": status}
+
+
+def placement(name: str, *resources: str, number: int = 1) -> Object:
+    terms = [{"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": one, "scoreName": one}}, "weight": 1} for one in resources]
+    spec = {"numberOfClusters": number, "clusterSets": ["global"], "prioritizerPolicy": {"mode": "Exact", "configurations": terms}}
+    labels = {"app.kubernetes.io/managed-by": "gitops-dsf"}
+    return {"kind": "Placement", "metadata": meta(name, ARGOCD, labels=labels), "spec": spec}
+
+
+def decision(placement: str, *clusters: str) -> Object:
+    labels = {f"{CLUSTER}/placement": placement}
+    status = {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}
+    return {"kind": "PlacementDecision", "metadata": meta(f"{placement}-decision-1", ARGOCD, labels=labels), "status": status}
+
+
+def application_set(name: str, *, strategy: str = "MakeBeforeBreak", error: str = "") -> Object:
+    generator = {"clusterDecisionResource": {"configMapRef": "x", "labelSelector": {"matchLabels": {f"{CLUSTER}/placement": name}}}}
+    conditions = [{"type": "ErrorOccurred", "status": "True", "message": error}] if error else []
+    annotations = {"gitops-dsf.io/moves-strategy": strategy}
+    template = {"metadata": {"labels": {"gitops-dsf.io/application": name}}}
+    return {
+        "kind": "ApplicationSet",
+        "metadata": meta(name, ARGOCD, annotations=annotations, labels={"app.kubernetes.io/managed-by": "gitops-dsf"}),
+        "spec": {"generators": [generator], "template": template},
+        "status": {"conditions": conditions},
+    }
+
+
+def application(name: str, cluster: str, *, health: str = "Healthy", **more: Any) -> Object:
+    return {
+        "kind": "Application",
+        "metadata": meta(f"{name}-{cluster}", ARGOCD, labels={"gitops-dsf.io/application": name}, **more),
+        "spec": {"destination": {"name": cluster, "namespace": name}},
+        "status": {"health": {"status": health}, "sync": {"status": "Synced"}},
+    }
+
+
+def masks(*items: Object) -> Object:
+    return {"kind": "ConfigMap", "metadata": meta("gitops-dsf-masks", HUB), "data": {"masks": json.dumps(items)}}
+
+
+def fleet(*, now: datetime = NOW) -> list[Object]:
+    """Three clusters, two scorers, one application on the better cluster."""
+    names = ("cluster1", "cluster2", "cluster3")
+    return [
+        *(cluster(name) for name in names),
+        global_set(),
+        binding(),
+        *(addon(name) for name in names),
+        scorer("cpu"),
+        scorer("mem"),
+        *(score(name, "cpu", value, now=now) for name, value in zip(names, (80, 60, 40), strict=True)),
+        *(score(name, "mem", 50, now=now) for name in names),
+        placement("guestbook", "cpu"),
+        decision("guestbook", "cluster1"),
+        application_set("guestbook"),
+        application("guestbook", "cluster1"),
+        masks(),
+    ]
+
+
+def by_path(objects: list[Object]) -> dict[str, list[Object]]:
+    """As an API server serves them; every path of PATHS is served."""
+    found: dict[str, list[Object]] = {path: [] for path in PATHS.values()}
+    for item in objects:
+        found[PATHS[item["kind"]]].append({key: value for key, value in item.items() if key != "kind"})
+    return found
+
+
+def hub_with(objects: list[Object], **more: Any) -> ApiServer:
+    return ApiServer(objects=by_path(objects), **more)

@@ -1,0 +1,36 @@
+"""Inputs of a view from the objects of a hub, without a hub."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from gitops_dsf.model.scoring_config import Mask
+from gitops_dsf.overview import Inputs, Part
+from gitops_dsf.snapshot import collect
+from gitops_dsf.snapshot.documents import HubDocument
+from gitops_dsf.snapshot.unread import Unread, Why
+from tests.support.hubobjects import NOW, Object
+
+OBSERVED = {"ManagedCluster", "ManagedClusterSet", "ManagedClusterSetBinding", "PlacementDecision", "AddOnPlacementScore"}
+
+
+def inputs_of(objects: Iterable[Object], *, now: datetime = NOW, unread: Iterable[Part] = (), **more: Any) -> Inputs:
+    """As `live` reads them; an unread part is forbidden and has no objects."""
+    kinds: dict[str, list[Object]] = {}
+    for item in objects:
+        kinds.setdefault(item["kind"], []).append(item)
+    documents = [HubDocument(place=kind, data=item) for kind in OBSERVED for item in kinds.get(kind, ())]
+    masks = [mask for item in kinds.get("ConfigMap", ()) for mask in msgspec.json.decode(item["data"]["masks"])]
+    settings: dict[str, Any] = {
+        "snapshot": collect(documents, origin="context hub"),
+        "scorers": tuple(kinds.get("DynamicScorer", ())),
+        "placements": tuple(kinds.get("Placement", ())),
+        "application_sets": tuple(kinds.get("ApplicationSet", ())),
+        "applications": tuple(kinds.get("Application", ())),
+        "addons": frozenset(item["metadata"]["namespace"] for item in kinds.get("ManagedClusterAddOn", ())),
+        "masks": tuple(Mask.model_validate(mask) for mask in masks),
+        "unread": {part: Unread(what=f"{part}.example.com", why=Why.FORBIDDEN) for part in unread},
+    }
+    return Inputs(now=now, **{**settings, **more})

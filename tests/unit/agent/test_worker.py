@@ -1,0 +1,104 @@
+"""A fault of the agent itself stays inside one scorer."""
+
+import random
+
+from prometheus_client import generate_latest
+
+from dsf_agent.cadence import Cadence
+from dsf_agent.clock import SystemClock
+from dsf_agent.cycle import CycleResult
+from dsf_agent.metrics import Metrics
+from dsf_agent.placement_score import Items
+from dsf_agent.schedule import Scheduler
+from dsf_agent.worker import Worker
+from dsf_wire.summary import Summary
+from tests.support.agent.process import until
+from tests.support.agent.running import play
+
+
+class Cycle:
+    """A cycle that has a fault nobody thought of, or none."""
+
+    def __init__(self, *, fault: BaseException | None = None) -> None:
+        self.fault = fault
+        self.runs = 0
+
+    async def run(self) -> CycleResult:
+        self.runs += 1
+        if self.fault is not None:
+            raise self.fault
+        return CycleResult(series=0, size=0, warnings=(), results=(), dropped=Items(values={}).dropped, items=Items(values={}))
+
+
+class Makes:
+    """Workers whose cycles a test chose, by scorer name."""
+
+    def __init__(self, metrics: Metrics, cycles: dict[str, Cycle], *, chance: random.Random) -> None:
+        self._metrics = metrics
+        self._cycles = cycles
+        self._chance = chance
+
+    def __call__(self, scorer: Summary) -> Worker:
+        return Worker(
+            scorer=scorer,
+            cycle=self._cycles[scorer.name],  # type: ignore[arg-type]
+            publication=None,
+            cadence=Cadence(interval=0.05, phase=0.0),
+            clock=SystemClock(),
+            metrics=self._metrics.of(scorer.score_name),
+            chance=self._chance,
+        )
+
+
+def _scorer(name: str) -> Summary:
+    return Summary(name=name, score_name=name, scoring_interval=1)
+
+
+def test_a_fault_of_the_agent_is_a_failure_of_one_scorer() -> None:
+    """Counted as internal and tried again, while the neighbour keeps its pace; healing is seen at once."""
+
+    async def story() -> None:
+        metrics, cycles = Metrics(cluster="c"), {"broken": Cycle(fault=ZeroDivisionError("oops")), "well": Cycle()}
+        scheduler = Scheduler(make=Makes(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0)
+        await scheduler.apply([_scorer("broken"), _scorer("well")])
+        await until(lambda: cycles["well"].runs >= 10 and cycles["broken"].runs >= 2, what="both run")
+        state = scheduler.states()["broken"]
+        assert (state.reason, state.message) == ("internal", "ZeroDivisionError: oops")
+        assert b'failures_total{reason="internal",score_name="broken",stage="score"}' in generate_latest(metrics.registry)
+        cycles["broken"].fault = None
+        await until(lambda: not scheduler.states()["broken"].failures, what="healed")
+        await scheduler.stop(grace=1.0)
+
+    play(story())
+
+
+class Dice(random.Random):
+    """Chance that breaks, so that a worker dies of what it does about a failure."""
+
+    broken = False
+
+    def uniform(self, a: float, b: float) -> float:
+        if self.broken:
+            msg = "the dice are gone"
+            raise RuntimeError(msg)
+        return super().uniform(a, b)
+
+
+def test_a_worker_that_dies_harms_no_other_and_can_be_replaced() -> None:
+    """What even the worker does not catch ends neither the process nor the neighbour; an edit starts a new one at once."""
+
+    async def story() -> None:
+        metrics, cycles, dice = Metrics(cluster="c"), {"broken": Cycle(fault=ZeroDivisionError()), "well": Cycle()}, Dice(1)
+        dice.broken = True
+        scheduler = Scheduler(make=Makes(metrics, cycles, chance=dice), metrics=metrics, cluster="c", splay=0.0)
+        await scheduler.apply([_scorer("broken"), _scorer("well")])
+        await until(lambda: cycles["broken"].runs == 1, what="it died")
+        runs = cycles["well"].runs
+        await until(lambda: cycles["well"].runs >= runs + 5, what="the neighbour goes on")
+        assert cycles["broken"].runs == 1
+        cycles["broken"].fault = None
+        await scheduler.apply([Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")])
+        await until(lambda: cycles["broken"].runs > 1, what="it runs again")
+        await scheduler.stop(grace=1.0)
+
+    play(story())

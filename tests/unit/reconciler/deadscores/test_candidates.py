@@ -1,0 +1,57 @@
+"""What counts as dead: expired for more than a TTL, and nobody there who could renew it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+
+from gitops_dsf.reconciler.deadscores.candidates import absence, find_dead
+from gitops_dsf.reconciler.hub.addons import Addon
+from gitops_dsf.reconciler.hub.clusters import Cluster, cluster
+from gitops_dsf.reconciler.hub.scores import Freshness
+
+NOW, TTL = 100_000.0, 900.0
+ALIVE = Addon(available="True")
+
+
+def managed(name: str = "a", available: str = "True", **metadata: Any) -> Cluster:
+    conditions = [{"type": "ManagedClusterConditionAvailable", "status": available}] if available else []
+    body = {"metadata": {"name": name, **metadata}, "status": {"conditions": conditions}}
+    return cluster(msgspec.Raw(msgspec.json.encode(body)))[1]
+
+
+@pytest.mark.parametrize(
+    ("holder", "agent", "why"),
+    [
+        (managed(), ALIVE, ""),
+        (managed(available=""), ALIVE, ""),
+        (managed(), Addon(available=""), ""),
+        (None, ALIVE, "there is no such ManagedCluster"),
+        (managed(deletionTimestamp=datetime(2026, 1, 1, tzinfo=UTC)), ALIVE, "the ManagedCluster is being deleted"),
+        (managed(available="False"), ALIVE, "the cluster is not available"),
+        (managed(available="Unknown"), ALIVE, "the cluster is not available"),
+        (managed(), None, "the agent's add-on is not installed"),
+        (managed(), Addon(available="True", going=True), "the agent's add-on is not installed"),
+        (managed(), Addon(available="False"), "the agent's add-on is not available"),
+        (managed(), Addon(available="Unknown"), "the agent's add-on is not available"),
+    ],
+)
+def test_who_can_renew_a_score(holder: Cluster | None, agent: Addon | None, why: str) -> None:
+    assert absence(holder, agent) == why
+
+
+def test_the_oldest_comes_first_and_what_may_live_never() -> None:
+    scores = {
+        "just-expired": Freshness(valid_until=NOW - 1, count=1),
+        "one-ttl-ago": Freshness(valid_until=NOW - TTL, count=1),
+        "long-ago": Freshness(valid_until=NOW - TTL - 1, count=1),
+        "longer-ago": Freshness(valid_until=NOW - 2 * TTL, count=0),
+        "as-long-ago": Freshness(valid_until=NOW - 2 * TTL, count=1),
+        "fresh": Freshness(valid_until=NOW + 1, count=1),
+        "endless": Freshness(valid_until=0.0, count=1),
+        "alive": Freshness(valid_until=NOW - 9 * TTL, count=1),
+    }
+    found = find_dead("cpu", scores, clusters={"alive": managed("alive")}, addons={"alive": ALIVE}, ttl=TTL, now=NOW)
+    assert [(dead.resource, dead.cluster) for dead in found] == [("cpu", "as-long-ago"), ("cpu", "longer-ago"), ("cpu", "long-ago")]
+    assert {dead.why for dead in found} == {"there is no such ManagedCluster"}

@@ -1,0 +1,55 @@
+"""Clusters that a Placement counts as 0 for want of a score."""
+
+from typing import Any
+
+from gitops_dsf.reconciler.freshness.judge import Scored
+from gitops_dsf.reconciler.freshness.placements import counted_as_zero
+from gitops_dsf.reconciler.hub.scores import Freshness
+from tests.unit.reconciler.freshness.scenes import land, ranking
+
+HERE = Freshness(valid_until=0.0, count=1)
+ZONE_X = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "x"}}}}
+GPU = {"requiredClusterSelector": {"claimSelector": {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}}}
+CLUSTERS = {
+    "a": land("a", zone="x"),
+    "b": land("b", zone="x"),
+    "c": land("c", zone="y", claims={"gpu": "yes"}),
+    "gone": land("gone", going=True),
+}
+
+
+def zeros(
+    *, published: str = "", dead: str = "", missing: str = "", waiting: str = "", decided: str = "", ours: bool = True, **placement: Any
+) -> str:
+    scored = Scored(missing=frozenset(missing.split()), waiting=frozenset(waiting.split())) if ours else None
+    found = counted_as_zero(
+        ranking(("cpu", "free"), **placement),
+        clusters=CLUSTERS,
+        decided=decided.split(),
+        scores=dict.fromkeys(published.split(), HERE),
+        dead=frozenset(dead.split()),
+        scored=scored,
+    )
+    return " ".join(sorted(found))
+
+
+def test_dead_and_missing_scores_of_clusters_it_may_choose() -> None:
+    assert zeros(published="a b", dead="b", missing="c") == "b c"
+    assert zeros(published="a b c") == ""
+
+
+def test_only_those_that_pass_a_predicate() -> None:
+    assert zeros(missing="a c", predicates=[ZONE_X]) == "a"
+    assert zeros(missing="a c", predicates=[GPU]) == "c"
+    assert zeros(missing="a c", predicates=[ZONE_X, GPU]) == "a c"
+
+
+def test_a_decided_cluster_without_a_score_counts_even_if_it_is_masked_or_nobody_is_known_to_publish() -> None:
+    assert zeros(published="a", decided="a b") == "b"
+    assert zeros(decided="b", ours=False) == "b"
+    assert zeros(decided="c", missing="c", predicates=[ZONE_X]) == "c"
+
+
+def test_what_is_new_or_goes_is_no_news() -> None:
+    assert zeros(waiting="b", decided="b") == ""
+    assert zeros(missing="gone never-there") == ""

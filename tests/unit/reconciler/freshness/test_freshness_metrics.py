@@ -1,0 +1,46 @@
+"""Series are the whole truth of the moment, and not too many."""
+
+from prometheus_client import CollectorRegistry
+
+from gitops_dsf.reconciler.freshness.metrics import SERIES, FreshnessMetrics
+
+PREFIX = "gitops_dsf_reconciler"
+
+
+def series(registry: CollectorRegistry, name: str) -> dict[tuple[str, ...], float]:
+    return {
+        tuple(sample.labels.values()): sample.value
+        for family in registry.collect()
+        if family.name == f"{PREFIX}_{name}"
+        for sample in family.samples
+    }
+
+
+def test_what_is_not_named_any_more_goes() -> None:
+    registry = CollectorRegistry()
+    metrics = FreshnessMetrics(registry)
+    metrics.set_late({"cpu": {"expired": frozenset("ab"), "missing": frozenset("c"), "expiring": frozenset()}})
+    assert series(registry, "score_not_fresh").keys() == {("cpu", "a", "expired"), ("cpu", "b", "expired"), ("cpu", "c", "missing")}
+    metrics.set_late({"cpu": {"expired": frozenset("a"), "missing": frozenset(), "expiring": frozenset()}})
+    assert series(registry, "score_not_fresh") == {("cpu", "a", "expired"): 1}
+    metrics.set_clusters({("cpu", "fresh"): 2, ("cpu", "missing"): 1})
+    metrics.set_clusters({("cpu", "fresh"): 3})
+    assert series(registry, "scored_clusters") == {("cpu", "fresh"): 3}
+    metrics.set_zeros({("web", "cpu"): 2})
+    metrics.forget()
+    for name in ("score_not_fresh", "scored_clusters", "placement_missing_scores"):
+        assert series(registry, name) == {}
+
+
+def test_each_scorer_has_its_share_when_they_are_too_many() -> None:
+    registry = CollectorRegistry()
+    metrics = FreshnessMetrics(registry)
+    many = frozenset(f"c{number}" for number in range(SERIES))
+    metrics.set_late({"cpu": {"expired": frozenset(), "missing": many}, "mem": {"expired": frozenset({"c7"}), "missing": many}})
+    found = series(registry, "score_not_fresh")
+    assert len(found) == SERIES
+    assert sum(scorer == "cpu" for scorer, _, _ in found) == SERIES // 2
+    assert ("mem", "c7", "expired") in found
+    assert series(registry, "score_not_fresh_omitted") == {(): SERIES + 1}
+    metrics.set_late({})
+    assert series(registry, "score_not_fresh_omitted") == {(): 0}

@@ -1,0 +1,98 @@
+"""One scorer's scores at one moment."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitops_dsf.reconciler.freshness.judge import Scored, grace, judge
+from gitops_dsf.reconciler.hub.scores import Freshness
+from tests.unit.reconciler.freshness.scenes import made
+
+NOW = 10_000.0
+
+
+def fresh(seconds: float = 900, count: int = 1) -> Freshness:
+    return Freshness(valid_until=NOW + seconds, count=count)
+
+
+def look(
+    scores: Mapping[str, Freshness], expected: str = "", *, since: float = 0, masks_known: bool = True, now: float = NOW, **spec: Any
+) -> Scored:
+    return judge(made(**spec), scores, expected=frozenset(expected), since=lambda _: since, masks_known=masks_known, now=now)
+
+
+def test_all_fresh() -> None:
+    found = look({"a": fresh(), "b": fresh()}, "ab")
+    assert (found.fresh, found.status, found.reason, found.message) == (2, "True", "Fresh", "fresh on 2 clusters")
+    assert look({"a": fresh()}, "a").message == "fresh on 1 cluster"
+
+
+def test_less_than_a_quarter_of_the_ttl_is_about_to_expire() -> None:
+    found = look({"a": fresh(), "b": fresh(224)}, "ab")
+    assert (found.fresh, found.expiring, found.status) == (2, {"b"}, "True")
+    assert found.message == "fresh on 2 clusters, about to expire on 1 cluster (b)"
+
+
+def test_expired_or_empty() -> None:
+    found = look({"a": fresh(), "b": fresh(0), "c": fresh(count=0), "d": Freshness(valid_until=0.0, count=1)}, "abcd")
+    assert (found.fresh, found.expired, found.status, found.reason) == (1, {"b", "c", "d"}, "False", "Expired")
+    assert found.message == "fresh on 1 cluster; expired or empty on 3 clusters (b, c, d)"
+
+
+def test_what_should_be_there_and_is_not_is_missing() -> None:
+    found = look({"a": fresh()}, "abc")
+    assert (found.missing, found.status, found.reason) == ({"b", "c"}, "False", "Missing")
+    assert found.message == "fresh on 1 cluster; missing on 2 clusters (b, c)"
+    nothing = look({}, "abcdefg")
+    assert (nothing.status, nothing.reason) == ("False", "NoScores")
+    assert nothing.message == "fresh on 0 clusters; missing on 7 clusters (a, b, c, d, e, ...)"
+
+
+def test_what_is_not_expected_is_not_missed_but_counts_when_it_is_there() -> None:
+    assert look({"a": fresh(), "z": fresh(-1)}, "a").expired == {"z"}
+    assert look({}, "").missing == frozenset()
+
+
+def test_a_new_one_has_time() -> None:
+    found = look({"a": fresh()}, "ab", since=NOW - 119)
+    assert (found.waiting, found.missing, found.status, found.reason) == ({"b"}, frozenset(), "True", "Fresh")
+    assert "not published yet on 1 cluster (b)" in found.message
+    assert found.until == NOW + 1
+    assert look({}, "ab", since=NOW - 119).status == "Unknown"
+    assert look({"a": fresh()}, "ab", since=NOW - 120).missing == {"b"}
+    assert grace(made()) == 120
+    assert grace(made(interval=100)) == 200
+
+
+def test_without_masks_nobody_is_blamed() -> None:
+    found = look({"a": fresh()}, "ab", masks_known=False)
+    assert (found.missing, found.unclear, found.status, found.reason) == (frozenset(), {"b"}, "True", "Fresh")
+    assert "missing or masked on 1 cluster (b): the hub has no ConfigMap gitops-dsf-masks" in found.message
+    assert look({}, "ab", masks_known=False).status == "Unknown"
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"), [({"suspend": True}, "Suspended"), ({"scoreDestination": "None"}, "NotPublished"), ({}, "NoCluster")]
+)
+def test_nowhere_to_run(spec: dict[str, Any], reason: str) -> None:
+    found = look({}, "", **spec)
+    assert (found.status, found.reason) == ("Unknown", reason)
+
+
+SCORES = st.dictionaries(
+    st.sampled_from("abcdef"), st.builds(Freshness, st.integers(9000, 12000).map(float), st.integers(0, 2)), max_size=6
+)
+
+
+@given(SCORES, st.sets(st.sampled_from("abcdef")).map("".join), st.integers(0, 3000), st.integers(9000, 10_000))
+def test_nothing_changes_by_time_alone_before_it_says_so(scores: dict[str, Freshness], expected: str, later: int, since: int) -> None:
+    found = look(scores, expected, since=since)
+    then = NOW + later
+    if then < found.until:
+        assert look(scores, expected, since=since, now=then) == found
+    counted = [found.expired, found.missing, found.waiting]
+    assert found.fresh + sum(map(len, counted)) == len(scores.keys() | set(expected))
+    assert frozenset().union(*counted).isdisjoint(found.expiring)

@@ -1,0 +1,47 @@
+"""The table of scores is a mapping like any other, only smaller."""
+
+import sys
+from collections import defaultdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitops_dsf.reconciler.hub.scores import NAMINGS, Freshness, ScoreTable
+
+KEYS = st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")).map("/".join)
+ITEMS = st.builds(Freshness, st.floats(0, 9), st.integers(0, 3), st.none() | st.frozensets(st.sampled_from("pq")))
+
+
+@given(st.lists(st.tuples(KEYS, ITEMS | st.none())))
+def test_it_holds_what_a_dict_would(steps: list[tuple[str, Freshness | None]]) -> None:
+    table, plain = ScoreTable(), dict[str, Freshness]()
+    for key, item in steps:
+        if item is None:
+            assert table.pop(key, None) == plain.pop(key, None)
+        else:
+            table[key] = plain[key] = item
+        assert dict(table.items()) == plain
+        assert len(table) == len(plain)
+    columns: dict[str, dict[str, Freshness]] = defaultdict(dict)
+    for key, item in plain.items():
+        columns[key[2:]][key[0]] = item
+    assert {name: dict(table.of(name)) for name in "xyz"} == {name: columns.get(name, {}) for name in "xyz"}
+
+
+def test_equal_sets_of_names_are_kept_once_and_not_without_end() -> None:
+    table = ScoreTable()
+    for number in range(NAMINGS + 5):
+        table[f"c{number}/cpu"] = Freshness(1.0, 1, frozenset({f"node-{number}"}))
+        table[f"c{number}/mem"] = Freshness(1.0, 1, frozenset({"node-0"}))
+    assert len({id(item.names) for item in table.of("mem").values()}) == 1
+    assert sum(item.names is None for item in table.of("cpu").values()) == 5
+    assert table.of("cpu")["c3"].has("node-3")
+    assert not table.of("cpu")["c3"].has("node-4")
+    assert table.of("cpu")[f"c{NAMINGS + 1}"].has("anything")
+
+
+def test_a_score_costs_little() -> None:
+    table = ScoreTable()
+    for number in range(2000):
+        table[f"cluster-{number}/cpu"] = Freshness(1_700_000_000.5 + number, 1, frozenset({"cpu"}))
+    assert sys.getsizeof(table.of("cpu")["cluster-7"]) <= 40

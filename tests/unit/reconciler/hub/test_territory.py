@@ -1,0 +1,99 @@
+"""Where scorers should run, by what the hub knows."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from gitops_dsf.model.base import LabelSelector
+from gitops_dsf.model.scoring_config import Mask
+from gitops_dsf.reconciler.hub.addons import Addon, addon
+from gitops_dsf.reconciler.hub.clusters import Cluster, cluster
+from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
+from gitops_dsf.reconciler.hub.territory import Territory, expected
+
+THEN = "2026-01-01T00:00:00Z"
+
+
+def raw(item: Any) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps(item).encode())
+
+
+def land(name: str, **labels: str) -> Cluster:
+    return cluster(raw({"metadata": {"name": name, "labels": labels, "creationTimestamp": THEN}}))[1]
+
+
+def made(**spec: Any) -> Scorer:
+    whole = {"configURL": "http://a/config", "scoring": {"params": {"name": "cpu", "interval": 5}}, **spec}
+    return scorer(raw({"metadata": {"name": "cpu"}, "spec": whole}))[1]
+
+
+CLUSTERS = {name: land(name, zone=zone) for name, zone in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"))}
+HERE = Addon(available="True", created=100.0)
+ADDONS = dict.fromkeys("abc", HERE)
+
+
+def runs(item: Scorer, *masks: Mask) -> str:
+    return "".join(sorted(expected(item, masks=masks, clusters=CLUSTERS, addons=ADDONS)))
+
+
+def test_everywhere_means_where_the_agent_is() -> None:
+    assert runs(made()) == "abc"
+    assert runs(made(clusterSelector={})) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("selector", "clusters"),
+    [
+        ({"matchLabels": {"zone": "y"}}, "c"),
+        ({"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["y"]}]}, "ab"),
+        ({"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}, ""),
+        ({"matchLabels": {"zone": "x"}, "matchExpressions": [{"key": "gpu", "operator": "DoesNotExist"}]}, "ab"),
+        ({"matchExpressions": [{"key": "zone", "operator": "Near", "values": ["y"]}]}, ""),
+    ],
+)
+def test_a_selector_chooses_by_the_labels_of_the_hub(selector: Any, clusters: str) -> None:
+    assert runs(made(clusterSelector=selector)) == clusters
+
+
+def test_masks_keep_a_score_off_by_name_glob_or_label() -> None:
+    assert runs(made(), Mask(cluster_name="a", score_name="cpu")) == "bc"
+    assert runs(made(), Mask(cluster_name="*", score_name="c?u")) == ""
+    assert runs(made(), Mask(cluster_name="[ab]", score_name="*")) == "c"
+    assert runs(made(), Mask(cluster_selector=LabelSelector(match_labels={"zone": "x"}), score_name="cpu")) == "c"
+    assert runs(made(), Mask(cluster_name="a", score_name="mem")) == "abc"
+
+
+def test_what_is_suspended_or_not_published_runs_nowhere() -> None:
+    assert runs(made(suspend=True)) == ""
+    assert runs(made(scoreDestination="None")) == ""
+
+
+def test_what_goes_is_not_counted_on() -> None:
+    going = cluster(raw({"metadata": {"name": "a", "deletionTimestamp": THEN}}))[1]
+    left = expected(made(), masks=(), clusters={**CLUSTERS, "a": going}, addons={**ADDONS, "b": Addon(available="", going=True)})
+    assert left == {"c"}
+
+
+def test_only_what_matters_makes_a_new_territory() -> None:
+    territory = Territory(clusters=CLUSTERS, addons=ADDONS, masks=None)
+    assert not territory.masks_known
+    heartbeat = {"status": {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": "Unknown"}]}}
+    alive = cluster(raw({"metadata": {"name": "a", "labels": {"zone": "x"}}, **heartbeat}))[1]
+    assert territory.holds_for_cluster("a", alive)
+    assert not territory.holds_for_cluster("a", land("a", zone="y"))
+    assert not territory.holds_for_cluster("a", None)
+    assert not territory.holds_for_cluster("e", land("e"))
+    assert territory.holds_for_cluster("e", None)
+    assert territory.holds_for_addon("a", Addon(available="False", created=100.0))
+    assert not territory.holds_for_addon("a", Addon(available="True", created=200.0))
+    assert not territory.holds_for_addon("a", None)
+    assert not territory.holds_for_addon("d", HERE)
+
+
+def test_both_cluster_and_add_on_must_have_been_there() -> None:
+    _, read = addon(raw({"metadata": {"name": "x", "namespace": "a", "creationTimestamp": "2026-01-01T00:01:00Z"}}))
+    territory = Territory(clusters=CLUSTERS, addons={"a": read, "b": HERE}, masks=())
+    assert territory.since("a") == CLUSTERS["a"].created + 60
+    assert territory.since("b") == CLUSTERS["b"].created

@@ -1,0 +1,55 @@
+"""When the pages of a decision are the whole of it."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from gitops_dsf.reconciler.hub.decisions import DecisionPage, decision_page
+from gitops_dsf.reconciler.moves.decided import Doubt, PlacementNow, whole
+
+
+def page(*clusters: str, owner: str = "p1") -> DecisionPage:
+    return DecisionPage(placement="web", clusters=frozenset(clusters), owner_uid=owner)
+
+
+def placement(selected: int | None, *groups: int, **metadata: Any) -> PlacementNow:
+    status = {"numberOfSelectedClusters": selected, "decisionGroups": [{"clusterCount": count} for count in groups]}
+    item = {"metadata": {"name": "web", "uid": "p1", **metadata}, "spec": {}, "status": status}
+    return msgspec.json.decode(json.dumps(item), type=PlacementNow)
+
+
+def reason(found: frozenset[str] | Doubt) -> str:
+    return found.reason if isinstance(found, Doubt) else ""
+
+
+def test_all_pages_together() -> None:
+    assert whole([page("a", "b"), page("c")], placement(3, 2, 1)) == frozenset("abc")
+    assert whole([page("a")], placement(1)) == frozenset("a")
+
+
+@pytest.mark.parametrize(
+    ("pages", "of", "why"),
+    [
+        ([page("a")], None, "PlacementGone"),
+        ([page("a")], placement(1, deletionTimestamp="2026-01-01T00:00:00Z"), "PlacementGone"),
+        ([page("a", owner="p2")], placement(1), "DecisionForeign"),
+        ([page("a"), page("b", owner="")], placement(2), "DecisionForeign"),
+        ([page()], placement(0), "DecisionEmpty"),
+        ([], placement(1), "DecisionEmpty"),
+        ([page("a")], placement(2, 2), "DecisionIncomplete"),
+        ([page("a"), page("a", "b")], placement(2, 2), "DecisionIncomplete"),
+        ([page("a"), page("b")], placement(2, 1), "DecisionIncomplete"),
+        ([page("a")], placement(None), "DecisionIncomplete"),
+    ],
+)
+def test_anything_else_is_a_doubt(pages: list[DecisionPage], of: PlacementNow | None, why: str) -> None:
+    assert reason(whole(pages, of)) == why
+
+
+def test_a_page_knows_the_placement_that_controls_it() -> None:
+    owners = [{"kind": "Thing", "uid": "x", "controller": True}, {"kind": "Placement", "uid": "p1", "controller": True}]
+    labels = {"cluster.open-cluster-management.io/placement": "web"}
+    item = {"metadata": {"name": "web-decision-1", "labels": labels, "ownerReferences": owners}, "status": {"decisions": None}}
+    assert decision_page(msgspec.Raw(json.dumps(item).encode())) == ("web-decision-1", page())

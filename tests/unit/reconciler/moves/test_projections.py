@@ -1,0 +1,154 @@
+"""What is kept of ApplicationSets and Applications, and whose moves are completed."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from gitops_dsf.model.application import Moves
+from gitops_dsf.reconciler.hub.applications import Copy, application, versioned
+from gitops_dsf.reconciler.hub.applicationsets import TIMEOUT_SECONDS, Follower, Handover, follower
+from gitops_dsf.reconciler.hub.decisions import PLACEMENT_LABEL
+
+GENERATOR: dict[str, Any] = {
+    "configMapRef": "gitops-dsf-placements",
+    "labelSelector": {"matchLabels": {PLACEMENT_LABEL: "web"}},
+    "requeueAfterSeconds": 60,
+}
+HOLLOW = {"metadata": {}, "spec": {"destination": {}, "project": ""}}
+"""What Argo CD writes into every generator when it updates an ApplicationSet."""
+
+
+def raw(item: Any) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps(item).encode())
+
+
+def application_set(*, generators: Any = None, name: str = "web-{{.name}}", timeout: str = "60", **changed: Any) -> Follower:
+    annotations = {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak", "gitops-dsf.io/moves-timeout-seconds": timeout}
+    metadata = {"name": "web", "uid": "1", "annotations": annotations, **changed.pop("metadata", {})}
+    spec = {
+        "generators": [{"clusterDecisionResource": GENERATOR}] if generators is None else generators,
+        "template": {"metadata": {"name": name}},
+        "syncPolicy": {"applicationsSync": "create-update"},
+        **changed,
+    }
+    return follower(raw({"metadata": metadata, "spec": spec}))[1]
+
+
+@pytest.mark.parametrize("policy", ["create-update", "create-only"])
+def test_moves_of_a_rendered_application_set_are_completed(policy: str) -> None:
+    generators = [{"clusterDecisionResource": {**GENERATOR, "template": HOLLOW}}]
+    found = application_set(generators=generators, syncPolicy={"applicationsSync": policy})
+    assert found.handover == Handover(placement="web", timeout=60.0, template_name="web-{{.name}}")
+    assert found.handover.name_on("c-1") == "web-c-1"
+    assert not found.obstacle
+
+
+@pytest.mark.parametrize("text", ["", "0", "-5", "1e3", "soon", "٣"])
+def test_a_time_out_that_is_no_number_is_the_default(text: str) -> None:
+    found = application_set(timeout=text).handover
+    assert found is not None
+    assert found.timeout == TIMEOUT_SECONDS == Moves().timeout_seconds
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"metadata": {"annotations": {"gitops-dsf.io/moves-strategy": "Keep"}}},
+        {"metadata": {"annotations": {}}},
+        {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        {"syncPolicy": {"applicationsSync": "sync"}},
+        {"syncPolicy": {"applicationsSync": "create-delete"}},
+        {"syncPolicy": {}},
+        {"syncPolicy": None},
+    ],
+)
+def test_others_are_left_alone_in_silence(changed: dict[str, Any]) -> None:
+    found = application_set(**changed)
+    assert (found.handover, found.obstacle) == (None, "")
+    assert found.placements == {"web"}
+
+
+@pytest.mark.parametrize(
+    "generators",
+    [
+        [],
+        [{"clusterDecisionResource": GENERATOR}, {"clusters": {}}],
+        [{"clusterDecisionResource": GENERATOR, "selector": {"matchLabels": {"a": "b"}}}],
+        [{"clusterDecisionResource": {**GENERATOR, "name": "web-decision-1"}}],
+        [{"clusterDecisionResource": {**GENERATOR, "template": {"metadata": {"name": "other"}}}}],
+        [{"clusterDecisionResource": {**GENERATOR, "labelSelector": {"matchLabels": {PLACEMENT_LABEL: "web", "group": "a"}}}}],
+        [
+            {
+                "clusterDecisionResource": {
+                    **GENERATOR,
+                    "labelSelector": {
+                        "matchLabels": {PLACEMENT_LABEL: "web"},
+                        "matchExpressions": [{"key": "group", "operator": "Exists"}],
+                    },
+                }
+            }
+        ],
+        [{"matrix": {"generators": [{"clusterDecisionResource": GENERATOR}, {"list": {}}]}}],
+    ],
+)
+def test_a_generator_that_says_more_than_the_decision_is_an_obstacle(generators: list[Any]) -> None:
+    found = application_set(generators=generators)
+    assert found.handover is None
+    assert "clusterDecisionResource" in found.obstacle
+
+
+@pytest.mark.parametrize(
+    "changed", [{"name": "web"}, {"name": "web-{{.name}}-{{.score}}"}, {"name": "web-{{.name}}", "templatePatch": "metadata: {}"}]
+)
+def test_a_name_that_cannot_be_foretold_is_an_obstacle(changed: dict[str, Any]) -> None:
+    found = application_set(**changed)
+    assert found.handover is None
+    assert "names of its Applications" in found.obstacle
+
+
+@pytest.mark.parametrize("name", ["{{name}}-web", "{{ .name }}-web", "{{- .clusterName -}}-web"])
+def test_either_template_language_names_the_cluster(name: str) -> None:
+    found = application_set(name=name).handover
+    assert found is not None
+    assert found.name_on("a") == "a-web"
+
+
+def test_a_copy() -> None:
+    owners = [
+        {"kind": "ApplicationSet", "name": "x", "uid": "9"},
+        {"kind": "ApplicationSet", "name": "web", "uid": "1", "controller": True},
+    ]
+    metadata = {
+        "name": "web-a",
+        "uid": "u",
+        "resourceVersion": "77",
+        "labels": {"gitops-dsf.io/application": "web"},
+        "ownerReferences": owners,
+        "finalizers": ["resources-finalizer.argocd.argoproj.io/background"],
+        "deletionTimestamp": "2026-01-01T00:00:00Z",
+    }
+    status = {"health": {"status": "Healthy"}, "sync": {"status": "Synced", "revision": "1"}, "operationState": {"phase": "Succeeded"}}
+    item = raw({"metadata": metadata, "spec": {"destination": {"name": "a", "namespace": "web"}}, "status": status})
+    wanted = Copy(
+        name="web-a",
+        uid="u",
+        owner="web",
+        owner_uid="1",
+        application="web",
+        cluster="a",
+        health="Healthy",
+        sync="Synced",
+        phase="Succeeded",
+        prunes=True,
+        going=True,
+    )
+    assert application(item) == ("web-a", wanted)
+    assert (versioned(item).copy, versioned(item).version) == (wanted, "77")
+
+
+def test_a_copy_that_is_pulled_runs_where_its_annotation_says() -> None:
+    metadata = {"name": "web-a", "uid": "u", "annotations": {"apps.open-cluster-management.io/ocm-managed-cluster": "a"}}
+    found = application(raw({"metadata": metadata, "spec": {"destination": {"server": "https://kubernetes.default.svc"}}}))[1]
+    assert (found.cluster, found.health, found.prunes, found.owner) == ("a", "", False, "")

@@ -1,0 +1,42 @@
+"""Since when a decision is what it is, whatever its pages do."""
+
+from gitops_dsf.reconciler.hub.decisions import DecisionPage
+from gitops_dsf.reconciler.moves.unions import FORGET_SECONDS, Seen, Union, Unions
+
+NOTHING = Seen(new=frozenset(), changed=frozenset(), gone=frozenset())
+
+
+def page(*clusters: str, placement: str = "web") -> DecisionPage:
+    return DecisionPage(placement=placement, clusters=frozenset(clusters))
+
+
+def test_a_first_sight_is_no_change() -> None:
+    unions = Unions()
+    assert unions.observe([page("a"), page("b")], 1) == Seen(new=frozenset({"web"}), changed=frozenset(), gone=frozenset())
+    assert unions.get("web") == Union(clusters=frozenset("ab"), since=1)
+    assert unions.get("other") is None
+
+
+def test_only_the_union_counts() -> None:
+    unions = Unions()
+    unions.observe([page("a"), page("b")], 1)
+    assert unions.observe([page("a", "b"), page()], 5) == NOTHING
+    assert unions.observe([page("a")], 6).changed == {"web"}
+    assert unions.get("web") == Union(clusters=frozenset("a"), since=6)
+
+
+def test_pages_that_vanish_leave_an_empty_decision_until_it_is_forgotten() -> None:
+    unions = Unions()
+    unions.observe([page("a"), page("b", placement="db")], 0)
+    assert unions.observe([page("b", placement="db")], 10).changed == {"web"}
+    assert unions.get("web") == Union(clusters=frozenset(), since=10)
+    assert unions.observe([page("b", placement="db")], 10 + FORGET_SECONDS) == NOTHING
+    assert unions.observe([page("b", placement="db")], 11 + FORGET_SECONDS).gone == {"web"}
+    assert unions.get("web") is None
+    assert unions.observe([page("b", placement="db"), page("a")], 700).new == {"web"}
+
+
+def test_an_empty_page_is_never_forgotten() -> None:
+    unions = Unions()
+    unions.observe([page()], 0)
+    assert unions.observe([page()], 10 * FORGET_SECONDS) == NOTHING

@@ -1,0 +1,158 @@
+"""Names of branches, texts for people, and what a leader remembers."""
+
+import re
+
+import pytest
+
+from gitops_dsf.errors import UsageError
+from gitops_dsf.reconciler.proposals.absence import Absences
+from gitops_dsf.reconciler.proposals.memory import Memory
+from gitops_dsf.reconciler.proposals.message import check_template, commit_message, request_body
+from gitops_dsf.reconciler.proposals.proposal import Kind, Naming, Proposal, Subject
+
+CPU = Subject(kind=Kind.LOCKS, scorer="cpu.predictor")
+CLUSTERS = Subject(kind=Kind.INVENTORY)
+
+
+def proposal(subject: Subject = CPU, *, details: tuple[str, ...] = ("a: 1 -> 2",), **files: bytes | None) -> Proposal:
+    return Proposal(subject=subject, files=files or {"locks/cpu.yaml": b"x"}, title="Accept it", details=details)
+
+
+def test_a_branch_is_named_by_content() -> None:
+    naming = Naming(prefix="gitops-dsf/")
+    branch = naming.branch(proposal())
+    assert re.fullmatch(r"gitops-dsf/locks-cpu\.predictor-[0-9a-f]{16}", branch)
+    assert naming.branch(proposal(details=("other words",))) == branch
+    assert naming.subject(branch) == CPU
+    assert naming.subject(naming.branch(proposal(CLUSTERS))) == CLUSTERS
+    digests = {
+        proposal(a=b"1").digest,
+        proposal(a=b"").digest,
+        proposal(a=None).digest,
+        proposal(b=b"1").digest,
+        proposal(a=b"1", b=b"").digest,
+    }
+    assert len(digests) == 5
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        "main",
+        "gitops-dsf/",
+        "gitops-dsf/inventory",
+        "gitops-dsf/inventory-123",
+        "gitops-dsf/inventory-0123456789abcdeX",
+        "gitops-dsf/locks--0123456789abcdef",
+        "gitops-dsf/locks-a/b-0123456789abcdef",
+        "gitops-dsf/eu/inventory-0123456789abcdef",
+        "other/inventory-0123456789abcdef",
+    ],
+)
+def test_branches_of_others_are_not_ours(branch: str) -> None:
+    assert Naming(prefix="gitops-dsf/").subject(branch) is None
+
+
+def test_every_fleet_of_a_repository_has_its_own_names() -> None:
+    one, other = Naming(prefix="gitops-dsf/", folder="fleets/eu west"), Naming(prefix="gitops-dsf/")
+    branch = one.branch(proposal())
+    assert branch.startswith("gitops-dsf/fleets/eu-west/locks-")
+    assert one.subject(branch) == CPU
+    assert other.subject(branch) is None
+    assert one.all == "gitops-dsf/fleets/eu-west/*"
+
+
+@pytest.mark.parametrize("prefix", ["", "/a", "a//", "a..b", "a/.b", "-a", "a b", "a~", "a.lock/", "a@{b"])
+def test_prefixes_that_git_refuses_are_refused(prefix: str) -> None:
+    with pytest.raises(UsageError, match="--proposal-prefix"):
+        Naming(prefix=prefix)
+
+
+@pytest.mark.parametrize("prefix", ["gitops-dsf/", "gitops", "team/a_b.c-", "proposals."])
+def test_prefixes_that_settings_allow_are_taken(prefix: str) -> None:
+    naming = Naming(prefix=prefix)
+    assert naming.subject(naming.branch(proposal())) == CPU
+
+
+def test_messages() -> None:
+    message = commit_message(proposal(), template="")
+    assert message.splitlines()[:2] == ["Accept it", ""]
+    assert message.endswith("- a: 1 -> 2")
+    assert commit_message(proposal(details=("{subject}",)), template="fix: {subject} {{x}}\n\n{body}").startswith("fix: Accept it {x}\n\n")
+    for wrong, words in (("{subject", "no partner"), ("{title}", "{title} is not known"), ("{subject.__class__}", "is not known")):
+        with pytest.raises(UsageError, match=re.escape(words)):
+            check_template(wrong)
+    check_template("")
+    check_template("{subject}\n{body}\n{{}}")
+
+
+def test_long_lists_are_cut_and_fences_hold() -> None:
+    body = request_body(proposal(details=tuple(f"{number} ```" for number in range(300))))
+    assert "199 ```\nand 100 more\n````\n" in body
+    assert "\n````text\n0 ```\n" in body
+
+
+def test_absence_is_counted_from_the_first_look_without_a_break() -> None:
+    absences = Absences(seconds=600)
+    assert absences.observe(known=["a", "b"], present=["a"], now=0) == []
+    assert absences.observe(known=["a", "b"], present=["a", "b"], now=500) == []
+    assert absences.observe(known=["a", "b"], present=["a"], now=700) == []
+    assert absences.observe(known=["a", "b"], present=["a"], now=1299) == []
+    assert absences.observe(known=["a", "b"], present=["a"], now=1300) == ["b"]
+    assert absences.observe(known=["a"], present=["a"], now=1301) == []
+
+
+def test_looks_must_agree_for_a_while() -> None:
+    memory = Memory()
+    assert not memory.look(CPU, "1", 0)
+    assert not memory.look(CPU, "1", 29)
+    assert not memory.look(CPU, "2", 30)
+    assert memory.look(CPU, "2", 60)
+    memory.unsure(CPU, 61)
+    assert not memory.look(CPU, "2", 62)
+    assert not memory.look(CLUSTERS, "", 100)
+    assert memory.look(CLUSTERS, "", 130)
+
+
+def test_everyone_gets_a_turn() -> None:
+    memory = Memory()
+    subjects = [Subject(kind=Kind.LOCKS, scorer=name) for name in "abcde"]
+    seen = []
+    for _ in range(5):
+        for subject in memory.in_turn(subjects, 2):
+            seen.append(subject.scorer)
+            memory.look(subject, "", len(seen))
+    assert "".join(seen) == "abcdeabcde"
+
+
+def test_pushes_are_apart() -> None:
+    memory = Memory()
+    assert memory.may_push(CPU, 0)
+    memory.pushed(CPU, 0)
+    assert not memory.may_push(CPU, 599)
+    assert memory.may_push(CLUSTERS, 1)
+    assert memory.may_push(CPU, 600)
+
+
+def test_a_branch_that_people_deleted_is_remembered_for_a_day() -> None:
+    memory = Memory()
+    memory.observe(["a", "b", "c"], 0)
+    memory.removed("b")
+    memory.observe(["c"], 60)
+    assert (memory.declined("a"), memory.declined("b"), memory.declined("c")) == (True, False, False)
+    memory.observe(["c"], 86_000)
+    assert memory.declined("a")
+    memory.observe(["c"], 86_460)
+    assert not memory.declined("a")
+    memory.observe([], 90_000)
+    memory.observe(["c"], 90_001)
+    assert not memory.declined("c"), "somebody put it back"
+
+
+def test_a_direct_commit_that_people_reverted_is_remembered_for_a_day() -> None:
+    memory = Memory()
+    assert not memory.reverted("a", 0)
+    memory.offered("a")
+    assert memory.reverted("a", 100)
+    assert memory.reverted("a", 200)
+    assert not memory.reverted("a", 86_500)

@@ -1,0 +1,166 @@
+"""Verdicts and the status that they become."""
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitops_dsf.reconciler.freshness.judge import Scored
+from gitops_dsf.reconciler.hub.applicationsets import follower
+from gitops_dsf.reconciler.hub.decisions import decision_page
+from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
+from gitops_dsf.reconciler.hub.scores import Freshness, freshness
+from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
+from gitops_dsf.reconciler.scorers.health import FAILURES, SUCCESSES, Health, HealthStatus
+from gitops_dsf.reconciler.scorers.status import desired, patch
+from gitops_dsf.schema.status import DynamicScorerStatus
+from gitops_dsf.sync.fetch import Fault, FaultKind, Page
+from tests.support.fleets import JSON_VALUES
+
+GOOD = Page(url="http://a/healthz", media="", body=b"ok")
+BAD = Fault(kind=FaultKind.STATUS, message="answers 500")
+AWAY = Fault(kind=FaultKind.TIMEOUT, message="no answer")
+
+
+def raw(item: Any) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps(item).encode())
+
+
+def made(status: Any = None, **spec: Any) -> Scorer:
+    source = {
+        "type": "Prometheus",
+        "host": "http://prom:9090",
+        "path": "/api/v1/query_range",
+        "params": {"query": "up", "range": 60, "step": 5},
+    }
+    scoring = {"host": "http://a", "path": "/scoring", "params": {"name": "cpu", "interval": 5}}
+    whole = {"configURL": "http://a/config", "configSyncMode": "Full", "source": source, "scoring": scoring, "scoreTTLSeconds": 900, **spec}
+    return scorer(raw({"metadata": {"name": "cpu", "generation": 3, "uid": "u"}, "spec": whole, "status": status or {}}))[1]
+
+
+def after(*answers: Page | Fault, start: Health | None = None) -> Health:
+    health = start or Health()
+    for answer in answers:
+        health = health.after(answer)
+    return health
+
+
+def test_hysteresis() -> None:
+    active = after(GOOD)
+    assert active.status is HealthStatus.ACTIVE
+    assert after(*[BAD] * (FAILURES - 1), start=active).status is HealthStatus.ACTIVE
+    assert after(BAD, GOOD, *[BAD] * (FAILURES - 1), start=active).status is HealthStatus.ACTIVE
+    down = after(*[BAD] * FAILURES, start=active)
+    assert (down.status, down.reason, down.message) == (HealthStatus.INACTIVE, "Status", "answers 500")
+    assert after(*[GOOD] * (SUCCESSES - 1), start=down).status is HealthStatus.INACTIVE
+    assert after(GOOD, BAD, *[GOOD] * (SUCCESSES - 1), start=down).status is HealthStatus.INACTIVE
+    assert after(*[GOOD] * SUCCESSES, start=down).status is HealthStatus.ACTIVE
+
+
+def test_what_no_probe_ever_reached_stays_unknown() -> None:
+    assert after(*[AWAY] * 9).status is HealthStatus.UNKNOWN
+    assert after(*[AWAY] * 9, BAD).status is HealthStatus.INACTIVE
+    assert after(GOOD, *[AWAY] * 9).status is HealthStatus.INACTIVE
+
+
+@pytest.mark.parametrize(
+    ("page", "reason", "words"),
+    [
+        ({"scoring": {"params": {"name": "cpu", "interval": 5}}}, "InSync", "says what was accepted"),
+        ({"name": "x", "description": "y", "scoring": {"path": "/scoring"}}, "InSync", ""),
+        ({"source": {"params": {"query": "down"}}}, "Drifted", "source.params.query is down instead of up"),
+        ({"source": {"host": "http://evil"}}, "Drifted", "source.host is http://evil instead of http://prom:9090"),
+        ({"source": {"params": {"query": "up; sum("}}}, "Invalid", "PromQL of /config: the query ends too early"),
+        ({"source": 5}, "Invalid", "has another shape"),
+    ],
+)
+def test_a_page_against_what_was_accepted(page: Any, reason: str, words: str) -> None:
+    found = compare(made(), Page(url="http://a/config", media="application/json", body=json.dumps(page).encode()))
+    assert found.reason == reason
+    assert words in found.message
+
+
+def test_the_status_is_one_that_the_crd_takes_and_settles_after_one_patch() -> None:
+    sync = ConfigSync(status="False", reason="Drifted", message="m" * 5000, config={"scoring": {"params": {"name": "cpu"}}})
+    observed: dict[str, Any] = {"health": after(GOOD), "config": sync, "scored": Scored(status="False", reason="NoScores", message="none")}
+    status = desired(made(), now=1_700_000_000, **observed)
+    DynamicScorerStatus.model_validate(status)
+    assert status["observedGeneration"] == 3
+    assert status["conditions"][0]["lastTransitionTime"] == "2023-11-14T22:13:20Z"
+    again = made(status=status)
+    assert patch(again.status, desired(again, now=1_800_000_000, **observed)) == {}
+    unreachable = ConfigSync(status="Unknown", reason="Unreachable", message="no answer")
+    later = desired(again, now=1_800_000_000, **{**observed, "config": unreachable})
+    assert later["lastSyncedConfig"] == status["lastSyncedConfig"]
+    assert later["conditions"][1]["lastTransitionTime"] == "2027-01-15T08:00:00Z"
+    assert later["conditions"][0]["lastTransitionTime"] == "2023-11-14T22:13:20Z"
+    without = desired(again, now=0, **{**observed, "config": None})
+    assert patch(again.status, without)["lastSyncedConfig"] is None
+
+
+OBJECTS = st.dictionaries(st.text(max_size=3), JSON_VALUES.filter(lambda value: value is not None), max_size=4)
+
+
+@given(OBJECTS, OBJECTS)
+def test_a_patch_leads_from_one_to_the_other(before: dict[str, Any], target: dict[str, Any]) -> None:
+    assert merged(before, patch(before, target)) == without_nulls(target)
+
+
+def merged(value: Any, change: Any) -> Any:
+    """RFC 7386, section 2."""
+    if not isinstance(change, dict):
+        return change
+    result = dict(value) if isinstance(value, dict) else {}
+    for key, item in change.items():
+        if item is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), item)
+    return without_nulls(result)
+
+
+def without_nulls(value: Any) -> Any:
+    return {key: without_nulls(item) for key, item in value.items() if item is not None} if isinstance(value, dict) else value
+
+
+def test_little_is_kept_of_each_object() -> None:
+    score = {
+        "metadata": {"name": "cpu", "namespace": "c1", "managedFields": [1]},
+        "status": {"validUntil": "2023-11-14T22:13:20Z", "scores": [{"name": "a", "value": 1}, {"name": "b", "value": 2}]},
+    }
+    assert freshness(raw(score)) == ("c1/cpu", Freshness(valid_until=1_700_000_000.0, count=2, names=frozenset("ab")))
+    empty = Freshness(valid_until=0.0, count=0, names=frozenset())
+    assert freshness(raw({"metadata": {"name": "cpu", "namespace": "c1"}})) == ("c1/cpu", empty)
+    many = {"metadata": {"name": "cpu", "namespace": "c1"}, "status": {"scores": [{"name": f"node-{number}"} for number in range(9)]}}
+    assert freshness(raw(many))[1] == Freshness(valid_until=0.0, count=9)
+    label = "cluster.open-cluster-management.io/placement"
+    page = {"metadata": {"name": "web-1", "labels": {label: "web"}}, "status": {"decisions": [{"clusterName": "c1", "reason": ""}]}}
+    assert decision_page(raw(page))[1].clusters == {"c1"}
+    assert decision_page(raw({"metadata": {"name": "web-1"}, "status": {"decisions": None}}))[1].clusters == frozenset()
+    generators = [
+        {"clusterDecisionResource": {"labelSelector": {"matchLabels": {label: "web"}}}},
+        {
+            "matrix": {
+                "generators": [
+                    {"list": {}},
+                    {
+                        "clusterDecisionResource": {
+                            "labelSelector": {"matchExpressions": [{"key": label, "operator": "In", "values": ["a", "b"]}]}
+                        }
+                    },
+                ]
+            }
+        },
+    ]
+    name, found = follower(
+        raw(
+            {
+                "metadata": {"name": "web", "uid": "7", "annotations": {"argocd.argoproj.io/application-set-refresh": "true"}},
+                "spec": {"generators": generators},
+            }
+        )
+    )
+    assert (name, found.uid, found.placements, found.asked) == ("web", "7", {"web", "a", "b"}, True)

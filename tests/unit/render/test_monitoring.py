@@ -1,0 +1,210 @@
+"""Alert rules and dashboard: queries that parse, of series and labels that exist, in files that are in step.
+
+What the alerts do is in monitoring/rules_test.yaml, which tests/hub/test_alert_rules.py runs with promtool.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry
+
+from dsf_agent.clock import OffsetClock, SystemClock
+from dsf_agent.metrics import Metrics as AgentMetrics
+from gitops_dsf.bootstrap.monitoring import files, main
+from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
+from gitops_dsf.render.monitoring import GROUPS, dashboard, rules
+from gitops_dsf.render.monitoring.dashboard import COLUMNS
+from tests.support.rendering import objects, rendered, scorer
+
+ROOT = Path(__file__).parents[3]
+ALERTS = {alert.name: alert for alerts in GROUPS.values() for alert in alerts}
+PANELS = [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
+SCRAPED = frozenset({"job", "instance", "cluster"})
+"""Labels that scraping adds; cluster where one Prometheus has the metrics of many."""
+TYPE_SUFFIX = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count"), "gauge": ("",)}
+
+
+def queries() -> Iterator[tuple[str, str]]:
+    """(where, PromQL) of every alert and panel, with Grafana's variables filled in."""
+    for name, alert in ALERTS.items():
+        yield name, alert.expression
+    for panel in PANELS:
+        for target in panel["targets"]:
+            text = target["expr"].replace("$__rate_interval", "5m").replace("$scorer", ".*")
+            yield f"{panel['title']} {target['refId']}", text
+
+
+QUERIES = dict(queries())
+
+
+def series(registry: CollectorRegistry) -> dict[str, frozenset[str]]:
+    """Every series name that a registry exposes, with its labels."""
+    found = {}
+    for collector in list(registry._collector_to_names):
+        kind = getattr(collector, "_type", None)
+        if kind is None:
+            continue
+        labels = frozenset(collector._labelnames)  # type: ignore[attr-defined]
+        for suffix in TYPE_SUFFIX[kind]:
+            extra = frozenset({"le"}) if suffix == "_bucket" else frozenset()
+            found[f"{collector._name}{suffix}"] = labels | extra  # type: ignore[attr-defined]
+    return found
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[str, frozenset[str]]:
+    agent = AgentMetrics(cluster="c")
+    agent.watch_hub_offset(OffsetClock(clock=SystemClock()))
+    return series(ReconcilerMetrics().registry) | series(agent.registry)
+
+
+def nodes(tree: Any) -> Iterator[Any]:
+    """A syntax tree, node by node."""
+    yield tree
+    for name in ("expr", "lhs", "rhs", "vector_selector"):
+        child = getattr(tree, name, None)
+        if child is not None:
+            yield from nodes(child)
+    for child in getattr(tree, "args", None) or ():
+        yield from nodes(child)
+
+
+class TestQueries:
+    @pytest.mark.parametrize("where", QUERIES)
+    def test_each_parses_and_names_series_and_labels_that_exist(self, where: str, known: dict[str, frozenset[str]]) -> None:
+        selected = 0
+        for node in nodes(promql_parser.parse(QUERIES[where])):
+            if type(node).__name__ != "VectorSelector":
+                continue
+            selected += 1
+            assert node.name in known, f"{where}: nothing exposes {node.name}"
+            wrong = {matcher.name for matcher in node.matchers.matchers if matcher.name != "__name__"} - known[node.name] - SCRAPED
+            assert not wrong, f"{where}: {node.name} has no label {wrong}"
+        assert selected, f"{where} asks for nothing"
+
+    @pytest.mark.parametrize("where", QUERIES)
+    def test_what_is_grouped_by_exists(self, where: str, known: dict[str, frozenset[str]]) -> None:
+        for node in nodes(promql_parser.parse(QUERIES[where])):
+            if type(node).__name__ == "AggregateExpr" and node.modifier is not None:
+                names = [inner.name for inner in nodes(node.expr) if type(inner).__name__ == "VectorSelector"]
+                assert set(node.modifier.labels) <= known[names[0]] | SCRAPED, f"{where}: {names[0]}"
+
+    def test_a_query_of_a_series_that_does_not_exist_would_be_found(self, known: dict[str, frozenset[str]]) -> None:
+        (node,) = (item for item in nodes(promql_parser.parse("sum(rate(no_such_total[5m]))")) if type(item).__name__ == "VectorSelector")
+        assert node.name not in known
+
+
+class TestAlerts:
+    def test_names_are_unique(self) -> None:
+        assert len(ALERTS) == sum(map(len, GROUPS.values()))
+
+    @pytest.mark.parametrize("name", ALERTS)
+    def test_texts_use_labels_that_the_result_has(self, name: str) -> None:
+        alert = ALERTS[name]
+        grouped = re.match(r"^(?:min_over_time\(\()?(?:sum|max) by \(([^)]*)\)", alert.expression)
+        if grouped is None:
+            return
+        used = set(re.findall(r"\$labels\.(\w+)", alert.summary + alert.description))
+        assert used <= {label.strip() for label in grouped[1].split(",")}
+
+    @pytest.mark.parametrize("name", ALERTS)
+    def test_a_test_sees_it_fire(self, name: str) -> None:
+        tests = (ROOT / "monitoring/rules_test.yaml").read_text(encoding="utf-8")
+        assert re.search(rf'alertname(?:="|: ){name}\b', tests)
+
+    @pytest.mark.parametrize("name", ALERTS)
+    def test_the_docs_say_what_to_do(self, name: str) -> None:
+        docs = (ROOT / "docs/monitoring.md").read_text(encoding="utf-8")
+        alert = ALERTS[name]
+        assert re.search(rf"^\| `{name}` \| {alert.severity} \| \S", docs, re.MULTILINE)
+
+    def test_severities_are_three(self) -> None:
+        assert {alert.severity for alert in ALERTS.values()} == {"critical", "warning", "info"}
+
+
+class TestDashboard:
+    def test_panels_have_their_own_ids_and_places(self) -> None:
+        panels = dashboard()["panels"]
+        assert len({panel["id"] for panel in panels}) == len(panels)
+        taken: set[tuple[int, int]] = set()
+        for panel in panels:
+            place = panel["gridPos"]
+            assert place["x"] + place["w"] <= COLUMNS
+            cells = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+            assert not cells & taken, panel["title"]
+            taken |= cells
+
+    def test_every_query_goes_to_the_chosen_datasource(self) -> None:
+        variables = {item["name"]: item for item in dashboard()["templating"]["list"]}
+        assert (variables["datasource"]["type"], variables["datasource"]["query"]) == ("datasource", "prometheus")
+        assert variables["scorer"]["datasource"]["uid"] == "${datasource}"
+        for panel in PANELS:
+            assert panel["datasource"]["uid"] == "${datasource}"
+            assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
+            assert all(target["datasource"]["uid"] == "${datasource}" for target in panel["targets"])
+            assert panel["description"]
+
+    def test_it_is_a_dashboard_for_a_file_and_for_the_sidecar(self) -> None:
+        """Grafana's provisioning wants the model itself: no wrapper, no database id, which another Grafana would not have."""
+        found = dashboard()
+        assert found["schemaVersion"] >= 39
+        assert {"uid", "title", "panels", "templating", "time"} <= found.keys()
+        assert "id" not in found
+        assert "dashboard" not in found
+
+    def test_legends_use_labels_that_the_result_has(self) -> None:
+        for panel in PANELS:
+            for target in panel["targets"]:
+                grouped = re.match(r"^(?:sum|max) by \(([^)]*)\)", target["expr"])
+                used = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+                if grouped is not None:
+                    assert used == {label.strip() for label in grouped[1].split(",")}, panel["title"]
+
+
+class TestFiles:
+    def test_they_are_in_step(self) -> None:
+        for name, text in files().items():
+            assert (ROOT / "monitoring" / name).read_text(encoding="utf-8") == text, (
+                "run `python -m gitops_dsf.bootstrap.monitoring --write` and commit the result"
+            )
+
+    def test_readers_see_what_was_meant(self) -> None:
+        assert yaml.safe_load(files()["rules.yaml"]) == rules()
+        assert json.loads(files()["dashboard.json"]) == dashboard()
+
+    def test_the_command_says_what_is_stale(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["--folder", str(tmp_path)]) == 1
+        assert "differs" in capsys.readouterr().err
+        assert main(["--folder", str(tmp_path), "--write"]) == 0
+        assert main(["--folder", str(tmp_path)]) == 0
+
+
+class TestManifests:
+    def of(self, root: Path, **monitoring: bool) -> dict[str, dict[str, Any]]:
+        found = objects(rendered(root, scorer("cpu"), reconciler={"monitoring": monitoring}))
+        return {f"{item['kind']}/{item['metadata']['name']}": item for path, item in found.items() if path.startswith("reconciler/")}
+
+    def test_nothing_is_rendered_unasked(self, tmp_path: Path) -> None:
+        assert not {key for key in self.of(tmp_path) if key.startswith(("ServiceMonitor", "PrometheusRule", "ConfigMap"))}
+
+    def test_what_is_asked_for_is_rendered(self, tmp_path: Path) -> None:
+        found = self.of(tmp_path, serviceMonitor=True, rules=True, dashboard=True)
+        monitor = found["ServiceMonitor/gitops-dsf-reconciler"]
+        assert monitor["spec"]["selector"]["matchLabels"].items() <= found["Service/gitops-dsf-reconciler"]["metadata"]["labels"].items()
+        assert monitor["spec"]["endpoints"][0]["port"] == found["Service/gitops-dsf-reconciler"]["spec"]["ports"][0]["name"]
+        assert found["PrometheusRule/gitops-dsf"]["spec"] == rules()
+        board = found["ConfigMap/gitops-dsf-dashboard"]
+        assert board["metadata"]["labels"]["grafana_dashboard"] == "1"
+        assert json.loads(board["data"]["gitops-dsf.json"]) == dashboard()
+
+    def test_a_missing_operator_does_not_hold_back_the_reconciler(self, tmp_path: Path) -> None:
+        found = self.of(tmp_path, serviceMonitor=True, rules=True)
+        for key in ("ServiceMonitor/gitops-dsf-reconciler", "PrometheusRule/gitops-dsf"):
+            notes = found[key]["metadata"]["annotations"]
+            assert notes == {"argocd.argoproj.io/sync-options": "SkipDryRunOnMissingResource=true"}

@@ -1,0 +1,145 @@
+"""CEL of raw Placements: compiled as OCM compiles it, the place inside the YAML string, and silence where the engine cannot judge.
+
+Aspects covered: agreement with OCM's own compiler on recorded expressions, words, places through YAML styles, what is not offered,
+engine limits, imports only where there is CEL.
+"""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.resolve.cel import check
+from gitops_dsf.scaffold import scaffold
+from tests.unit.resolve.test_rules import findings
+from tests.unit.simulator.hub import ORACLE
+
+EXPRESSIONS = json.loads(gzip.decompress((ORACLE / "cel.json.gz").read_bytes()))["expressions"]
+REFUSED = "refused"
+
+
+@pytest.mark.parametrize(("expression", "answers"), EXPRESSIONS, ids=range(len(EXPRESSIONS)))
+def test_nothing_is_blamed_that_ocm_accepts(expression: str, answers: str | list[bool | str]) -> None:
+    """What is said to be refused, OCM refused; what is said to be no bool was true on no cluster."""
+    for mistake in check(expression):
+        assert answers == REFUSED or (" yields " in mistake.message and True not in answers)
+
+
+def test_most_of_what_ocm_refuses_is_found() -> None:
+    refused = [text for text, answers in EXPRESSIONS if answers == REFUSED]
+    assert sum(bool(check(text)) for text in refused) > len(refused) * 0.75
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("managedCluster.metadata.name == 'a'", []),
+        ("managedCluster.metadata.labels['a'] == 'b'", []),
+        ("managedCluster.metadata.annotations['on'].parseJSON()", []),
+        ("managedCluster.metadata.name ==", [(31, "CEL: the expression ends too early")]),
+        ("managedCluster.metadata.nam e", [(28, "CEL: e does not fit here")]),
+        ('managedCluster.metadata.name == "a', [(32, 'CEL: "a does not fit here')]),
+        ("a == b", [(0, "CEL: a is not known"), (5, "CEL: b is not known")]),
+        ("true &&\n  nope(1)", [(14, "CEL: nope is not known")]),
+        ("'ü😀' == nope", [(8, "CEL: nope is not known")]),
+        ("1 == 'a'", [(2, "CEL: == does not go with int, string")]),
+        ("true ? 1 : 'a'", [(5, "CEL: ?: does not go with bool, int, string")]),
+        ("'a' in 3", [(4, "CEL: in does not go with string, int")]),
+        ("managedCluster.scores(1)", [(21, "CEL: scores does not go with map(string, dyn), int")]),
+        ("'a'.find('(') == 'a'", [(9, "CEL: error parsing regexp: missing ): (")]),
+        ("99999999999999999999 == 1", [(0, "CEL: invalid int literal")]),
+        ("managedCluster.metadata.labels.size()", [(0, "CEL: the expression yields an int, not true or false")]),
+        ("true && manageCluster.metadata.name == 'a'", [(8, "CEL: manageCluster is not known")]),
+        ("true && a\n.b", [(10, "CEL: a is not known")]),
+        ("size(managedCluster.metadata.name)", [(0, "CEL: the expression yields an int, not true or false")]),
+        ("'prod'", [(0, "CEL: the expression yields a string, not true or false")]),
+        ("null", [(0, "CEL: the expression yields null, not true or false")]),
+        ("quantity('1')", [(0, "CEL: the expression yields a quantity, not true or false")]),
+        ("optional.of(true)", [(0, "CEL: the expression yields an optional, not true or false")]),
+    ],
+)
+def test_mistakes_have_a_place_and_words(expression: str, found: list[tuple[int, str]]) -> None:
+    assert [(item.offset, item.message[: len(words)]) for item, (_, words) in zip(check(expression), found, strict=True)] == found
+
+
+@pytest.mark.parametrize("expression", ["a" * 5000, f"'{'a' * 5000}", "@" * 5000, f"'a'.find('({'a' * 5000}')", "9" * 5000])
+def test_words_stay_short(expression: str) -> None:
+    assert all(len(item.message) < 200 for item in check(expression))
+    assert check(expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "'%d'.format([1]) == '1'",
+        "managedCluster.kind == 'ManagedCluster'",
+        " + ".join(["1"] * 60) + " == 60",
+        "managedCluster" + ".a" * 60 + " == 1",
+        "managedCluster.metadata.`name` == 'a'",
+        "(" * 300 + "1" + ")" * 300,
+        "true || " * 20_000 + "nope",
+        "'\udc00' == nope",
+    ],
+)
+def test_nothing_is_said_of_what_the_engine_does_not_offer(expression: str) -> None:
+    """Names that are not offered, nesting that this parser takes less of than OCM's, and what is too large for it."""
+    assert check(expression) == ()
+
+
+PLACEMENT = """\
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: p, namespace: argocd}
+spec:
+  predicates:
+    - requiredClusterSelector:
+        celSelector:
+          celExpressions:
+"""
+
+
+@pytest.mark.parametrize(
+    ("item", "line", "column"),
+    [
+        ("            - nope == 1\n", 9, 15),
+        ("            - 'true'\n            - \"true && nope\"\n", 10, 24),
+        ("            - '''a'' == nope'\n", 9, 25),
+        ('            - "\\"a\\" == nope"\n', 9, 25),
+        ("            - |-\n              true &&\n                nope\n", 11, 17),
+        ("            - >-\n              true &&\n              nope\n", 11, 15),
+        ("            - true &&\n              nope\n", 10, 15),
+    ],
+)
+def test_the_place_is_the_one_inside_the_string(item: str, line: int, column: int) -> None:
+    [found] = findings(apps=PLACEMENT + item)
+    assert (found.code, found.position.line, found.position.column) == ("DSF324", line, column)
+    assert found.message == "CEL: nope is not known: OCM refuses the Placement, and evicts everything"
+
+
+def test_an_expression_that_does_not_compile_has_no_further_findings() -> None:
+    """`.scores(` alone is a warning; here it is not the mistake."""
+    assert [item.code for item in findings(apps=PLACEMENT + "            - managedCluster.scores('a').siz() > 0\n")] == ["DSF324"]
+
+
+SCRIPT = """
+import sys
+from gitops_dsf.cli.main import main
+code = main(["validate", sys.argv[1]])
+print(code, "cel_expr_python" in sys.modules, "gitops_dsf.simulator" in sys.modules)
+"""
+
+
+def test_the_engine_is_imported_only_where_there_is_cel(tmp_path: Path) -> None:
+    """It costs a tenth of a second, which most repositories need not pay."""
+    root = tmp_path / "fleet"
+    scaffold(target=root, name="fleet")
+
+    def run() -> str:
+        return subprocess.run([sys.executable, "-c", SCRIPT, str(root)], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+
+    assert run() == "0 False False"
+    (root / "apps" / "raw.yaml").write_text(PLACEMENT + "            - \"'env' in managedCluster.metadata.labels\"\n")
+    assert run() == "0 True True"
