@@ -78,12 +78,13 @@ def _json(facts: "Facts", findings: "Sequence[Finding]") -> str:
     import msgspec
 
     from gitops_dsf.doctor import State
+    from gitops_dsf.timestamp import timestamp
 
     states = Counter(finding.state for finding in findings)
     content = {
         "hub": {
             "origin": facts.overview.origin,
-            "now": facts.overview.now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "now": timestamp(facts.overview.now),
             "clockOffsetSeconds": None if facts.clock_offset is None else round(facts.clock_offset, 1),
         },
         "findings": [finding.to_dict() for finding in findings],

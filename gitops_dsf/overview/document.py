@@ -1,9 +1,9 @@
 """A view as JSON data, in the spelling of Kubernetes objects. The shape is documented in docs/status.md."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from gitops_dsf.overview.model import ApplicationView, Cell, Overview, PlacementView, ScorerView, State, Turn
+from gitops_dsf.timestamp import timestamp
 
 
 def document(view: Overview) -> dict[str, Any]:
@@ -11,7 +11,7 @@ def document(view: Overview) -> dict[str, Any]:
     return {
         "hub": {
             "origin": view.origin,
-            "now": _moment(view.now),
+            "now": timestamp(view.now),
             "clusters": len(view.clusters),
             "scores": view.score_count,
             "unread": [{"what": item.what, "why": str(item.why), "message": str(item)} for item in view.unread],
@@ -61,7 +61,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
         "state": str(cell.state),
         "expected": cell.expected,
         "values": dict(cell.values),
-        "validUntil": None if cell.valid_until is None else _moment(cell.valid_until),
+        "validUntil": None if cell.valid_until is None else timestamp(cell.valid_until),
         "ageSeconds": None if cell.age is None else round(cell.age),
     }
 
@@ -109,7 +109,3 @@ def _application(view: ApplicationView) -> dict[str, Any]:
             for copy in view.copies
         ],
     }
-
-
-def _moment(value: datetime) -> str:
-    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, Final, Literal
 
 import msgspec
@@ -19,6 +19,7 @@ from prometheus_client import CollectorRegistry, Counter
 
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 from gitops_dsf.reconciler.prefix import PREFIX
+from gitops_dsf.timestamp import timestamp_of
 
 LOG = logging.getLogger(__name__)
 COMPONENT: Final = "gitops-dsf-reconciler"
@@ -33,8 +34,6 @@ PER_SECOND: Final = 2.0
 REQUEST_SECONDS: Final = 5.0
 MAX_MESSAGE: Final = 1024
 """Characters of an Event's message that the API server takes."""
-CONFLICT: Final = 409
-NOT_FOUND: Final = 404
 
 Kind = Literal["Normal", "Warning"]
 
@@ -105,12 +104,12 @@ class Events:
             try:
                 return await self._count(key, path, known.count + 1)
             except ApiError as error:
-                if error.status != NOT_FOUND:
+                if error.status != HTTPStatus.NOT_FOUND:
                     raise
         try:
             await self._api.create(path, self._event(name, about, kind, reason, message))
         except ApiError as error:
-            if error.status != CONFLICT:
+            if error.status != HTTPStatus.CONFLICT:
                 raise
             return await self._count(key, path, None)
         self._remember(key, 1)
@@ -144,7 +143,7 @@ class Events:
         return True
 
     def _now(self) -> str:
-        return datetime.fromtimestamp(int(self._api.now()), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return timestamp_of(self._api.now())
 
     def _event(self, name: str, about: Reference, kind: Kind, reason: str, message: str) -> dict[str, Any]:
         now = self._now()

@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -17,8 +18,6 @@ from gitops_dsf.reconciler.hub.api import ApiError
 
 LOG = logging.getLogger(__name__)
 LEASE: Final = "gitops-dsf-reconciler"
-CONFLICT: Final = 409
-NOT_FOUND: Final = 404
 
 
 class LeaseLost(Exception):  # noqa: N818 - a state, not a mistake
@@ -124,7 +123,7 @@ class Leadership:
         try:
             item = msgspec.json.decode(await self._api.get(f"{self._path}/{LEASE}"))
         except ApiError as error:
-            if error.status != NOT_FOUND:
+            if error.status != HTTPStatus.NOT_FOUND:
                 raise
             body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE}, "spec": self._spec({})}
             return await self._write(self._api.create(self._path, body))
@@ -153,7 +152,7 @@ class Leadership:
         try:
             await request
         except ApiError as error:
-            if error.status == CONFLICT:
+            if error.status == HTTPStatus.CONFLICT:
                 return False
             raise
         return True

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from gitops_dsf.hubnames import PLACEMENT_LABEL
 from gitops_dsf.model.application import Application, ApplicationSource
 from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.resolve.types import ResolvedApplication
 
-PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 APPLICATION_LABEL = "gitops-dsf.io/application"
 STRATEGY_ANNOTATION = "gitops-dsf.io/moves-strategy"
 TIMEOUT_ANNOTATION = "gitops-dsf.io/moves-timeout-seconds"

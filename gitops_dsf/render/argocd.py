@@ -7,6 +7,7 @@ the manifests and resources of one (design section 4).
 import posixpath
 from collections.abc import Iterator
 
+from gitops_dsf.hubnames import REFRESH_ANNOTATION
 from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.render.objects import Object, metadata
 
@@ -87,6 +88,6 @@ def _ignored(directory: str) -> list[Object]:
     """Fields that a controller writes on objects that we apply."""
     if directory == "delivery":
         # The reconciler asks the ApplicationSet controller for a look at a moved decision.
-        pointer = "/metadata/annotations/argocd.argoproj.io~1application-set-refresh"
+        pointer = f"/metadata/annotations/{REFRESH_ANNOTATION.replace('/', '~1')}"
         return [{"group": "argoproj.io", "kind": "ApplicationSet", "jsonPointers": [pointer]}]
     return []

@@ -17,7 +17,6 @@ from msgspec import Meta, Struct
 from gitops_dsf.simulator.errors import SimulatorInputError
 
 GROUP = "cluster.open-cluster-management.io"
-PLACEMENT_LABEL = f"{GROUP}/placement"
 GROUP_NAME_LABEL = f"{GROUP}/decision-group-name"
 GROUP_INDEX_LABEL = f"{GROUP}/decision-group-index"
 CLUSTER_SET_LABEL = f"{GROUP}/clusterset"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from gitops_dsf.hubnames import PLACEMENT_LABEL
 from gitops_dsf.simulator.label_selector import label_value_error
 from gitops_dsf.simulator.objects import Placement
 from gitops_dsf.simulator.state import HubState
@@ -14,7 +15,7 @@ from gitops_dsf.simulator.status import SUCCESS, Code, Status
 from gitops_dsf.simulator.weights import BuiltIn, Prioritizer
 
 MAX_SCORE = 100
-PLACEMENT_LABEL_PATH = "values[0][cluster.open-cluster-management.io/placement]"
+PLACEMENT_LABEL_PATH = f"values[0][{PLACEMENT_LABEL}]"
 
 
 @dataclass(frozen=True)

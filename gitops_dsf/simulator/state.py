@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from gitops_dsf.hubnames import PLACEMENT_LABEL
 from gitops_dsf.simulator import objects as hub
 from gitops_dsf.simulator import quantity
 from gitops_dsf.simulator.cel.predicates import CelPredicates
@@ -99,7 +100,7 @@ class HubState:
         """PlacementDecisions by namespace and placement label, which is how OCM finds a Placement's own."""
         found: dict[Key, list[hub.PlacementDecision]] = {}
         for (namespace, _), decision in self.decisions.items():
-            label = (decision.metadata.labels or {}).get(hub.PLACEMENT_LABEL)
+            label = (decision.metadata.labels or {}).get(PLACEMENT_LABEL)
             if label is not None:
                 found.setdefault((namespace, label), []).append(decision)
         return {key: tuple(values) for key, values in found.items()}

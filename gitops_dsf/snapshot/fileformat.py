@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from gitops_dsf.snapshot.errors import SnapshotError
 from gitops_dsf.snapshot.hubobjects import Score, Timestamp
 from gitops_dsf.snapshot.values import Decision, Facts, PublishedScore, Snapshot
+from gitops_dsf.timestamp import timestamp
 
 API_VERSION = "gitops-dsf.io/v1alpha1"
 KIND = "HubSnapshot"
@@ -110,7 +111,7 @@ def files(snapshot: Snapshot, *, hub: str) -> dict[str, bytes]:
 
 def moment_file(*, hub: str, observed_at: datetime | None) -> bytes:
     """When a snapshot was seen."""
-    return _file(hub, "" if observed_at is None else f',\n"observedAt": {_json(_timestamp(observed_at))}')
+    return _file(hub, "" if observed_at is None else f',\n"observedAt": {_json(timestamp(observed_at))}')
 
 
 def score_row(cluster: str, found: PublishedScore) -> str:
@@ -162,10 +163,6 @@ def _cluster_entry(known: Facts) -> ClusterEntry:
 def decision(entry: DecisionEntry) -> Decision:
     """The value of an entry."""
     return Decision(namespace=entry.namespace, name=entry.name, placement=entry.placement, clusters=entry.clusters)
-
-
-def _timestamp(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _json(value: object) -> str:

@@ -8,10 +8,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from gitops_dsf.hubnames import PLACEMENT_LABEL
 from gitops_dsf.snapshot.errors import SnapshotError
 from gitops_dsf.snapshot.values import Decision, Facts, PublishedScore
 
-PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 T = TypeVar("T")
 Timestamp = Annotated[datetime, Meta(tz=True)]
 Score = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]

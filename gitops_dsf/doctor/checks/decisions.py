@@ -6,13 +6,13 @@ from typing import Final
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.doctor.facts import Facts, Object, Source, condition, counted, name_of
 from gitops_dsf.doctor.finding import Result, error, ok, warning
+from gitops_dsf.hubnames import REFRESH_ANNOTATION
 from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.overview.moves import error_of, is_ours
 from gitops_dsf.overview.placements import key_of
 from gitops_dsf.render.decisions import DECISION_READER, DECISION_READERS, decision_readers
 
 CONTROLLER: Final = "applicationset-controller"
-REFRESH: Final = "argocd.argoproj.io/application-set-refresh"
 
 
 def configmap(facts: Facts) -> Iterator[Result]:
@@ -116,7 +116,7 @@ def application_sets(facts: Facts) -> Iterator[Result]:
     for name, message in failing:
         annotate = facts.command("-n", facts.argocd_namespace, "annotate", "--overwrite", "applicationset", name)
         # Argo CD looks when an annotation changes, and takes this one away only after a success: a value that is new each time.
-        fix = f"{annotate} {REFRESH}=$(date +%s)  # looks again at once; else in 3 minutes"
+        fix = f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # looks again at once; else in 3 minutes"
         yield error(f"ApplicationSet {name} generates nothing: {message}", fix)
     if not failing:
         yield ok(f"no error in {counted(len(ours), 'rendered ApplicationSet')}")

@@ -6,6 +6,7 @@ from typing import Any, Final
 from gitops_dsf.doctor.facts import Facts, Source, condition, counted, name_of, some
 from gitops_dsf.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.doctor.version import Version, versions_of
+from gitops_dsf.hubnames import AVAILABLE_CONDITION
 
 GROUPS: Final = {
     "cluster.open-cluster-management.io": ("v1", "v1alpha1", "v1beta1", "v1beta2"),
@@ -95,7 +96,7 @@ def clusters(facts: Facts) -> Iterator[Result]:
             troubled = True
             yield error(f"{name} is not accepted, so its agent cannot reach the hub", f"clusteradm accept --clusters {name}")
             continue
-        joined, available = (condition(cluster, kind) for kind in ("ManagedClusterJoined", "ManagedClusterConditionAvailable"))
+        joined, available = (condition(cluster, kind) for kind in ("ManagedClusterJoined", AVAILABLE_CONDITION))
         if joined is None or joined.get("status") != "True":
             troubled = True
             yield error(f"{name} has not joined", f"clusteradm get token  # then run the join command that it prints, on {name}")

@@ -6,12 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
-from gitops_dsf.reconciler.hub.decisions import PLACEMENT_LABEL
+from gitops_dsf.hubnames import PLACEMENT_LABEL, REFRESH_ANNOTATION
 from gitops_dsf.reconciler.hub.metadata import Metadata
 from gitops_dsf.render.applicationsets import STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
 
 SETS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applicationsets"
-REFRESH: Final = "argocd.argoproj.io/application-set-refresh"
 """Argo CD generates at once when an ApplicationSet has it, and removes it."""
 MAKE_BEFORE_BREAK: Final = "MakeBeforeBreak"
 NEVER_DELETES: Final = frozenset({"create-update", "create-only"})
@@ -85,7 +84,7 @@ def follower(raw: msgspec.Raw) -> tuple[str, Follower]:
     return item.metadata.name, Follower(
         uid=item.metadata.uid,
         placements=placements,
-        asked=REFRESH in item.metadata.annotations,
+        asked=REFRESH_ANNOTATION in item.metadata.annotations,
         handover=handover,
         obstacle=obstacle,
     )

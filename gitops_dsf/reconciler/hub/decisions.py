@@ -5,10 +5,10 @@ from typing import Final
 import msgspec
 
 from dsf_wire.constants import SCORE_GROUP
+from gitops_dsf.hubnames import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.metadata import Metadata
 
 DECISIONS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placementdecisions"
-PLACEMENT_LABEL: Final = "cluster.open-cluster-management.io/placement"
 """On every PlacementDecision, and in the selector of a clusterDecisionResource generator."""
 
 

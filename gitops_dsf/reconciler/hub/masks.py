@@ -5,6 +5,7 @@ Read by name, because the right to watch it would need more than the right to ge
 
 import asyncio
 import logging
+from http import HTTPStatus
 from typing import Final
 
 import msgspec
@@ -15,7 +16,6 @@ from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS: Final = 30.0
-NOT_FOUND: Final = 404
 _MASKS: Final = TypeAdapter(tuple[Mask, ...])
 
 
@@ -41,7 +41,7 @@ class MaskPoll:
         try:
             found = self._read(await self._api.get(self._path))
         except ApiError as error:
-            if error.status == NOT_FOUND:
+            if error.status == HTTPStatus.NOT_FOUND:
                 self.current = None
             self._say(str(error))
         except (ValidationError, msgspec.DecodeError, msgspec.ValidationError) as error:

@@ -7,6 +7,7 @@ remembers are times: when a decision changed, and when it deleted. A new leader 
 import asyncio
 from typing import Final
 
+from gitops_dsf.hubnames import AVAILABLE_CONDITION
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 from gitops_dsf.reconciler.hub.applications import Copy
@@ -28,7 +29,6 @@ PACE_SECONDS: Final = 0.5
 """Between two looks: Applications change by the second."""
 PER_LOOK: Final = 20
 """Attempts in one look, at five requests each."""
-AVAILABLE: Final = "ManagedClusterConditionAvailable"
 
 
 class HandoverDuty:
@@ -85,7 +85,7 @@ class HandoverDuty:
         for copy in self._view.applications.items.values():
             copies.setdefault(copy.owner_uid, []).append(copy)
         unreachable = frozenset(
-            name for name, item in self._view.clusters.items.items() if item.condition(AVAILABLE) in {"False", "Unknown"}
+            name for name, item in self._view.clusters.items.items() if item.condition(AVAILABLE_CONDITION) in {"False", "Unknown"}
         )
         followers = {name: item for name, item in self._view.sets.items.items() if item.handover is not None or item.obstacle}
         self._report.keep_only(followers)

@@ -11,8 +11,9 @@ import logging
 from datetime import UTC, datetime
 from typing import Final
 
+from gitops_dsf.hubnames import REFRESH_ANNOTATION
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
-from gitops_dsf.reconciler.hub.applicationsets import REFRESH, SETS_PATH
+from gitops_dsf.reconciler.hub.applicationsets import SETS_PATH
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.settling import Due, Settling
@@ -66,7 +67,7 @@ class RefreshDuty:
     async def _refresh(self, due: Due) -> None:
         # With the UID, an ApplicationSet that was deleted and made anew is refused: it is another one.
         value = datetime.fromtimestamp(self._api.now(), tz=UTC).isoformat(timespec="microseconds")
-        change = {"metadata": {"uid": due.uid, "annotations": {REFRESH: value}}}
+        change = {"metadata": {"uid": due.uid, "annotations": {REFRESH_ANNOTATION: value}}}
         try:
             await self._api.merge(f"{self._path}/{due.name}", change)
         except ApiError as error:

@@ -6,14 +6,16 @@ crash at any point is a new beginning.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Final, TypeVar
 
 import msgspec
 
+from gitops_dsf.hubnames import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 from gitops_dsf.reconciler.hub.applications import APPLICATIONS_PATH, Versioned, versioned
 from gitops_dsf.reconciler.hub.applicationsets import SETS_PATH, Follower, Handover, follower
-from gitops_dsf.reconciler.hub.decisions import DECISIONS_PATH, PLACEMENT_LABEL, DecisionPage, decision_page
+from gitops_dsf.reconciler.hub.decisions import DECISIONS_PATH, DecisionPage, decision_page
 from gitops_dsf.reconciler.hub.placements import PLACEMENTS_PATH
 from gitops_dsf.reconciler.moves.decided import Doubt, PlacementNow, whole
 from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, judge
@@ -22,8 +24,6 @@ from gitops_dsf.render.applicationsets import APPLICATION_LABEL
 T = TypeVar("T")
 ATTEMPTS: Final = 3
 """At an Application that changes while it is judged: Argo CD writes its status every few seconds."""
-CONFLICT: Final = 409
-NOT_FOUND: Final = 404
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,9 +56,9 @@ class Removal:
                 path = f"{self._applications}/{ready.copy.name}"
                 await self._api.delete(path, uid=ready.copy.uid, resource_version=ready.version)
             except ApiError as error:
-                if error.status == CONFLICT:
+                if error.status == HTTPStatus.CONFLICT:
                     continue
-                if error.status == NOT_FOUND:
+                if error.status == HTTPStatus.NOT_FOUND:
                     return Doubt(reason="Gone", message=f"{ready.copy.name} is gone already")
                 raise
             return None
@@ -95,7 +95,7 @@ class Removal:
         try:
             return follower(msgspec.Raw(await self._api.get(f"{self._sets}/{name}")))[1]
         except ApiError as error:
-            if error.status == NOT_FOUND:
+            if error.status == HTTPStatus.NOT_FOUND:
                 return None
             raise
 

@@ -1,13 +1,13 @@
 """DynamicScorer.status from what was observed, and the patch that leads there; none when nothing changed. Pure."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from gitops_dsf.reconciler.freshness.judge import Scored
 from gitops_dsf.reconciler.hub.scorers import Scorer
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync
 from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
+from gitops_dsf.timestamp import timestamp_of
 
 _HEALTHY = {HealthStatus.ACTIVE: "True", HealthStatus.INACTIVE: "False", HealthStatus.UNKNOWN: "Unknown"}
 MAX_MESSAGE = 2048
@@ -57,7 +57,7 @@ def _condition(
         "status": status,
         "reason": reason,
         "message": message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 3]}...",
-        "lastTransitionTime": since or datetime.fromtimestamp(int(now), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "lastTransitionTime": since or timestamp_of(now),
         "observedGeneration": generation,
     }
 

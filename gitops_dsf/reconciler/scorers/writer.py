@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +21,7 @@ PAUSES: Final = (10.0, 300.0)
 """Seconds in which a status that the hub refused is not written again: first and longest, doubled each time."""
 REFUSALS: Final = 5
 """In a row, after which the rest of a pass is left for the next one: it is the hub then, not the status."""
-GONE: Final = frozenset({404, 409})
+GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
 """A scorer that was deleted, or made anew with another UID: the watch will tell."""
 
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Final
 
 from gitops_dsf.reconciler.events import Events, Kind
@@ -24,7 +25,6 @@ LOOK_SECONDS: Final = 5.0
 """Between two looks, which read one ConfigMap; less where probes come faster."""
 RETRY_SECONDS: Final = 60.0
 """Between two attempts to empty the list where suspension is off."""
-CONFLICT: Final = 409
 
 
 class SuspensionDuty:
@@ -145,7 +145,7 @@ class SuspensionDuty:
                 return
             except ApiError as error:
                 self._say(f"suspension is off, and what a reconciler with it may have suspended cannot be lifted yet: {error}")
-                await asyncio.sleep(1 if error.status == CONFLICT else RETRY_SECONDS)
+                await asyncio.sleep(1 if error.status == HTTPStatus.CONFLICT else RETRY_SECONDS)
 
     def _needs(self) -> tuple[asyncio.Event, ...]:
         view = self._view

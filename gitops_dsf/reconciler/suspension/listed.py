@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +14,6 @@ from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 LOG = logging.getLogger(__name__)
 RECONCILER_MANAGER: Final = "gitops-dsf-reconciler"
 """Value of MANAGED_BY_LABEL on the ConfigMap once a reconciler has written it."""
-NOT_FOUND: Final = 404
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +44,7 @@ class SuspendedList:
         try:
             item: dict[str, Any] = msgspec.json.decode(await self._api.get(f"{self._path}/{SUSPENDED_CONFIGMAP}"))
         except ApiError as error:
-            if error.status == NOT_FOUND:
+            if error.status == HTTPStatus.NOT_FOUND:
                 return Listed()
             raise
         text = (item.get("data") or {}).get(SUSPENDED_KEY) or "[]"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
+from gitops_dsf.hubnames import REFRESH_ANNOTATION
 from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.render.applicationsets import APPLICATION_LABEL
 from gitops_dsf.render.objects import Object, Wave, metadata
@@ -17,7 +18,6 @@ from gitops_dsf.render.reconciler.names import NAME, username
 from gitops_dsf.render.reconciler.rights import ARGO_GROUP
 
 ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
-REFRESH: Final = "argocd.argoproj.io/application-set-refresh"
 """Argo CD generates at once when an ApplicationSet has it, and removes it."""
 
 
@@ -51,14 +51,15 @@ def _policies(namespace: str) -> Sequence[Policy]:
         f"object.metadata.?{field}.orValue([]) == oldObject.metadata.?{field}.orValue([])" for field in ("finalizers", "ownerReferences")
     ]
     others = (
-        f'variables.after.all(key, key == "{REFRESH}" || (key in variables.before && variables.before[key] == variables.after[key])) && '
-        f'variables.before.all(key, key == "{REFRESH}" || key in variables.after)'
+        f'variables.after.all(key, key == "{REFRESH_ANNOTATION}" || '
+        "(key in variables.before && variables.before[key] == variables.after[key])) && "
+        f'variables.before.all(key, key == "{REFRESH_ANNOTATION}" || key in variables.after)'
     )
     controlled = (
         'oldObject.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == "ApplicationSet" && '
         f'owner.apiVersion.startsWith("{ARGO_GROUP}/") && owner.?controller.orValue(false))'
     )
-    one_annotation = f"the reconciler may change the annotation {REFRESH} of an ApplicationSet and nothing else"
+    one_annotation = f"the reconciler may change the annotation {REFRESH_ANNOTATION} of an ApplicationSet and nothing else"
     return (
         Policy(
             name="applicationsets",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.hubnames import PLACEMENT_LABEL
 from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
@@ -11,7 +12,6 @@ from gitops_dsf.resolve.rules.raw_document import Reader
 from gitops_dsf.resolve.rules.selectors import Place
 
 GENERATOR = "clusterDecisionResource"
-PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 KEEPING_POLICIES = ("create-only", "create-update")
 _NESTING = ("matrix", "merge")
 

@@ -8,10 +8,11 @@ Source: api/cluster/v1/types.go, metav1.ObjectMeta.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from gitops_dsf.simulator.quantity import from_json
+from gitops_dsf.timestamp import timestamp
 
 View = dict[str, Any]
 _METADATA = [
@@ -101,7 +102,7 @@ def _time(value: object) -> str | None:
     if not value:
         return None
     moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return timestamp(moment)
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 - JSON
