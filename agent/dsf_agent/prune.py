@@ -9,9 +9,9 @@ this process saw named before; of the rest what has expired, which no placement 
 import asyncio
 import logging
 import random
-from contextlib import suppress
 from typing import Final
 
+from dsf_agent import pause
 from dsf_agent.backoff import Backoff
 from dsf_agent.errors import PublishError
 from dsf_agent.metrics import Metrics
@@ -60,7 +60,7 @@ class Pruner:
             if delay is None:
                 await self._news.wait()
             self._news.clear()
-            if await self._disturbed(self._stand if delay is None else delay):
+            if await pause.until(self._news, seconds=self._stand if delay is None else delay):
                 failures, delay = 0, None
                 continue
             try:
@@ -80,13 +80,6 @@ class Pruner:
         """Seconds that the file as it is now must stand."""
         empty = self._current is not None and self._current.empty
         return self._settle * EMPTY_STANDS if empty else self._settle
-
-    async def _disturbed(self, seconds: float) -> bool:
-        """Whether news came within this time."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), timeout=seconds)
-            return True
-        return False
 
     async def _prune(self) -> float | None:
         """Deletes what may go. Seconds until something else will have expired that may go then, or None."""

@@ -9,6 +9,7 @@ import random
 from collections.abc import Mapping
 from typing import Final
 
+from dsf_agent import pause
 from dsf_agent.backoff import Backoff
 from dsf_agent.errors import PublishError
 from dsf_agent.metrics import ScorerMetrics
@@ -68,17 +69,8 @@ class Publication:
             if self._wanted is None or delay is None:
                 await self._news.wait()
                 continue
-            try:
-                await asyncio.wait_for(self._pause(hurry=self._failures == 0), timeout=delay)
-            except TimeoutError:
-                continue
-
-    async def _pause(self, *, hurry: bool) -> None:
-        """Until news come; after a failure the back-off is served to its end, and the newest value goes then."""
-        if hurry:
-            await self._news.wait()
-        else:
-            await asyncio.Event().wait()
+            # After a failure the back-off is served to its end, and the newest value goes then.
+            await pause.until(self._news if self._failures == 0 else asyncio.Event(), seconds=delay)
 
     async def _step(self) -> float | None:
         """Writes if due. Seconds until the next look, or None when there is nothing to do."""

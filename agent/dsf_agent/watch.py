@@ -9,14 +9,13 @@ import logging
 import os
 import stat
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from watchfiles import awatch
 
-from dsf_agent import snapshot
+from dsf_agent import pause, snapshot
 from dsf_agent.snapshot import Snapshot, SummariesError
 from dsf_wire.constants import CONFIGMAP_KEY
 
@@ -84,14 +83,12 @@ class Watcher:
             try:
                 # A directory that was replaced has a new identity: the kernel's watch is on the old one.
                 while identity == _identity(self._directory) and not events.done():
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(touched.wait(), timeout=self._poll)
+                    await pause.until(touched, seconds=self._poll)
                     touched.clear()
                     await self.look()
                 if events.done():
                     await self.look()
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(touched.wait(), timeout=min(self._poll, 1.0))
+                    await pause.until(touched, seconds=min(self._poll, 1.0))
             finally:
                 events.cancel()
                 await asyncio.gather(events, return_exceptions=True)

@@ -1,0 +1,123 @@
+"""What is cancelled ends, also when news arrive in the same turn of the event loop."""
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+import pytest
+
+from dsf_agent import pause
+from dsf_agent.metrics import Metrics
+from dsf_agent.prune import Pruner
+from dsf_agent.publish import Publication
+from dsf_agent.publish_rule import Rule
+from dsf_agent.snapshot import parse
+from dsf_agent.store import Stored
+from dsf_wire.summary import Summary
+from tests.support.agent.running import play
+
+TURNS = range(8)
+"""Turns of the loop between the news and the cancellation; between waking and running there are two or three."""
+
+
+class EmptyStore:
+    """Keeps nothing; counts the writes."""
+
+    def __init__(self) -> None:
+        self.writes = 0
+
+    def wall(self) -> float:
+        return 1_700_000_000.0
+
+    async def read(self, name: str) -> Stored | None:
+        del name
+        return None
+
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        del name, scorer, values, valid_until
+        self.writes += 1
+
+    async def ours(self) -> list[Stored]:
+        return []
+
+    async def delete(self, stored: Stored) -> None:
+        raise AssertionError(stored)
+
+
+async def _ends(work: Coroutine[Any, Any, object], news: Callable[[], object], *, turns: int) -> None:
+    """The work waits, news come, and some turns later it is cancelled."""
+    task = asyncio.create_task(work)
+    await asyncio.sleep(0.02)
+    news()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    done, _ = await asyncio.wait({task}, timeout=1)
+    if not done:
+        # Once more, so that this test fails rather than hangs.
+        task.cancel()
+        await asyncio.wait({task}, timeout=1)
+    assert done, f"{turns} turns after the news the cancellation was lost"
+
+
+@pytest.mark.parametrize("turns", TURNS)
+def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
+    """A cycle that finishes while its entry is edited: nothing goes on writing the old entry's scores."""
+
+    async def story() -> None:
+        store = EmptyStore()
+        publication = Publication(
+            scorer=Summary(name="n", score_name="s"),
+            store=store,
+            rule=Rule(deadband=2, min_interval=0, ttl=900, jitter=0),
+            metrics=Metrics(cluster="c1").of("s"),
+            chance=random.Random(),
+        )
+        publication.offer({"a": 1})
+        await _ends(publication.run(), lambda: publication.offer({"a": 1}), turns=turns)
+        assert store.writes == 1
+
+    play(story())
+
+
+@pytest.mark.parametrize("turns", TURNS)
+def test_the_pruner_ends_with_the_process(turns: int) -> None:
+    """SIGTERM in the moment of an edit."""
+
+    async def story() -> None:
+        pruner = Pruner(store=EmptyStore(), metrics=Metrics(cluster="c1"), settle_seconds=60, chance=random.Random())
+        pruner.set(parse(b"[]"))
+        await _ends(pruner.run(), lambda: pruner.set(parse(b"[]")), turns=turns)
+
+    play(story())
+
+
+@pytest.mark.parametrize("turns", TURNS)
+def test_a_pause_ends(turns: int) -> None:
+    """What watch, publish and prune wait with."""
+
+    async def story() -> None:
+        event = asyncio.Event()
+
+        async def work() -> None:
+            while True:
+                await pause.until(event, seconds=60)
+                event.clear()
+                await asyncio.sleep(0)
+
+        await _ends(work(), event.set, turns=turns)
+
+    play(story())
+
+
+def test_a_pause_says_what_ended_it() -> None:
+    """The event, or the time."""
+
+    async def story() -> None:
+        event = asyncio.Event()
+        assert not await pause.until(event, seconds=0.01)
+        event.set()
+        assert await pause.until(event, seconds=60)
+
+    play(story())
