@@ -133,8 +133,8 @@ def test_drift_and_a_joining_cluster_come_back_as_branches(scene: Scene) -> None
         for branch in (lock, inventory):
             assert scene.validated(branch) == ""
         wait_for(lambda: events(scene.hub, SCORER, "LockProposed"), what="an Event tells of it", seen=reconciler.process.tail)
+        wait_for(lambda: reconciler.metric("proposal_open", kind="locks") == 1, what="its look is over", seen=reconciler.process.tail)
         assert reconciler.metric("proposals_total", kind="locks", outcome="pushed") == 1
-        assert reconciler.metric("proposal_open", kind="locks") == 1
         before = scene.repository.branches()
         pushes = scene.server.manners.pushes
         hold_for(lambda: scene.repository.branches() == before, what="nothing is pushed twice", seconds=8)

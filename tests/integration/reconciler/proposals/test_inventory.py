@@ -27,7 +27,8 @@ async def test_joined_and_relabelled_clusters_are_offered_together(scene: Scene,
         shown = git("show", "--no-patch", "--format=%B", branch, folder=scene.repository.bare)
         assert shown.startswith("Add cluster c6 and update cluster c2\n")
         assert "- c2: metadata.labels.region: eu -> us" in shown
-        assert (working.count("inventory", "pushed"), working.open("inventory")) == (1, 1)
+        await working.until(lambda: working.open("inventory") == 1, "its look is over")
+        assert working.count("inventory", "pushed") == 1
 
 
 @in_loop

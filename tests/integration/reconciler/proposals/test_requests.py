@@ -82,6 +82,7 @@ async def test_a_request_that_was_not_opened_in_time_is_opened_later(scene: Scen
         assert forge.pulls == []
         failing.clear()
         await working.until(lambda: forge.opened() == [branch], "it is opened")
+        await working.looks_again("locks", "unchanged")
     assert working.count("locks", "pushed") == 1
 
 
