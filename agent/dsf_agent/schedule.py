@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from dsf_agent.cadence import fraction
 from dsf_agent.metrics import Metrics
+from dsf_agent.reasons import Reason
 from dsf_agent.worker import Worker, WorkerState
 from dsf_wire.summary import Summary
 
@@ -44,11 +45,12 @@ def diff(running: Mapping[str, Summary], wanted: Iterable[Summary]) -> Delta:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class _Running:
     scorer: Summary
-    worker: Worker
     task: asyncio.Task[None]
+    worker: Worker | None = None
+    """None until the task made it."""
 
 
 class Scheduler:
@@ -64,7 +66,7 @@ class Scheduler:
 
     def states(self) -> dict[str, WorkerState]:
         """State by scorer name, of those that run."""
-        return {name: running.worker.state for name, running in self._running.items()}
+        return {name: running.worker.state for name, running in self._running.items() if running.worker is not None}
 
     async def apply(self, wanted: Iterable[Summary]) -> Delta:
         """Stops and starts workers. Returns what was done."""
@@ -91,7 +93,10 @@ class Scheduler:
         if not tasks:
             return
         for running in self._running.values():
-            running.worker.drain()
+            if running.worker is None:
+                running.task.cancel()
+            else:
+                running.worker.drain()
         _, late = await asyncio.wait(tasks, timeout=grace)
         for task in late:
             task.cancel()
@@ -101,25 +106,25 @@ class Scheduler:
         self._running.clear()
 
     def _start(self, scorer: Summary, *, longest: float) -> None:
-        worker = self._make(scorer)
         splay = fraction(self._cluster, scorer.score_name, "splay") * min(longest, scorer.scoring_interval)
-        task = asyncio.create_task(self._guard(scorer, worker, splay=splay), name=f"worker {scorer.name}")
-        self._running[scorer.name] = _Running(scorer=scorer, worker=worker, task=task)
+        task = asyncio.create_task(self._guard(scorer, splay=splay), name=f"worker {scorer.name}")
+        self._running[scorer.name] = _Running(scorer=scorer, task=task)
 
-    async def _guard(self, scorer: Summary, worker: Worker, *, splay: float) -> None:
-        """Keeps a fault of the agent inside one scorer: logged, and the worker made anew after a pause."""
+    async def _guard(self, scorer: Summary, *, splay: float) -> None:
+        """Keeps a fault of the agent inside one scorer, its making included: logged and counted, and made anew after a pause."""
+        running = self._running[scorer.name]
         while True:
             try:
-                await worker.run(splay=splay)
+                running.worker = self._make(scorer)
+                await running.worker.run(splay=splay)
             except Exception:
+                self._metrics.of(scorer.score_name).cycle_failed("score", Reason.INTERNAL)
                 log.exception(
-                    "the worker died, a new one starts in %.0f s", REVIVE_SECONDS, extra={"scorer": scorer.name, "reason": "internal"}
+                    "the worker died, a new one starts in %.0f s",
+                    REVIVE_SECONDS,
+                    extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value},
                 )
                 await asyncio.sleep(REVIVE_SECONDS)
-                worker = self._make(scorer)
-                task = asyncio.current_task()
-                if task is not None:
-                    self._running[scorer.name] = _Running(scorer=scorer, worker=worker, task=task)
             else:
                 return
 

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from dsf_agent import sources
+from dsf_agent import callfault, sources
 from dsf_wire import scorename, scorevalue, summary
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import Problem, SummariesError, Summary
+
+LONGEST_SECONDS: Final = 31_536_000
+"""A year, the generator's bound too: a longer interval or lifetime is a slip of the unit, and has no date to expire at."""
 
 DESTINATION_HUB: Final = "AddOnPlacementScore"
 DESTINATIONS: Final = ("", DESTINATION_HUB, "None")
@@ -74,8 +78,15 @@ def parse(content: bytes) -> Snapshot:
 
 def _fault(scorer: Summary) -> str | None:
     """What keeps a well-formed entry from running, or None."""
-    if scorer.scoring_interval < 1:
-        return f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs, at least 1"
+    if not 1 <= scorer.scoring_interval <= LONGEST_SECONDS:
+        return f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs, from 1 to {LONGEST_SECONDS}"
+    if (scorer.score_ttl_seconds or 0) > LONGEST_SECONDS:
+        return f"scoreTTLSeconds is {scorer.score_ttl_seconds}; write seconds up to {LONGEST_SECONDS}"
+    if scorer.publish is not None and scorer.publish.min_interval_seconds > LONGEST_SECONDS:
+        return f"publish.minIntervalSeconds is {scorer.publish.min_interval_seconds}; write seconds up to {LONGEST_SECONDS}"
+    scale = scorer.score_range
+    if scale is not None and not all(SCORE_MIN <= output <= SCORE_MAX for output in (scale.output_min, scale.output_max)):
+        return f"scoreRange has the outputs {scale.output_min} and {scale.output_max}; write whole numbers from {SCORE_MIN} to {SCORE_MAX}"
     if scorer.score_destination not in DESTINATIONS:
         return f"scoreDestination {scorer.score_destination!r} is not one of AddOnPlacementScore, None"
     aggregations = [item.value for item in scorevalue.Aggregation]
@@ -99,4 +110,4 @@ def _endpoint_fault(field: str, url: str) -> str | None:
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
     except ValueError:
         usable = False
-    return None if usable else f"{field} {url!r} is not an http or https URL"
+    return None if usable else f"{field} {callfault.display(url)!r} is not an http or https URL"

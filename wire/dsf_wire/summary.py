@@ -135,21 +135,16 @@ def encode(summaries: list[Summary]) -> str:
 
 def decode(text: str | bytes) -> Decoded:
     """Reads the ConfigMap key. Raises SummariesError when it is not a JSON array; bad entries become problems."""
-    try:
-        entries = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        msg = f"not valid JSON: {error}"
-        raise SummariesError(msg) from error
-    if not isinstance(entries, list):
-        msg = f"expected a JSON array of scorers, found {_kind(entries)}"
-        raise SummariesError(msg)
+    entries = _entries(text)
     summaries: list[Summary] = []
     problems: list[Problem] = []
     seen: dict[str, int] = {}
-    for index, entry in enumerate(entries):
+    for index, raw in enumerate(entries):
+        entry: Any = None
         try:
+            entry = msgspec.json.decode(raw)
             summary = _decode_entry(entry)
-        except (msgspec.ValidationError, ValueError) as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             name = entry.get("name", "") if isinstance(entry, dict) else ""
             problems.append(Problem(index=index, name=name if isinstance(name, str) else "", reason=str(error)))
             continue
@@ -160,6 +155,22 @@ def decode(text: str | bytes) -> Decoded:
         seen[summary.name] = index
         summaries.append(summary)
     return Decoded(summaries=tuple(summaries), problems=tuple(problems))
+
+
+_FIRST: Final = {"{": "an object", '"': "a string", "t": "a boolean", "f": "a boolean", "n": "null"}
+
+
+def _entries(text: str | bytes) -> list[msgspec.Raw]:
+    """The elements of the array, each still JSON text: one may hold a number that none can be, such as 1e999, and spoil no other."""
+    try:
+        return msgspec.json.decode(text, type=list[msgspec.Raw])
+    except msgspec.ValidationError as error:
+        first = (text if isinstance(text, str) else text.decode("utf-8", "replace")).lstrip()[:1]
+        msg = f"expected a JSON array of scorers, found {_FIRST.get(first, 'a number')}"
+        raise SummariesError(msg) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        msg = f"not valid JSON: {error}"
+        raise SummariesError(msg) from error
 
 
 def _decode_entry(entry: Any) -> Summary:  # noqa: ANN401 - whatever JSON holds

@@ -51,13 +51,13 @@ class PrometheusSource:
         except ValueError:
             usable = False
         if not usable:
-            return f"sourceEndpoint {scorer.source_endpoint!r} is not an http or https URL"
+            return f"sourceEndpoint {callfault.display(scorer.source_endpoint)!r} is not an http or https URL"
         if not query.split(scorer.source_query):
             return "sourceQuery is empty; a scorer without a query has sourceType None"
         if not 0 <= scorer.source_range <= MAX_LOOKBACK:
             return f"sourceRange is {scorer.source_range}; write seconds from 0 to {MAX_LOOKBACK}"
-        if not _instant(scorer) and scorer.source_step < 1:
-            return f"sourceStep is {scorer.source_step}; write the seconds between two points, at least 1"
+        if not _instant(scorer) and not 1 <= scorer.source_step <= MAX_LOOKBACK:
+            return f"sourceStep is {scorer.source_step}; write the seconds between two points, from 1 to {MAX_LOOKBACK}"
         return None
 
     async def fetch(self, *, now: float) -> Series:

@@ -102,3 +102,31 @@ def test_a_worker_that_dies_harms_no_other_and_can_be_replaced() -> None:
         await scheduler.stop(grace=1.0)
 
     play(story())
+
+
+class Refuses(Makes):
+    """Cannot make one of the workers at all."""
+
+    def __call__(self, scorer: Summary) -> Worker:
+        if scorer.name == "broken" and not scorer.source_step:
+            msg = "no such worker"
+            raise OverflowError(msg)
+        return super().__call__(scorer)
+
+
+def test_a_worker_that_cannot_be_made_harms_no_other_and_is_counted() -> None:
+    """The process goes on, also to its end; an edit that can be made runs at once."""
+
+    async def story() -> None:
+        metrics, cycles = Metrics(cluster="c"), {"broken": Cycle(), "well": Cycle()}
+        scheduler = Scheduler(make=Refuses(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0)
+        await scheduler.apply([_scorer("broken"), _scorer("well")])
+        await until(lambda: cycles["well"].runs >= 5, what="the neighbour runs")
+        assert b'failures_total{reason="internal",score_name="broken",stage="score"} 1.0' in generate_latest(metrics.registry)
+        assert list(scheduler.states()) == ["well"]
+        await scheduler.apply([Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")])
+        await until(lambda: cycles["broken"].runs >= 1, what="the edited one runs")
+        await scheduler.apply([_scorer("broken"), _scorer("well")])
+        await scheduler.stop(grace=1.0)
+
+    play(story())

@@ -78,6 +78,25 @@ def test_a_bad_entry_spoils_no_other(name: str) -> None:
     assert decoded.problems[0].reason
 
 
+@pytest.mark.parametrize("value", ["1e999", "-1e999", "[" * 900 + "]" * 900])
+def test_a_value_that_nothing_can_hold_spoils_no_other_entry(value: str) -> None:
+    """Numbers beyond the range of a float are well-formed JSON, and so is deep nesting."""
+    odd = '{"name": "odd", "scoreName": "o", "sourceStep": %s}' % value  # noqa: UP031 - braces
+    decoded = summary.decode('[{"name": "good", "scoreName": "s"}, %s, {"name": "last", "scoreName": "t"}]' % odd)  # noqa: UP031
+    assert [one.name for one in decoded.summaries] == ["good", "last"]
+    assert [problem.index for problem in decoded.problems] == [1]
+    assert decoded.problems[0].reason
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("{}", "an object"), (b' "[]"', "a string"), ("7", "a number"), ("true", "a boolean"), ("null", "null")]
+)
+def test_what_stands_there_instead_of_a_list_is_told(text: str | bytes, kind: str) -> None:
+    """For the one who wrote it."""
+    with pytest.raises(SummariesError, match=f"expected a JSON array of scorers, found {kind}$"):
+        summary.decode(text)
+
+
 @pytest.mark.parametrize("text", ["", "{}", "null", "[", "[1] x", '"[]"', b"\xff", "[" * 100_000, "NaN"])
 def test_what_is_no_list_as_a_whole(text: str | bytes) -> None:
     """Nothing in it can be trusted."""
