@@ -10,7 +10,7 @@ from typing import Any, Final
 import httpx
 import msgspec
 
-from dsf_agent import __version__, callfault, kubeaccess
+from dsf_agent import __version__, callfault, kubeaccess, redaction
 from dsf_agent.clock import Clock, OffsetClock
 from dsf_agent.errors import AgentError, PublishError, excerpt
 from dsf_agent.kubeaccess import Access, AccessLoader
@@ -96,7 +96,7 @@ class ApiServer:
                 async with asyncio.timeout(self._timeout):
                     response = await client.request(method, url, params=params, content=content, headers=headers, extensions=extensions)
         except AgentError as error:
-            raise PublishError(str(error), reason=error.reason) from error
+            raise PublishError(redaction.hide(str(error), access.token), reason=error.reason) from error
         self._learn_time(response)
         return response
 
@@ -124,6 +124,7 @@ class ApiServer:
         if response.status_code in {400, 422}:
             reason = Reason.INVALID_OBJECT
         wait = callfault.retry_after(response.headers, now=self._clock.wall())
+        words = redaction.hide(words, self._access.token if self._access is not None else None)
         msg = f"{response.request.method} {callfault.display(str(response.url))}: {response.status_code} {words}"
         raise PublishError(msg, reason=reason, retry_after=wait)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from dsf_agent import redaction
 from dsf_agent.credentials import Auth, Credentials
 from dsf_agent.errors import CallError
 from dsf_agent.reasons import Reason
@@ -15,10 +16,12 @@ class Endpoint:
         self._transport = transport
         self._credentials = credentials
         self._auth = auth
+        self._sent: tuple[str | None, ...] = ()
 
     async def call(self, call: Call) -> Answer:
         """Raises CallError; an HTTP error status is an Answer."""
         token = await self._credentials.token(self._auth)
+        self._sent = (token,)
         call = replace(call, trust=await self._credentials.trust(self._auth))
         try:
             answer = await self._transport.call(_with(call, token))
@@ -35,8 +38,13 @@ class Endpoint:
         if answer.status == 401 and token is not None:
             fresh = await self._credentials.token(self._auth, refused=token)
             if fresh != token:
+                self._sent = (token, fresh)
                 answer = await self._transport.call(_with(call, fresh))
         return answer
+
+    def hide(self, text: str) -> str:
+        """Words of the peer, or about it, without the tokens that were sent to it."""
+        return redaction.hide(text, *self._sent)
 
 
 def _with(call: Call, token: str | None) -> Call:

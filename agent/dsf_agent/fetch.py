@@ -1,5 +1,7 @@
 """fetch: one scorer's series from its source."""
 
+from dataclasses import replace
+
 from dsf_agent import sources
 from dsf_agent.credentials import Credentials, source_auth
 from dsf_agent.endpoint import Endpoint
@@ -13,12 +15,13 @@ class Fetch:
     """The first stage of a cycle, bound to one scorer."""
 
     def __init__(self, *, scorer: Summary, transport: Transport, credentials: Credentials) -> None:
-        endpoint = Endpoint(transport=transport, credentials=credentials, auth=source_auth(scorer))
-        self._source = sources.of(scorer)(scorer=scorer, endpoint=endpoint)
+        self._endpoint = Endpoint(transport=transport, credentials=credentials, auth=source_auth(scorer))
+        self._source = sources.of(scorer)(scorer=scorer, endpoint=self._endpoint)
 
     async def __call__(self, *, now: float) -> Series:
         """The series at ``now`` (Unix seconds). Raises FetchError."""
         try:
-            return await self._source.fetch(now=now)
-        except CallError as error:
-            raise FetchError(str(error), reason=error.reason, retry_after=error.retry_after) from error
+            series = await self._source.fetch(now=now)
+        except (CallError, FetchError) as error:
+            raise FetchError(self._endpoint.hide(str(error)), reason=error.reason, retry_after=error.retry_after) from error
+        return replace(series, warnings=tuple(map(self._endpoint.hide, series.warnings)))

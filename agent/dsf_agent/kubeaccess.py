@@ -29,6 +29,11 @@ class Access:
     files: tuple[Path, ...]
     fingerprint: str
 
+    @property
+    def token(self) -> str | None:
+        """What messages must not hold."""
+        return self.authorization.partition(" ")[2] if self.authorization is not None else None
+
 
 class AccessLoader(Protocol):
     """Reads credentials anew. Blocking; raises PublishError with BAD_CREDENTIALS."""
@@ -130,11 +135,15 @@ def _trust(configuration: Any, files: list[Path]) -> ssl.SSLContext:  # noqa: AN
 
 
 def _bearer(value: str | None) -> str | None:
-    """The header of a token: the package spells the scheme in either case and keeps a file's final newline."""
+    """The header of a token: the package spells the scheme in either case and keeps a file's final newline. Raises ValueError."""
     if not value:
         return None
     scheme, _, token = value.strip().partition(" ")
-    return f"{scheme.capitalize()} {token.strip()}"
+    token = token.strip()
+    if not (token.isascii() and token.isprintable()):
+        msg = "its token holds a line break or another character that no HTTP header can carry"
+        raise ValueError(msg)
+    return f"{scheme.capitalize()} {token}"
 
 
 def _scratch() -> str | None:

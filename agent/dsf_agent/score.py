@@ -31,17 +31,20 @@ class Score:
     async def __call__(self, series: Series) -> Results:
         """The results of these series. Raises ScoreError."""
         try:
-            answer = await self._endpoint.call(
-                Call(
-                    method="POST",
-                    url=self._scorer.scoring_endpoint,
-                    headers={"Content-Type": "application/json", "Accept-Encoding": "gzip, identity"},
-                    body=tuple(self._body(series)),
-                    expected=self._expected,
-                )
+            return await self._called(series)
+        except (CallError, ScoreError) as error:
+            raise ScoreError(self._endpoint.hide(str(error)), reason=error.reason, retry_after=error.retry_after) from error
+
+    async def _called(self, series: Series) -> Results:
+        answer = await self._endpoint.call(
+            Call(
+                method="POST",
+                url=self._scorer.scoring_endpoint,
+                headers={"Content-Type": "application/json", "Accept-Encoding": "gzip, identity"},
+                body=tuple(self._body(series)),
+                expected=self._expected,
             )
-        except CallError as error:
-            raise ScoreError(str(error), reason=error.reason, retry_after=error.retry_after) from error
+        )
         if not answer.ok:
             text = callfault.status_text(url=self._scorer.scoring_endpoint, status=answer.status, headers=answer.headers, body=answer.body)
             wait = callfault.retry_after(answer.headers, now=self._clock.wall())

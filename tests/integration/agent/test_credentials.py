@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent.apis import prometheus, scores, series
+from tests.support.agent.apis import matrix, prometheus, prometheus_error, scores, series
 from tests.support.agent.certificates import Authority
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, kubeconfig
-from tests.support.agent.process import until
-from tests.support.agent.running import play, running
+from tests.support.agent.process import eventually, until
+from tests.support.agent.running import RunningAgent, play, running
 
 
 def _secret(token: str) -> dict[str, str]:
@@ -62,6 +62,50 @@ def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(tmp_path: 
 
     with caplog.at_level(logging.DEBUG):
         play(story())
+
+
+def test_peers_that_quote_the_token_do_not_make_it_public(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Error pages, redirects, errors and warnings of Prometheus with the request's headers in them: the words come without the token."""
+
+    def quoting(seen: Seen) -> Reply:
+        token = seen.headers["authorization"].removeprefix("Bearer ")
+        match seen.path.split("/")[1]:
+            case "page":
+                return Reply(status=400, body=b"you sent " + seen.headers["authorization"].encode() + b" and that is wrong")
+            case "elsewhere":
+                return Reply(status=302, headers={"Location": f"/login/{token}"})
+            case "error":
+                return prometheus_error("bad_data", f"what is {token}?")
+            case "odd":
+                return Reply(body=b"<html>" + b"x" * 180 + token.encode())
+            case _:
+                return matrix(series(1), warnings=[f"{token} is old"])
+
+    async def story() -> None:
+        volume, token_file, names = ConfigMapVolume(tmp_path / "config"), tmp_path / "token", ("page", "elsewhere", "error", "odd")
+        token_file.write_text("s3cret-of-the-pod-0123456789")
+        async with HttpFake(quoting) as peer, HttpFake(scores(5.0)) as scoring:
+            own = {"serviceAccountToken": True}
+            failing = [entry(name, scoring=scoring.url, source=f"{peer.url}/{name}", sourceAuth=own) for name in names]
+            refusing = [entry(f"api-{name}", scoring=f"{peer.url}/{name}", scoringAuth=own) for name in ("page", "elsewhere")]
+            volume.put(*failing, *refusing, entry("warned", scoring=scoring.url, source=f"{peer.url}/warn", sourceAuth=own))
+            flags = ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--service-account-token-file", token_file]
+            async with running(*flags) as agent:
+                await eventually(lambda: _reached(agent, failing=6, well=1), what="all were called")
+                everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
+        assert "s3cret" not in everything
+        assert "you sent Bearer (token) and that is wrong" in everything
+        assert "/login/(token)" in everything
+        assert "bad_data: what is (token)?" in everything
+        assert "(token) is old" in everything
+
+    with caplog.at_level(logging.DEBUG, logger="dsf_agent"):
+        play(story())
+
+
+async def _reached(agent: RunningAgent, *, failing: int, well: int) -> bool:
+    states = [scorer["state"] for scorer in agent.agent.detail()[1]["scorers"]]
+    return states.count("failing") == failing and states.count("running") == well
 
 
 BROKEN = {

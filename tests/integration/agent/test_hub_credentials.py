@@ -1,8 +1,11 @@
 """The hub's credentials: read when they come, read again when they change, in place and under way."""
 
 import base64
+import logging
 import ssl
 from pathlib import Path
+
+import pytest
 
 from tests.support.agent.apis import Scoring, scores
 from tests.support.agent.certificates import Authority
@@ -134,6 +137,27 @@ def test_a_kubeconfig_that_comes_late(tmp_path: Path) -> None:
                 await until(lambda: hub.values("cpu-score") == {"n0": 5}, what="published", seconds=40)
 
     play(story())
+
+
+def test_a_token_that_no_header_can_carry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Two tokens in one file, a letter beyond ASCII: a reason that names the file, and nothing of the token anywhere."""
+
+    async def story() -> None:
+        hub, volume, config = HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "hub" / "kubeconfig"
+        async with HttpFake(hub) as server, HttpFake(scores(5.0)) as scoring:
+            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+            for token in ("first-s3cret\nsecond-s3cret", "s3cret-ü"):
+                kubeconfig(config, server=server.url, token=token)
+                async with running("--config-dir", volume.directory, "--hub-kubeconfig", config) as agent:
+                    await eventually(lambda running=agent: _counted(running, "bad_credentials"), what="the token is refused")
+                    everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
+                    assert "s3cret" not in everything
+                assert f"kubeconfig {config}: its token holds a line break" in caplog.text
+                caplog.clear()
+            assert not server.seen
+
+    with caplog.at_level(logging.DEBUG):
+        play(story())
 
 
 def _trusting(path: Path, authority: Authority, server: HttpFake) -> Path:

@@ -1,0 +1,36 @@
+"""Foreign words that hold a token of ours."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsf_agent.redaction import hide
+
+TOKEN = "s3cr3t-token-value"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("nothing to see", "nothing to see"),
+        (f"Bearer {TOKEN}, twice {TOKEN}{TOKEN}", "Bearer (token), twice (token)(token)"),
+        (f"cut in the middle: {TOKEN[:11]}…", "cut in the middle: (token)…"),
+        (f"like it: {TOKEN[:8]}-other", "like it: (token)-other"),
+        ("a few letters of it: s3cr3t", "a few letters of it: s3cr3t"),
+        ("", ""),
+    ],
+)
+def test_hide(text: str, shown: str) -> None:
+    """Whole, or its beginning; what is too short to be a part of it stays."""
+    assert hide(text, TOKEN) == shown
+
+
+def test_several_and_none() -> None:
+    """The token before and after a 401; endpoints without one. A short token counts as a whole."""
+    assert hide("one two-two-two", None, "one", "two-two-two", "") == "(token) (token)"
+
+
+@given(st.text(alphabet="ab-"), st.text(alphabet="ab-", min_size=1, max_size=20), st.text(alphabet="ab-"))
+def test_nothing_of_it_is_left(before: str, secret: str, after: str) -> None:
+    """Whatever stands around it."""
+    assert secret not in hide(before + secret + after, secret)
