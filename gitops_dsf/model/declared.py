@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.load import Document, Path
 from gitops_dsf.model.application import ScoredApplication
+from gitops_dsf.model.base import Authored
 from gitops_dsf.model.cluster import ManagedCluster, ManagedClusterSet
 from gitops_dsf.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.model.lock import ScorerLock
@@ -56,10 +57,13 @@ class Declared:
     placements: tuple[Item[RawPlacement], ...]
     application_sets: tuple[Item[RawApplicationSet], ...]
     malformed: frozenset[tuple[str, str]]
-    """Kind and name of objects that are there but not well-formed: references to them are not mistakes of their own."""
+    """Kind and name of objects that are there but not well-formed: references to them are not mistakes of their own. An empty name is
+    one that cannot be told: any name of that kind could be it."""
+    mended: tuple[Item[Authored], ...]
+    """Malformed objects with their mistakes cut out: for checks that look at one field alone, never to conclude from what is absent."""
     disputed: frozenset[tuple[str, str]]
     """Kind and name of objects with a value that readers disagree about: nothing follows from what it does not match."""
-    unreadable: bool
-    """Whether a document could not be read at all: then nothing can be said about what is missing."""
+    unreadable: frozenset[str]
+    """Kinds of which a document may be one that could not be read at all: then nothing can be said about what is missing."""
     diagnostics: tuple[Diagnostic, ...]
     """Everything found so far, loading included."""

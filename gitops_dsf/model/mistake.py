@@ -42,7 +42,7 @@ def explain(error: ValidationError, *, model: type[Authored], document: Document
     """One diagnostic for every place that is wrong; what a dialect explains already is left out."""
     by_place: dict[tuple[str | int, ...], list[ErrorDetails]] = defaultdict(list)
     for item in error.errors(include_url=False):
-        by_place[_path(item, document.data)].append(item)
+        by_place[written_path(item, document.data)].append(item)
     return [
         _diagnostic(path, items, model=model, document=document)
         for path, items in by_place.items()
@@ -50,7 +50,7 @@ def explain(error: ValidationError, *, model: type[Authored], document: Document
     ]
 
 
-def _path(item: ErrorDetails, data: Any) -> tuple[str | int, ...]:  # noqa: ANN401 - whatever YAML holds
+def written_path(item: ErrorDetails, data: Any) -> tuple[str | int, ...]:  # noqa: ANN401 - whatever YAML holds
     """The place in the document: pydantic's loc also names the branches of unions, which are no fields."""
     path: list[str | int] = []
     value: Any = data

@@ -1,5 +1,6 @@
 """Documents to declared objects: kinds, fields and types, each mistake at the line that is wrong."""
 
+import re
 from collections import defaultdict
 from typing import Any
 
@@ -8,11 +9,13 @@ from pydantic import ValidationError
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position, Severity
 from gitops_dsf.load import Document, Loaded
-from gitops_dsf.model.base import Authored
+from gitops_dsf.model.base import DNS_SUBDOMAIN, Authored
 from gitops_dsf.model.declared import Declared, Item
 from gitops_dsf.model.dialect import Dialect, Rewrite, find_dialects
 from gitops_dsf.model.kinds import FOLDERS, KINDS
+from gitops_dsf.model.mend import drop, mend
 from gitops_dsf.model.mistake import explain
+from gitops_dsf.model.suggestion import did_you_mean
 from gitops_dsf.model.unknown_kind import unknown_kind
 from gitops_dsf.model.wanted import with_wanted
 
@@ -50,16 +53,20 @@ def declare(loaded: Loaded) -> Declared:
     known = {item.position for item in diagnostics}
     items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
     malformed: set[tuple[str, str]] = set()
+    mended: list[Item[Authored]] = []
     for document in loaded.documents:
         model = KINDS.get((document.api_version, document.kind))
         if model is None:
             diagnostics.append(unknown_kind(document))
-            malformed.add((document.kind, document.name))
+            malformed |= {(kind, _name(document)) for kind in _meant(document)}
             continue
         diagnostics += _wrong_folder(document)
         value = _validate(model, document, known=known, diagnostics=diagnostics)
         if value is None:
-            malformed.add((document.kind, document.name))
+            malformed.add((document.kind, _name(document)))
+            rest = mend(model, document)
+            if rest is not None:
+                mended.append(Item(rest, document))
             continue
         _add(items[document.kind], Item(value, document), diagnostics)
     by_kind = {kind: tuple(found[key] for key in sorted(found)) for kind, found in items.items()}
@@ -75,8 +82,9 @@ def declare(loaded: Loaded) -> Declared:
         placements=by_kind.get("Placement", ()),
         application_sets=by_kind.get("ApplicationSet", ()),
         malformed=frozenset(malformed),
+        mended=tuple(mended),
         disputed=frozenset((document.kind, document.name) for document in loaded.documents if document.disputed),
-        unreadable=any(item.code in _UNREADABLE for item in loaded.diagnostics),
+        unreadable=frozenset(kind for item in loaded.diagnostics if item.code in _UNREADABLE for kind in _kinds_of(item.position.file)),
         diagnostics=tuple(diagnostics),
     )
 
@@ -91,7 +99,7 @@ def _validate(model: type[Authored], document: Document, *, known: set[Position]
     for item in errors:
         empty = item["input"] is None and item["type"] != "missing"
         if empty or (item["type"] == "extra_forbidden" and item["loc"] in _SERVER_OWNED):
-            data = _drop(data, item["loc"])
+            data = drop(data, item["loc"])
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -111,16 +119,22 @@ def _by(dialect: Dialect, file: str) -> str:
     return dialect.hint if dialect.rewrite is Rewrite.BY_HAND else f"{dialect.hint}; `gitops-dsf migrate {file}` does it"
 
 
-def _drop(value: Any, path: tuple[str | int, ...]) -> Any:  # noqa: ANN401 - whatever YAML holds
-    """A copy without the field at this place. The Kubernetes API, too, drops a null before it applies defaults."""
-    head, *rest = path
-    if isinstance(value, dict) and head in value:
-        if not rest:
-            return {key: item for key, item in value.items() if key != head}
-        return {key: _drop(item, tuple(rest)) if key == head else item for key, item in value.items()}
-    if isinstance(value, list) and isinstance(head, int) and head < len(value) and rest:
-        return [_drop(item, tuple(rest)) if index == head else item for index, item in enumerate(value)]
-    return value
+def _name(document: Document) -> str:
+    """metadata.name; empty where it is no name, so that it cannot be told what others call the object."""
+    return document.name if re.fullmatch(DNS_SUBDOMAIN, document.name) else ""
+
+
+def _meant(document: Document) -> list[str]:
+    """Kinds that a document of an unknown kind was probably meant to be."""
+    if any(kind == document.kind for _, kind in KINDS):
+        return [document.kind]
+    own = _kinds_of(document.file)
+    return own if not document.kind or did_you_mean(document.kind, own) else []
+
+
+def _kinds_of(file: str) -> list[str]:
+    """Kinds that belong in the folder of a file."""
+    return [kind for kind, folder in FOLDERS.items() if file == folder or file.startswith(f"{folder}/")]
 
 
 def _wrong_folder(document: Document) -> list[Diagnostic]:

@@ -35,12 +35,13 @@ class Context:
 
     def is_malformed(self, kind: str, name: str) -> bool:
         """Whether the object is there but has mistakes of its own, or a document that cannot be read could be it."""
-        return self.declared.unreadable or (kind, name) in self.declared.malformed
+        declared = self.declared
+        return kind in declared.unreadable or not declared.malformed.isdisjoint({(kind, name), (kind, "")})
 
     def is_uncertain(self, *kinds: str) -> bool:
         """Whether an object of these kinds has mistakes of its own: then nothing follows from what is not found among them."""
         declared = self.declared
-        return declared.unreadable or any(kind in kinds for kind, _ in (*declared.malformed, *declared.disputed))
+        return not declared.unreadable.isdisjoint(kinds) or any(kind in kinds for kind, _ in (*declared.malformed, *declared.disputed))
 
     def waits_for_lock(self, scorer: Item[DynamicScorer]) -> bool:
         """Whether the scorer is incomplete until `gitops-dsf sync` wrote its lock."""

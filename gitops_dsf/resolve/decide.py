@@ -5,6 +5,7 @@ from gitops_dsf.model.declared import Declared
 from gitops_dsf.resolve.applications import resolve_application
 from gitops_dsf.resolve.context import Context, context_of
 from gitops_dsf.resolve.effective import awaits_lock, pending
+from gitops_dsf.resolve.mended import further_mistakes
 from gitops_dsf.resolve.rules.registry import RULES
 from gitops_dsf.resolve.targets import targets
 from gitops_dsf.resolve.types import RawDocument, Resolved
@@ -13,7 +14,8 @@ from gitops_dsf.resolve.types import RawDocument, Resolved
 def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
     """The repository, decided, and every finding so far in order of place; None when any of them is an error."""
     context = context_of(declared)
-    diagnostics = in_order([*declared.diagnostics, *(found for rule in RULES for found in rule(context))])
+    found = [*declared.diagnostics, *(item for rule in RULES for item in rule(context))]
+    diagnostics = in_order([*found, *further_mistakes(declared, found)])
     if has_errors(diagnostics):
         return None, diagnostics
     return _decide(context), diagnostics

@@ -78,3 +78,21 @@ RULES: Final[tuple[Rule, ...]] = (
     application_sets.application_sets_follow_decisions,
     application_names.applications_have_one_maker,
 )
+
+FIELD_RULES: Final[tuple[Rule, ...]] = (
+    urls.urls_can_be_called,
+    urls.repositories_hold_no_credentials,
+    secrets.repository_holds_no_secrets,
+    durations.durations_are_positive,
+    durations.series_are_not_too_long,
+    queries.queries_parse,
+    queries.placeholders_are_known,
+    masks.masks_name_what_exists,
+    selectors.selectors_are_valid,
+    references.scorers_exist,
+    reach.applications_have_clusters,
+    applications.replace_is_not_excluding,
+    applications.names_fit_labels,
+    applications.applications_live_with_argocd,
+)
+"""Those that look at one field, or at what it refers to: they hold for an object of which other fields are wrong."""

@@ -9,8 +9,15 @@ from gitops_dsf.resolve.stickiness import choose, nearest
 
 
 def weights_count(context: Context) -> Iterator[Diagnostic]:
-    """A score of weight 0 is not looked at: OCM does not run the prioritizer."""
+    """A score of weight 0 is not looked at: OCM does not run the prioritizer. Without any other, nothing ranks the clusters."""
     for item in context.declared.applications:
+        if not any(score.weight for score in item.value.spec.scores):
+            message = "every weight is 0: nothing ranks the clusters"
+            position = item.at("spec", "scores", 0, "weight")
+            yield codes.BAD_VALUE.at(
+                position, message, "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too"
+            )
+            continue
         for index, score in enumerate(item.value.spec.scores):
             if score.weight == 0:
                 position = item.at("spec", "scores", index, "weight")

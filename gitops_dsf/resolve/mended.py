@@ -1,0 +1,48 @@
+"""What is wrong with malformed objects besides their shape, so that one run tells everything."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.model.declared import Declared, Item
+from gitops_dsf.resolve.context import context_of
+from gitops_dsf.resolve.rules.registry import FIELD_RULES
+
+
+def further_mistakes(declared: Declared, found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """Findings of the rules about single fields in objects of which other fields are wrong.
+
+    A place that has a finding already gets no second one: what stands there was cut out or made up.
+    """
+    if not declared.mended:
+        return
+    known = {item.position for item in found}
+    for view in (_scorers(declared), _others(declared)):
+        context = context_of(view)
+        for rule in FIELD_RULES:
+            yield from (item for item in rule(context) if item.position not in known)
+
+
+def _of(declared: Declared, kind: str) -> tuple[Item[Any], ...]:
+    return tuple(item for item in declared.mended if item.document.kind == kind)
+
+
+def _scorers(declared: Declared) -> Declared:
+    """The scorers alone: what refers to them is excused already."""
+    empty = replace(declared, repository=None, scoring_configs=(), clusters=(), cluster_sets=(), locks=(), applications=())
+    return replace(empty, scorers=_of(declared, "DynamicScorer"), placements=(), application_sets=())
+
+
+def _others(declared: Declared) -> Declared:
+    """Applications, masks, sets and settings, beside the well-formed objects that they refer to."""
+    repositories = _of(declared, "FleetRepository")
+    return replace(
+        declared,
+        repository=repositories[0] if repositories else declared.repository,
+        scoring_configs=_of(declared, "DynamicScoringConfig"),
+        cluster_sets=(*declared.cluster_sets, *_of(declared, "ManagedClusterSet")),
+        applications=_of(declared, "ScoredApplication"),
+        placements=(),
+        application_sets=(),
+    )
