@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dsf_agent import kubeaccess
 from dsf_agent.apiserver import ApiServer
+from dsf_agent.budget import Budget
 from dsf_agent.cadence import Cadence, fraction
 from dsf_agent.clock import Clock
 from dsf_agent.credentials import Credentials, NoVault, SpokeVault, Vault
@@ -34,6 +35,7 @@ class Adapters:
     clock: Clock
     metrics: Metrics
     transport: Transport
+    budget: Budget
     credentials: Credentials
     hub: ApiServer | None
     spoke: ApiServer | None
@@ -55,6 +57,7 @@ class Adapters:
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
             clock=self.clock,
+            budget=self.budget,
         )
 
     def worker(self, scorer: Summary) -> Worker:
@@ -102,6 +105,7 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
         clock=clock,
         metrics=metrics,
         transport=Transport(limits=settings.limits),
+        budget=Budget(limit=settings.bytes_in_flight),
         credentials=Credentials(vault=vault, clock=clock, token_file=settings.token_file),
         hub=hub,
         spoke=spoke,

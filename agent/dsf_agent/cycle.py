@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass
 
+from dsf_agent.budget import Budget, Share
 from dsf_agent.clock import Clock
 from dsf_agent.errors import ScoreError
 from dsf_agent.exposition import SampleText
@@ -43,6 +44,7 @@ class Cycle:
         publication: Publication | None,
         metrics: ScorerMetrics,
         clock: Clock,
+        budget: Budget,
     ) -> None:
         self._scorer = scorer
         self._cluster = cluster
@@ -51,6 +53,9 @@ class Cycle:
         self._publication = publication
         self._metrics = metrics
         self._clock = clock
+        self._budget = budget
+        self._expected: int | None = None
+        """Bytes that the last cycle held; None before the first."""
 
     async def run(self) -> CycleResult:
         """Raises FetchError or ScoreError; nothing was published or exported then.
@@ -58,11 +63,17 @@ class Cycle:
         A cycle that yields no item is a failure (NO_RESULTS), never an empty object: OCM counts a cluster without the item as 0,
         which outranks every negative score; what was published before stays until its validUntil.
         """
+        async with self._budget.room(self._expected) as share:
+            return await self._run(share)
+
+    async def _run(self, share: Share) -> CycleResult:
         with self._metrics.stage("fetch"):
             series = await self._fetch(now=self._clock.wall())
+        self._holds(series.size, share)
         self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
         with self._metrics.stage("score"):
             results = await self._score(series)
+        self._holds(series.size + results.size, share)
         items = await self._items(results)
         dropped = results.dropped + items.dropped
         if not items.values and publishes(self._scorer):
@@ -85,6 +96,10 @@ class Cycle:
             dropped=dropped,
             items=items,
         )
+
+    def _holds(self, size: int, share: Share) -> None:
+        self._expected = size
+        share.holds(size)
 
     async def _items(self, results: Results) -> Items:
         builder = Builder(scorer=self._scorer, cluster=self._cluster)

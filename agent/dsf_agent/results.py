@@ -49,8 +49,9 @@ class _Row(msgspec.Struct, gc=False):
 
 @dataclass(kw_only=True)
 class Results:
-    """What one answer holds. ``dropped`` counts by reason; ``first_fault`` explains the first dropped one."""
+    """What one answer of ``size`` bytes holds. ``dropped`` counts by reason; ``first_fault`` explains the first dropped one."""
 
+    size: int = 0
     results: list[Result] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     first_fault: str = ""
@@ -78,7 +79,7 @@ async def read(body: bytearray, *, where: str) -> Results:
         raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return await _lenient(body, where=where)
-    read_so_far = Results()
+    read_so_far = Results(size=len(body))
     for start in range(0, len(raw), BATCH):
         _decode(raw[start : start + BATCH], read_so_far)
         await asyncio.sleep(0)
@@ -126,7 +127,7 @@ async def _lenient(body: bytearray, *, where: str) -> Results:
 
     The standard library reads them, result by result, so that only those that hold one are lost.
     """
-    read_so_far = Results()
+    read_so_far = Results(size=len(body))
     try:
         text = body.decode("utf-8")
         for count, plain in enumerate(_elements(text), start=1):

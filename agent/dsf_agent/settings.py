@@ -50,6 +50,8 @@ class Settings:
     grace_seconds: float
     hub_timeout_seconds: float
     limits: Limits
+    bytes_in_flight: int
+    """Bytes of large answers that are held at one time."""
     log_format: str
     log_level: str
 
@@ -181,9 +183,9 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
         limits=Limits(
             total_seconds=source.seconds("request-timeout", 30, least=0.1),
             answer_bytes=source.count("max-answer-bytes", 64 << 20),
-            bytes_in_flight=source.count("max-bytes-in-flight", 64 << 20),
             per_origin=source.count("max-calls-per-origin", 8),
         ),
+        bytes_in_flight=source.count("max-bytes-in-flight", 64 << 20),
         log_format=source.choice("log-format", "text", "text", "json"),
         log_level=source.choice("log-level", "info" if flags.verb == "run" else "warning", "debug", "info", "warning", "error"),
     )

@@ -40,7 +40,6 @@ class Limits:
     """From the first byte of the request to the last of the answer; upstream's 30 s."""
     answer_bytes: int = 64 << 20
     per_origin: int = 8
-    bytes_in_flight: int = 64 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +84,7 @@ class Transport:
 
     def __init__(self, *, limits: Limits) -> None:
         self._limits = limits
-        self._admission = Admission(per_origin=limits.per_origin, bytes_in_flight=limits.bytes_in_flight)
+        self._admission = Admission(per_origin=limits.per_origin)
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
         self._retirement = Retirement(grace=limits.total_seconds)
         self._system: ssl.SSLContext | None = None
@@ -93,7 +92,7 @@ class Transport:
 
     async def call(self, call: Call) -> Answer:
         """Sends and reads one call. Raises CallError; an HTTP error status is an Answer, not an exception."""
-        async with self._admission.bytes(call.expected), self._admission.origin(_origin(call.url)):
+        async with self._admission.origin(_origin(call.url)):
             with callfault.named(url=call.url, seconds=self._limits.total_seconds):
                 async with asyncio.timeout(self._limits.total_seconds):
                     return await self._exchange(call)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dsf_agent.budget import FREE_BYTES
 from dsf_agent.clock import SystemClock
 from tests.support.agent.apis import last_values, matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
@@ -38,6 +39,40 @@ def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) -> None:
                 measured.check(scoring.seen[1:], interval=1, least=4)
                 assert "well-score" not in await agent_.failures()
                 assert [fake.open for fake in silent] == [8] * 10, "no more calls to one origin than allowed"
+
+    play(story())
+
+
+def test_series_that_wait_for_a_hanging_api_count_as_held(tmp_path: Path) -> None:
+    """Large series stay in memory until they are scored: no more of them than the budget are fetched, and small scorers keep their beat."""
+
+    async def story() -> None:
+        volume, hung, hanging = ConfigMapVolume(tmp_path / "config"), list[Seen](), False
+        large, small = matrix(series(1600, points=60)), matrix(series(2))
+        budget = 2 * len(large.body) + len(large.body) // 2
+        assert len(large.body) > FREE_BYTES
+
+        def score(seen: Seen) -> Reply | Fault:
+            if not hanging or seen.path.startswith("/well/"):
+                return last_values(seen)
+            hung.append(seen)
+            return Fault(hang=True)
+
+        async with AsyncExitStack() as stack:
+            source = await stack.enter_async_context(HttpFake(lambda seen: small if seen.path.startswith("/well/") else large))
+            apis = [await stack.enter_async_context(HttpFake(score)) for _ in range(6)]
+            big = [entry(f"big{number}", source=f"{source.url}/big", scoring=api.url, scoringInterval=1) for number, api in enumerate(apis)]
+            volume.put(*big, entry("well", source=f"{source.url}/well", scoring=f"{apis[0].url}/well", scoringInterval=1))
+            flags = ["--max-bytes-in-flight", str(budget), "--request-timeout", "60"]
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", *flags) as agent_:
+                await until(
+                    lambda: all(one["lastSuccess"] for one in agent_.agent.detail()[1]["scorers"]), what="all are well, their sizes known"
+                )
+                hanging = True
+                await until(lambda: len(hung) == 2, what="two hang")
+                calls, beats = len(source.to("big")), len(apis[0].to("well"))
+                await until(lambda: len(apis[0].to("well")) >= beats + 4, what="the small one goes on")
+                assert (len(hung), len(source.to("big"))) == (2, calls)
 
     play(story())
 

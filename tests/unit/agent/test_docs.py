@@ -47,7 +47,7 @@ def test_defaults() -> None:
         ("--hub-timeout", read.hub_timeout_seconds),
         ("--request-timeout", read.limits.total_seconds),
         ("--max-answer-bytes", read.limits.answer_bytes),
-        ("--max-bytes-in-flight", read.limits.bytes_in_flight),
+        ("--max-bytes-in-flight", read.bytes_in_flight),
         ("--max-calls-per-origin", read.limits.per_origin),
     ):
         assert float(rows[flag]) == value, flag

@@ -1,4 +1,4 @@
-"""What keeps one peer from harming others: turns per origin, bytes in flight, bounded inflation, foreign text in messages."""
+"""What keeps one peer from harming others: turns per origin, bounded inflation, foreign text in messages."""
 
 import asyncio
 import gzip
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_agent import callfault
-from dsf_agent.admission import FREE_BYTES, Admission
+from dsf_agent.admission import Admission
 from dsf_agent.buffer import Buffer
 from dsf_agent.errors import TEXT_LIMIT, excerpt
 from dsf_agent.inflate import STEP, InflateError, Inflater
@@ -20,7 +20,7 @@ def test_one_origin_never_waits_for_another() -> None:
     """Eight hanging calls of one origin fill its turns and nobody else's."""
 
     async def story() -> None:
-        admission, release = Admission(per_origin=2, bytes_in_flight=1), asyncio.Event()
+        admission, release = Admission(per_origin=2), asyncio.Event()
 
         async def hang() -> None:
             async with admission.origin("slow"):
@@ -36,39 +36,6 @@ def test_one_origin_never_waits_for_another() -> None:
         release.set()
         await asyncio.gather(*hanging)
         async with asyncio.timeout(1), admission.origin("slow"):
-            pass
-
-    play(story())
-
-
-def test_large_answers_share_a_budget_and_small_ones_pass() -> None:
-    """Two that fit go together, the third waits; one larger than the budget goes alone; a cancelled one gives its room back."""
-
-    async def story() -> None:
-        admission, most, now = Admission(per_origin=9, bytes_in_flight=10 * FREE_BYTES), 0, 0
-
-        async def hold(size: int) -> None:
-            nonlocal most, now
-            async with admission.bytes(size):
-                now += size
-                most = max(most, now)
-                await asyncio.sleep(0.01)
-                now -= size
-
-        await asyncio.gather(*(hold(4 * FREE_BYTES) for _ in range(6)))
-        assert most == 8 * FREE_BYTES
-        async with asyncio.timeout(1):
-            await asyncio.gather(hold(100 * FREE_BYTES), hold(4 * FREE_BYTES))
-        stuck = asyncio.create_task(hold(100 * FREE_BYTES))
-        await asyncio.sleep(0)
-        waiting = asyncio.create_task(hold(2 * FREE_BYTES))
-        await asyncio.sleep(0)
-        async with asyncio.timeout(0.005), admission.bytes(FREE_BYTES):
-            pass
-        waiting.cancel()
-        stuck.cancel()
-        await asyncio.gather(stuck, waiting, return_exceptions=True)
-        async with asyncio.timeout(1), admission.bytes(10 * FREE_BYTES):
             pass
 
     play(story())
