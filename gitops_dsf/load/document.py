@@ -92,6 +92,11 @@ class Document:
         column = index - (self.text.rfind("\n", 0, index) + 1)
         return Position(file=self.file, line=self.first_line + line + 1, column=column + 1)
 
+    def written(self, path: Path) -> str:
+        """The text of a scalar as its author wrote it, 1.10 and not 1.1; empty for what is no scalar."""
+        node, _, whole = self._walk(path)
+        return str(node.value) if whole and isinstance(node, ScalarNode) else ""
+
     def has(self, path: Path) -> bool:
         """Whether the author wrote something at this path."""
         value: Any = self.data

@@ -20,6 +20,7 @@ from gitops_dsf.load.limits import Limits
 from gitops_dsf.load.syntax_error import explain
 
 _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_ODD_BREAK = re.compile("[\x85\u2028\u2029]")
 _DIRECTIVE = re.compile(r"^%[A-Z].*$", re.MULTILINE)
 
 
@@ -68,6 +69,11 @@ def _part(*, file: str, text: str, first_line: int, limits: Limits) -> tuple[lis
         line = text.count("\n", 0, directive.start())
         message = f"the directive {directive[0].strip()} is not read"
         return [], [codes.UNSUPPORTED_YAML.at(place(line, 0), message, "remove the line")]
+    odd = None if text.isascii() else _ODD_BREAK.search(text)
+    if odd is not None:
+        line, column = text.count("\n", 0, odd.start()), odd.start() - (text.rfind("\n", 0, odd.start()) + 1)
+        message = f"U+{ord(odd[0]):04X} ends the line for some readers of YAML, and is a letter for others"
+        return [], [codes.SYNTAX.at(place(line, column), message, "remove it, or write it as an escape in double quotes")]
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     try:

@@ -1,7 +1,7 @@
 """libyaml's error messages in words for people who write YAML, not parsers."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from yaml import MarkedYAMLError
 
@@ -17,10 +17,11 @@ class SyntaxMistake:
     tab: bool = False
 
 
+_WORDS_WITHOUT_COLON = ("a field name without `:`", "write `name: value`, or indent the line to continue the value above")
 _WORDS: tuple[tuple[str, str, str], ...] = (
     ("mapping values are not allowed", "a second `: ` on one line", 'quote the value when it contains ": "'),
     ("did not find expected key", "this line fits neither the mapping nor the list that it stands in", "check its indentation and quotes"),
-    ("could not find expected ':'", "a field name without `:`", "write `name: value`, or indent the line to continue the value above"),
+    ("could not find expected ':'", *_WORDS_WITHOUT_COLON),
     ("did not find expected '-' indicator", "a list item must start with `- ` at the list's indentation", "check the indentation"),
     ("found unexpected end of stream", "the text ends inside a quoted value or a bracket", "close the quote or bracket"),
     ("did not find expected ',' or ']'", "a list in brackets is not closed", "add `,` between items and `]` at the end"),
@@ -50,15 +51,90 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
             line=line, column=here.index("\t"), message="a tab in the indentation; YAML allows spaces only", hint="use spaces", tab=True
         )
     context = error.context_mark
-    for part, message, hint in _WORDS:
-        if part in problem:
-            if "while scanning a simple key" in problem and context is not None:
-                line, column = context.line, context.column
-            elif "unexpected end of stream" in problem and context is not None:
-                line, column = context.line, context.column
-                return SyntaxMistake(line=line, column=column, message="what is opened here is never closed", hint=hint)
-            return SyntaxMistake(line=line, column=column, message=message, hint=hint)
-    return SyntaxMistake(line=line, column=column, message=f"not valid YAML: {error.problem or error.context or 'unreadable'}")
+    found = _no_break_space(lines, line)
+    if found is not None:
+        return found
+    words = next(((message, hint) for part, message, hint in _WORDS if part in problem), None)
+    if words is None:
+        return SyntaxMistake(line=line, column=column, message=f"not valid YAML: {error.problem or error.context or 'unreadable'}")
+    mistake = SyntaxMistake(line=line, column=column, message=words[0], hint=words[1])
+    if "mapping values" in problem:
+        return _too_deep(lines, mistake)
+    if "did not find expected key" in problem and here[:column].strip():
+        return replace(mistake, message="text behind a quoted or bracketed value", hint="quote the whole value")
+    if "node content" in problem and not "".join(lines[line:])[column:].strip():
+        message = "the text ends where a value or a closing bracket should be"
+        return replace(mistake, message=message, hint="write it, or remove what opens it")
+    if context is None:
+        return mistake
+    begun = replace(mistake, line=context.line, column=context.column)
+    if "while scanning a simple key" in problem:
+        return _without_colon(lines, begun)
+    unclosed = "expected ',' or" in problem and _is_left(lines, inside=context.line, line=line)
+    if unclosed or "unexpected end of stream" in problem:
+        return replace(begun, message="what is opened here is never closed")
+    return mistake
+
+
+_NO_BREAK_SPACE = re.compile("^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007\u202f\u200b\u3000])")
+
+
+def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
+    """A space from a web page or word processor, which YAML reads as a letter; the mistake shows on its line or the next."""
+    for number in (line - 1, line):
+        found = _NO_BREAK_SPACE.search(lines[number]) if 0 <= number < len(lines) else None
+        if found is not None:
+            column = found.end() - 1
+            name = f"U+{ord(lines[number][column]):04X}"
+            return SyntaxMistake(
+                line=number, column=column, message=f"{name} looks like a space, and is none to YAML", hint="write a space"
+            )
+    return None
+
+
+def _without_colon(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
+    """`name:value` is one word to YAML."""
+    text = lines[mistake.line][mistake.column :] if mistake.line < len(lines) else ""
+    joined = re.match(r"([A-Za-z][\w.-]*):(?!//)(\S{1,40})", text)
+    if joined is None:
+        return mistake
+    return replace(
+        mistake,
+        column=mistake.column + joined.end(1),
+        message="no space after the `:`",
+        hint=f"write `{joined[1]}: {joined[2]}`",
+    )
+
+
+def _too_deep(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
+    """A `:` that is the first on its line is no second one: the line continues the value above, because it stands deeper."""
+    here = lines[mistake.line] if mistake.line < len(lines) else ""
+    if re.search(r":(\s|$)", here[: mistake.column]) or not here.strip():
+        return mistake
+    start = len(_leading_blank(here))
+    above = next((number for number in range(mistake.line - 1, -1, -1) if _says_something(lines[number])), None)
+    if above is not None and len(_leading_blank(lines[above])) >= start:
+        column = len(_leading_blank(lines[above]))
+        message, hint = _WORDS_WITHOUT_COLON
+        return _without_colon(lines, SyntaxMistake(line=above, column=column, message=message, hint=hint))
+    return SyntaxMistake(
+        line=mistake.line,
+        column=start,
+        message="this line stands deeper than the one above, which has a value already",
+        hint="give lines of one mapping the same indentation, or indent neither",
+    )
+
+
+def _says_something(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _is_left(lines: list[str], *, inside: int, line: int) -> bool:
+    """Whether the text goes on outside of a bracket that was opened on an earlier line: no deeper than the line that opened it."""
+    if line <= inside:
+        return False
+    here = lines[line] if line < len(lines) else ""
+    return not here.strip() or len(_leading_blank(here)) <= len(_leading_blank(lines[inside]))
 
 
 def _leading_blank(line: str) -> str:

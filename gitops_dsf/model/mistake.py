@@ -91,10 +91,11 @@ def _diagnostic(path: tuple[str | int, ...], items: list[ErrorDetails], *, model
     rules = [_rule(item) for item in items if item["type"] not in _TYPES]
     if types and (not rules or not _same_type(first["input"], items)):
         wanted = " or ".join(dict.fromkeys([*types, *rules]))
-        hint = _type_hint(types, first["input"]) or _describe(model, path)
-        return codes.WRONG_TYPE.at(document.at(path), f"{name} must be {wanted}, not {_kind(first['input'])}", hint)
+        written = document.written(path)
+        hint = _type_hint(types, first["input"], written) or _describe(model, path)
+        return codes.WRONG_TYPE.at(document.at(path), f"{name} must be {wanted}, not {_kind(first['input'], written)}", hint)
     return codes.BAD_VALUE.at(
-        document.at(path), f"{name}: {_shown(first['input'])} is not allowed", f"write {' or '.join(dict.fromkeys(rules))}"
+        document.at(path), f"{name}: {_refused(first['input'])} is not allowed", f"write {' or '.join(dict.fromkeys(rules))}"
     )
 
 
@@ -131,10 +132,9 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _type_hint(types: list[str], value: object) -> str:
+def _type_hint(types: list[str], value: object, written: str) -> str:
     if "text" in types and isinstance(value, (int, float, bool)):
-        shown = str(value).lower() if isinstance(value, bool) else str(value)
-        return f'quote it: "{shown}"'
+        return f'quote it: "{written}"'
     if isinstance(value, str) and ("a whole number" in types or "true or false" in types or "a number" in types):
         return "remove the quotes" if value.strip().lstrip("-").isdigit() or value in {"true", "false"} else ""
     return ""
@@ -170,14 +170,21 @@ def dotted(path: Path) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
-def _kind(value: object) -> str:
+def _refused(value: object) -> str:
+    """A value that is not allowed, so that also nothing at all can be seen."""
+    if isinstance(value, (list, dict)) and not value:
+        return "an empty list" if isinstance(value, list) else "an empty object"
+    return _shown(value) or "an empty text"
+
+
+def _kind(value: object, written: str = "") -> str:
     match value:
         case None:
             return "empty"
         case bool():
             return str(value).lower()
         case int() | float():
-            return f"the number {value}"
+            return f"the number {written or value}"
         case str():
             return f'the text "{_shown(value)}"'
         case list():

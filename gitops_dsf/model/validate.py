@@ -97,7 +97,7 @@ def _validate(model: type[Authored], document: Document, *, known: set[Position]
         errors = error.errors(include_url=False)
     data = document.data
     for item in errors:
-        empty = item["input"] is None and item["type"] != "missing"
+        empty = item["input"] is None and item["type"] not in {"missing", "extra_forbidden"}
         if empty or (item["type"] == "extra_forbidden" and item["loc"] in _SERVER_OWNED):
             data = drop(data, item["loc"])
     try:

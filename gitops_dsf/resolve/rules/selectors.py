@@ -83,7 +83,7 @@ def _term(document: Document, place: Place, term: dict[str, Any]) -> Iterator[Di
 
 def _value(document: Document, place: Place, value: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
     if isinstance(value, (bool, int, float)):
-        text = str(value).lower() if isinstance(value, bool) else str(value)
+        text = document.written(place)
         yield codes.BAD_SELECTOR.at(document.at(place), f"{text} is not text, as every label value is", f'quote it: "{text}"')
     elif not isinstance(value, str) or not label_value(value):
         shown = "an empty value" if value is None else _short(str(value))
