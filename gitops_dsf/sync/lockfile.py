@@ -8,6 +8,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
+from gitops_dsf.importer.yamlfile import YamlFile, appended
 from gitops_dsf.load.scalar import resolve_plain
 from gitops_dsf.sync.page import Config
 
@@ -25,28 +26,15 @@ def updated(text: str, *, scorer: str, config_url: str, config: Config) -> str:
     `text` must be valid YAML, or empty for a new file.
     """
     spec = {"config": config, "configURL": config_url}
-    newline = "\r\n" if "\r\n" in text else "\n"
-    plain = text.replace("\r\n", "\n")
-    result = _edited(plain, scorer, spec) if plain.strip() else None
-    if result is None:
-        result = _joined(plain, _new(scorer, spec))
-    return result.replace("\n", newline)
-
-
-def _edited(text: str, scorer: str, spec: Mapping[str, Any]) -> str | None:
-    """None when the file has no lock of this scorer."""
-    yaml = _yaml(start=text.startswith("---"))
-    documents = list(yaml.load_all(text))
-    for document in documents:
-        metadata = document.get("metadata") if isinstance(document, CommentedMap) else None
-        if isinstance(metadata, CommentedMap) and document.get("kind") == "ScorerLock" and metadata.get("name") == scorer:
-            if not isinstance(document.get("spec"), CommentedMap):
-                document["spec"] = CommentedMap()
-            _merge(document["spec"], spec)
-            out = StringIO()
-            yaml.dump_all(documents, out)
-            return out.getvalue()
-    return None
+    file = YamlFile(text)
+    document = file.find("ScorerLock", scorer)
+    if document is None:
+        new = _new(scorer, spec)
+        return appended(text, new) if text.strip() else HEADER + new
+    if not isinstance(document.get("spec"), CommentedMap):
+        document["spec"] = CommentedMap()
+    _merge(document["spec"], spec)
+    return file.text
 
 
 def _merge(node: CommentedMap, wanted: Mapping[str, Any]) -> None:
@@ -74,15 +62,11 @@ def _new(scorer: str, spec: Mapping[str, Any]) -> str:
     document["metadata"] = CommentedMap(name=_scalar(scorer))
     document["spec"] = CommentedMap()
     _merge(document["spec"], spec)
+    yaml = YAML()
+    yaml.width = _WIDTH
     out = StringIO()
-    _yaml(start=False).dump(document, out)
+    yaml.dump(document, out)
     return out.getvalue()
-
-
-def _joined(text: str, document: str) -> str:
-    if not text.strip():
-        return HEADER + document
-    return f"{text}{'' if text.endswith(chr(10)) else chr(10)}---\n{document}"
 
 
 def _scalar(value: Any) -> Any:  # noqa: ANN401 - any plain value
@@ -94,11 +78,3 @@ def _scalar(value: Any) -> Any:  # noqa: ANN401 - any plain value
     if "\n" in value or "\t" in value or resolve_plain(value) != value or not value.isprintable():
         return DoubleQuotedScalarString(value)
     return value
-
-
-def _yaml(*, start: bool) -> YAML:
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = _WIDTH
-    yaml.explicit_start = start
-    return yaml

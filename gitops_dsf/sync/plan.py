@@ -125,7 +125,7 @@ def _file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
 
 def _text(root: Path, file: str) -> str:
     try:
-        return (root / file).read_bytes().decode("utf-8-sig")
+        return (root / file).read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         msg = f"{file} cannot be read: {error}"
         raise RepositoryError(msg) from error

@@ -115,3 +115,32 @@ def test_line_breaks_stay_as_they_are(newline: str) -> None:
     text = updated("", scorer="cpu", config_url=URL, config={"name": "a"}).replace("\n", newline)
     changed = updated(text, scorer="cpu", config_url=URL, config={"name": "b"})
     assert changed == text.replace(f"name: a{newline}", f"name: b{newline}")
+
+
+def test_what_people_wrote_beside_a_lock_stays_byte_for_byte() -> None:
+    neighbour = (
+        "# Copyright\n---\napiVersion: gitops-dsf.io/v1alpha1\nkind: ScorerLock\nmetadata: {name:   mem}\nspec: {configURL:  'http://m'}\n"
+    )
+    mine = """\
+---
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScorerLock
+metadata:
+  name: cpu
+spec:
+  config:
+    name: a   # as billing knows it
+    # the owner promised to drop it
+    description: old
+    # agreed on in May
+    scoring:
+      host: http://scorer.example.com
+  configURL: http://scorer.example.com/config
+"""
+    found = updated(neighbour + mine, scorer="cpu", config_url=URL, config={"name": "b", "scoring": {"host": "http://scorer.example.com"}})
+    assert found == neighbour + mine.replace("name: a ", "name: b ").replace("    description: old\n", "")
+
+
+def test_a_byte_order_mark_stays() -> None:
+    text = "\ufeff" + updated("", scorer="cpu", config_url=URL, config={"name": "a"})
+    assert updated(text, scorer="cpu", config_url=URL, config={"name": "b"}) == text.replace("name: a\n", "name: b\n")

@@ -1,0 +1,54 @@
+"""The documents of a YAML file as text: each can be replaced or left out, and every other one stays byte for byte. Pure."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+_LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_START: Final = re.compile(r"---(?=\s|$)")
+_END: Final = re.compile(r"\.\.\.(?=\s|$)")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """One document, or what stands before the first: marker, body and end are the whole text, line breaks included."""
+
+    marker: str = ""
+    """The line `---`, with a comment where it has one; empty where the document has none, or begins on that line."""
+    body: str = ""
+    end: str = ""
+    """From a line `...` on: it, and comments and directives behind it."""
+
+
+@dataclass
+class _Open:
+    """A document whose last line is not read yet."""
+
+    marker: str = ""
+    body: list[str] = field(default_factory=list)
+    end: list[str] = field(default_factory=list)
+
+    def close(self) -> Iterator[Source]:
+        if self.marker or self.body or self.end:
+            yield Source(marker=self.marker, body="".join(self.body), end="".join(self.end))
+
+
+def split(text: str) -> Iterator[Source]:
+    """Joined they are the text again. A line that begins with `---` is a marker wherever it stands (YAML 1.2.2, section 9.1.2)."""
+    now = _Open()
+    for line in _LINE.findall(text):
+        if start := _START.match(line):
+            yield from now.close()
+            rest = line[start.end() :].strip()
+            now = _Open(marker=line) if not rest or rest.startswith("#") else _Open(body=[line])
+        elif _END.match(line):
+            now.end.append(line)
+        elif not now.end:
+            now.body.append(line)
+        elif not line.strip() or line.startswith(("#", "%")):
+            now.end.append(line)
+        else:
+            yield from now.close()
+            now = _Open(body=[line])
+    yield from now.close()
