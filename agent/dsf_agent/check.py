@@ -4,11 +4,13 @@ Exit code 0 when every entry of the file gave scores, else 1.
 """
 
 import asyncio
+import logging
 import sys
 from dataclasses import dataclass
 
 from dsf_agent.build import Adapters
 from dsf_agent.errors import AgentError, FetchError
+from dsf_agent.reasons import Reason
 from dsf_agent.snapshot import Snapshot, Summary, publishes
 from dsf_agent.watch import Trouble, observe
 from dsf_wire import scorename
@@ -16,6 +18,10 @@ from dsf_wire.constants import CONFIGMAP_KEY
 
 HEAD = ("SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE")
 ITEMS_SHOWN = 5
+NAME_SHOWN = 60
+"""Characters of a name."""
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +43,15 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
             return 1
         unknown = sorted(set(only) - {scorer.name for scorer in found.scorers} - {problem.name for problem in found.problems})
         if unknown:
-            names = ", ".join(scorer.name for scorer in found.scorers)
+            names = ", ".join(_shown(scorer.name) for scorer in found.scorers) or "none"
             print(f"gitops-dsf-agent: no scorer {', '.join(unknown)} in {path}; there are: {names}", file=sys.stderr)
             return 2
         rows = await _rows(adapters, found, only=only)
     finally:
         await adapters.close()
     _print(rows)
+    if not rows:
+        print(f"{path} names no scorer")
     return 0 if all(row.good for row in rows) else 1
 
 
@@ -52,27 +60,33 @@ async def _rows(adapters: Adapters, found: Snapshot, *, only: list[str]) -> list
     rows = list(await asyncio.gather(*(_row(adapters, scorer) for scorer in scorers)))
     for problem in found.problems:
         if not only or problem.name in only:
-            name = problem.name or f"entry {problem.index}"
+            name = _shown(problem.name) or f"entry {problem.index}"
             rows.append(Row(cells=(name, *"------", "bad_entry"), notes=(f"entry {problem.index}: {problem.reason}",), good=False))
     return rows
 
 
 async def _row(adapters: Adapters, scorer: Summary) -> Row:
+    own = _shown(scorer.name)
     try:
         result = await adapters.cycle(scorer, publication=None).run()
     except AgentError as error:
         stage = "fetch" if isinstance(error, FetchError) else "score"
-        return Row(cells=(scorer.name, *"------", f"{stage}: {error.reason.value}"), notes=(f"{scorer.name}: {error}",), good=False)
+        return Row(cells=(own, *"------", f"{stage}: {error.reason.value}"), notes=(f"{own}: {error}",), good=False)
+    except Exception as error:
+        log.exception("a cycle failed inside the agent", extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value})
+        return Row(cells=(own, *"------", Reason.INTERNAL.value), notes=(f"{own}: {type(error).__name__}: {error}",), good=False)
     items = result.items.values
-    shown = [f"{name}={value}" for name, value in list(items.items())[:ITEMS_SHOWN]]
+    shown = [f"{_shown(name)}={value}" for name, value in list(items.items())[:ITEMS_SHOWN]]
     if len(items) > len(shown):
         shown.append(f"and {len(items) - len(shown)} more")
     target = scorename.sanitise(scorer.score_name) if publishes(scorer) else "(not published)"
-    notes = [f"{scorer.name}: {target}: {', '.join(shown) or 'no items'}"]
-    notes += [f"{scorer.name}: dropped {count}: {reason}" for reason, count in sorted(result.dropped.items())]
-    notes += [f"{scorer.name}: the source warns: {warning}" for warning in result.warnings]
+    notes = [f"{own}: {target}: {', '.join(shown) or 'no items'}"]
+    notes += [f"{own}: dropped {count}: {reason}" for reason, count in sorted(result.dropped.items())]
+    if result.first_fault:
+        notes.append(f"{own}: the first one dropped: {result.first_fault}")
+    notes += [f"{own}: the source warns: {warning}" for warning in result.warnings]
     cells = (
-        scorer.name,
+        own,
         str(result.series),
         str(result.size),
         str(len(result.results)),
@@ -82,6 +96,12 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
         "ok",
     )
     return Row(cells=cells, notes=tuple(notes), good=True)
+
+
+def _shown(name: str) -> str:
+    """A name for a terminal: labels and entries may hold whatever text has, and any amount of it."""
+    text = "".join(char if char.isprintable() else "?" for char in name)
+    return text if len(text) <= NAME_SHOWN else f"{text[: NAME_SHOWN - 1]}…"
 
 
 def _print(rows: list[Row]) -> None:

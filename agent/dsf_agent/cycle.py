@@ -28,6 +28,8 @@ class CycleResult:
     warnings: tuple[str, ...]
     results: tuple[Result, ...]
     dropped: Counter[str]
+    first_fault: str
+    """Why the first dropped result was dropped, if the result itself was bad."""
     items: Items
 
 
@@ -74,14 +76,16 @@ class Cycle:
         with self._metrics.stage("score"):
             results = await self._score(series)
         self._holds(series.size + results.size, share)
+        self._drop(results.dropped)
+        if not results.results:
+            raise self._score.nothing(results, series=series.count)
         items = await self._items(results)
+        self._drop(items.dropped)
         dropped = results.dropped + items.dropped
         if not items.values and publishes(self._scorer):
             told = ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
             msg = f"none of {results.total} results gives an item to publish: {told}; see scoreDimensionFormat"
             raise ScoreError(msg, reason=Reason.NO_RESULTS)
-        for reason, count in sorted(dropped.items()):
-            self._metrics.dropped(reason, count)
         if items.clamped:
             self._metrics.clamped(items.clamped)
         await self._expose(results)
@@ -94,8 +98,13 @@ class Cycle:
             warnings=series.warnings,
             results=tuple(results.results),
             dropped=dropped,
+            first_fault=results.first_fault,
             items=items,
         )
+
+    def _drop(self, dropped: Counter[str]) -> None:
+        for reason, count in sorted(dropped.items()):
+            self._metrics.dropped(reason, count)
 
     def _holds(self, size: int, share: Share) -> None:
         self._expected = size

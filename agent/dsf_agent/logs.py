@@ -15,7 +15,7 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         fields = " ".join(f"{name}={value}" for name, value in _fields(record).items())
-        text = f"{_time(record)} {record.levelname} {_one_line(record.getMessage())}" + (f" ({fields})" if fields else "")
+        text = _one_line(f"{_time(record)} {record.levelname} {record.getMessage()}" + (f" ({fields})" if fields else ""))
         return text + (f"\n{self.formatException(record.exc_info)}" if record.exc_info else "")
 
 

@@ -81,17 +81,17 @@ async def read(body: bytearray, *, where: str) -> Results:
         return await _lenient(body, where=where)
     read_so_far = Results(size=len(body))
     for start in range(0, len(raw), BATCH):
-        _decode(raw[start : start + BATCH], read_so_far)
+        _decode(raw[start : start + BATCH], read_so_far, first=start)
         await asyncio.sleep(0)
     return read_so_far
 
 
-def _decode(batch: Sequence[msgspec.Raw], into: Results) -> None:
+def _decode(batch: Sequence[msgspec.Raw], into: Results, *, first: int) -> None:
     """A batch in one go, which is five times as fast; one by one when something in it is wrong."""
     try:
         rows = _ROWS.decode(b"".join([b"[", b",".join(batch), b"]"]))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        for index, raw in enumerate(batch):
+        for index, raw in enumerate(batch, start=first):
             _decode_one(raw, into, index=index)
         return
     astuple, finite = msgspec.structs.astuple, math.isfinite
@@ -130,9 +130,9 @@ async def _lenient(body: bytearray, *, where: str) -> Results:
     read_so_far = Results(size=len(body))
     try:
         text = body.decode("utf-8")
-        for count, plain in enumerate(_elements(text), start=1):
-            _take(plain, read_so_far)
-            if count % (BATCH // 4) == 0:
+        for index, plain in enumerate(_elements(text)):
+            _take(plain, read_so_far, where=f"result {index}")
+            if index % (BATCH // 4) == 0:
                 await asyncio.sleep(0)
     except (ValueError, RecursionError) as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
@@ -140,16 +140,16 @@ async def _lenient(body: bytearray, *, where: str) -> Results:
     return read_so_far
 
 
-def _take(plain: Any, into: Results) -> None:  # noqa: ANN401 - whatever JSON holds
+def _take(plain: Any, into: Results, *, where: str) -> None:  # noqa: ANN401 - whatever JSON holds
     try:
         row = msgspec.convert(plain, _Row)
     except msgspec.ValidationError as error:
-        into.drop(DROP_INVALID, str(error))
+        into.drop(DROP_INVALID, f"{where}: {error}")
         return
     if not all(map(_is_text, msgspec.structs.astuple(row.metric))):
-        into.drop(DROP_INVALID, "a label holds half a surrogate pair")
+        into.drop(DROP_INVALID, f"{where}: a label holds half a surrogate pair")
         return
-    _keep(row, into, where="a result")
+    _keep(row, into, where=where)
 
 
 def _is_text(value: str) -> bool:

@@ -29,7 +29,7 @@ class Score:
         self._expected = 0
 
     async def __call__(self, series: Series) -> Results:
-        """The results of these series. Raises ScoreError."""
+        """The results of these series, perhaps none; see ``nothing``. Raises ScoreError."""
         try:
             return await self._called(series)
         except (CallError, ScoreError) as error:
@@ -51,14 +51,13 @@ class Score:
             raise ScoreError(text, reason=callfault.status_reason(answer.status), retry_after=wait)
         self._expected = len(answer.body)
         where = callfault.display(self._scorer.scoring_endpoint)
-        read = await results.read(answer.body, where=where)
-        if not read.results:
-            told = (
-                f"{read.total} results and none can be used: {read.first_fault}" if read.total else f"no results for {series.count} series"
-            )
-            msg = f"{where} gave {told}"
-            raise ScoreError(msg, reason=Reason.NO_RESULTS)
-        return read
+        return await results.read(answer.body, where=where)
+
+    def nothing(self, found: Results, *, series: int) -> ScoreError:
+        """The failure of an answer without a usable result."""
+        told = f"{found.total} results and none can be used: {found.first_fault}" if found.total else f"no results for {series} series"
+        msg = f"{callfault.display(self._scorer.scoring_endpoint)} gave {told}"
+        return ScoreError(msg, reason=Reason.NO_RESULTS)
 
     def _body(self, series: Series) -> list[Body]:
         commas = itertools.chain([b'{"data":['], itertools.repeat(b","))

@@ -1,6 +1,7 @@
 """What the process is told: flags and environment, read once into frozen Settings. docs/agent.md has the same table."""
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,9 @@ from dsf_agent.transport import Limits
 from dsf_wire.constants import AGENT_NAMESPACE
 
 DEFAULT_HUB_NAMESPACE: Final = "open-cluster-management"
+MAX_CLUSTER_NAME: Final = 253
+_CLUSTER_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+"""A name of Kubernetes (RFC 1123 subdomain)."""
 SERVICE_ACCOUNT_TOKEN: Final = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
 
 
@@ -159,8 +163,11 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
     flags = parser().parse_args(argv)
     source = _Source(vars(flags), environ)
     cluster = source.text("cluster-name")
-    if not cluster or "/" in cluster:
+    if not cluster:
         msg = f"{name('cluster-name')} is missing; write the name of this managed cluster"
+        raise SettingsError(msg)
+    if _CLUSTER_NAME.fullmatch(cluster) is None or len(cluster) > MAX_CLUSTER_NAME:
+        msg = f"{name('cluster-name')} is {cluster!r}; write the name of the ManagedCluster: lower-case letters, digits, '-' and '.'"
         raise SettingsError(msg)
     publish_dir, hub_kubeconfig = _destination(source) if flags.verb == "run" else (None, None)
     settings = Settings(

@@ -50,7 +50,12 @@ class Agent:
 
     async def run(self) -> int:
         """Until ``stop`` or a root task's end. Returns the exit code."""
-        await self.server.start()
+        try:
+            await self.server.start()
+        except OSError as error:
+            address = self._adapters.settings.metrics_address
+            msg = f"cannot listen on {address.host or '*'}:{address.port} (--metrics-address): {error.strerror or error}"
+            raise OSError(msg) from error
         log.info("serving /metrics on port %d", self.server.port)
         tasks = [asyncio.create_task(root, name=name) for name, root in self._roots()]
         stopping = asyncio.create_task(self._stop.wait(), name="stop")

@@ -124,9 +124,8 @@ class Worker:
         self.state = WorkerState(last_success=self._clock.wall())
         log.debug("%d series, %d results, %d items", result.series, len(result.results), len(result.items.values), extra=extra)
         if result.dropped:
-            log.warning(
-                "dropped results: %s", ", ".join(f"{count} {reason}" for reason, count in sorted(result.dropped.items())), extra=extra
-            )
+            counts = ", ".join(f"{count} {reason}" for reason, count in sorted(result.dropped.items()))
+            log.warning("dropped results: %s%s", counts, f"; the first: {result.first_fault}" if result.first_fault else "", extra=extra)
         for warning in result.warnings:
             log.warning("the source warns: %s", warning, extra=extra)
 

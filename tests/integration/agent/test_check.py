@@ -57,12 +57,43 @@ def test_the_table(tmp_path: Path) -> None:
             assert "cpu: the source warns: metric might not be a counter" in lines
             assert "silent: (not published): n0=100" in lines
             assert "silent: dropped 1: invalid" in lines
+            assert "silent: the first one dropped: result 1: Expected `float`, got `str` - at `$.score`" in lines
             assert any(
                 line.startswith("query: query at http://127.0.0.1") and line.endswith("refused: bad_data: parse error") for line in lines
             )
             code, out, _ = await _check("--config-dir", tmp_path, "--scorer", "cpu")
             assert code == 0
             assert len(out.splitlines()) == 4
+
+    asyncio.run(story())
+
+
+def test_names_that_a_terminal_cannot_show(tmp_path: Path) -> None:
+    """Line breaks, escape sequences and endless text in labels and entries stay inside their line."""
+
+    async def story() -> None:
+        volume = ConfigMapVolume(tmp_path)
+        answer = Reply.of({"results": [{"metric": {"node": name}, "score": 1} for name in ("a\nFORGED ok", "\x1b[31mred", "n" * 10_000)]})
+        async with HttpFake(lambda _seen: answer) as scoring:
+            volume.put(entry("cpu", scoring=scoring.url), {"name": "x\ny"})
+            code, out, _ = await _check("--config-dir", tmp_path)
+        assert code == 1
+        lines = out.splitlines()
+        assert lines[2].split()[0] == "x?y"
+        assert lines[3] == f"cpu: cpu-score: ?[31mred=1, a?FORGED ok=1, {'n' * 59}…=1"
+        assert len(lines) == 5
+
+    asyncio.run(story())
+
+
+def test_no_scorer_at_all(tmp_path: Path) -> None:
+    """An empty array is in order, and is said."""
+
+    async def story() -> None:
+        ConfigMapVolume(tmp_path).put()
+        code, out, _ = await _check("--config-dir", tmp_path)
+        assert code == 0
+        assert out.splitlines()[1:] == [f"{tmp_path / 'summaries'} names no scorer"]
 
     asyncio.run(story())
 

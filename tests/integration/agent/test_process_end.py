@@ -89,6 +89,10 @@ def test_sigkill_and_restart(tmp_path: Path) -> None:
 
 USAGE = {
     "no cluster": (["run", "--publish", "dir:x"], "--cluster-name (CLUSTER_NAME) is missing"),
+    "odd cluster": (
+        ["run", "--cluster-name", "Cluster 1", "--publish", "dir:x"],
+        "--cluster-name (CLUSTER_NAME) is 'Cluster 1'; write the",
+    ),
     "no hub": (["run", "--cluster-name", "c"], "--hub-kubeconfig (HUB_KUBECONFIG) is missing"),
     "odd publish": (["run", "--cluster-name", "c", "--publish", "s3"], "write 'hub' or 'dir:PATH'"),
     "odd address": (["run", "--cluster-name", "c", "--publish", "dir:x", "--metrics-address", "8080"], "write HOST:PORT"),
@@ -114,16 +118,17 @@ def test_wrong_usage_is_explained(name: str) -> None:
     asyncio.run(story())
 
 
-def test_a_taken_port_is_explained(tmp_path: Path) -> None:
-    """Exit code 1 and the address in one line."""
+def test_an_address_that_cannot_be_listened_on_is_explained(tmp_path: Path) -> None:
+    """A taken port, a host that nobody knows: exit code 1, and address and flag in one line."""
 
     async def story() -> None:
         async with HttpFake(scores(1.0)) as taken:
-            flags = ["run", "--cluster-name", "c", "--publish", f"dir:{tmp_path}", "--metrics-address", f"127.0.0.1:{taken.port}"]
-            process = await asyncio.create_subprocess_exec(COMMAND, *flags, stderr=asyncio.subprocess.PIPE, env={})
-            _, errors = await process.communicate()
-            assert process.returncode == 1
-            assert str(taken.port) in errors.decode()
-            assert "Traceback" not in errors.decode()
+            for address in (f"127.0.0.1:{taken.port}", "no-such-host.invalid:8080"):
+                flags = ["run", "--cluster-name", "c", "--publish", f"dir:{tmp_path}", "--metrics-address", address]
+                process = await asyncio.create_subprocess_exec(COMMAND, *flags, stderr=asyncio.subprocess.PIPE, env={})
+                _, errors = await process.communicate()
+                assert process.returncode == 1
+                (line,) = errors.decode().splitlines()
+                assert line.startswith(f"gitops-dsf-agent: cannot listen on {address} (--metrics-address): ")
 
     asyncio.run(story())

@@ -7,11 +7,11 @@ from typing import Any
 
 import yaml
 
-from tests.support.agent.apis import matrix, series
+from tests.support.agent.apis import matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.faults import EAGER, survives
 from tests.support.agent.http import Fault, HttpFake, Reply, head
-from tests.support.agent.process import until
+from tests.support.agent.process import eventually, until
 from tests.support.agent.running import RunningAgent, play, running
 
 
@@ -109,6 +109,26 @@ async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
     return {
         name[len(prefix) : -len(suffix)]: int(value) for name, value in samples.items() if name.startswith(prefix) and name.endswith(suffix)
     }
+
+
+def test_results_of_which_none_can_be_used_are_counted(tmp_path: Path) -> None:
+    """The cycle fails for want of results, and each is still counted by why it was dropped: bad ones, and ones without a name."""
+
+    async def story() -> None:
+        volume = ConfigMapVolume(tmp_path / "config")
+        async with HttpFake(scores("x", float("nan"), float("inf"))) as bad, HttpFake(scores(1.0, 2.0)) as good:
+            volume.put(entry("bad", scoring=bad.url), entry("nameless", scoring=good.url, scoreDimensionFormat="${pod}"))
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+                failed = {"bad-score": {"no_results"}, "nameless-score": {"no_results"}}
+                await eventually(lambda: _has_failed(agent, failed), what="both failed")
+                assert await _dropped(agent, "bad-score") == {"invalid": 1, "not_finite": 2}
+                assert await _dropped(agent, "nameless-score") == {"no_name": 2}
+
+    play(story())
+
+
+async def _has_failed(agent: RunningAgent, expected: dict[str, set[str]]) -> bool:
+    return await agent.failures() == expected
 
 
 def test_a_failing_scorer_leaves_the_metrics_and_its_scores_expire(tmp_path: Path) -> None:

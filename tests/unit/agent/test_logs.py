@@ -16,8 +16,8 @@ def _record(text: str, **extra: str) -> logging.LogRecord:
 
 def test_text() -> None:
     """Time, level, text, fields; a line break in foreign text forges no second line."""
-    line = TextFormatter().format(_record("fetch failed: a\nb", scorer="cpu", reason="timeout", other="x"))
-    assert line == "2023-11-14T22:13:20.123Z WARNING fetch failed: a\\nb (scorer=cpu reason=timeout)"
+    line = TextFormatter().format(_record("fetch failed: a\nb", scorer="c\npu", reason="timeout", other="x"))
+    assert line == "2023-11-14T22:13:20.123Z WARNING fetch failed: a\\nb (scorer=c\\npu reason=timeout)"
 
 
 def test_json() -> None:

@@ -147,3 +147,16 @@ def test_every_result_is_read(count: int) -> None:
         assert [(labels[0], score) for labels, score in read.results] == [(f"n{number}", float(number)) for number in range(count)]
 
     play(story())
+
+
+@pytest.mark.parametrize("bad", ['"x"', "1e999", "NaN"])
+def test_the_first_bad_result_is_named_by_its_place_in_the_answer(bad: str) -> None:
+    """Beyond the first batch too, whichever way the answer is read."""
+
+    async def story() -> None:
+        rows = ",".join(f'{{"metric": {{}}, "score": {bad if number in {1500, 1600} else number}}}' for number in range(2000))
+        read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api")
+        assert (len(read.results), read.dropped.total()) == (1998, 2)
+        assert read.first_fault.startswith("result 1500: ")
+
+    play(story())

@@ -27,7 +27,9 @@ class Cycle:
         self.runs += 1
         if self.fault is not None:
             raise self.fault
-        return CycleResult(series=0, size=0, warnings=(), results=(), dropped=Items(values={}).dropped, items=Items(values={}))
+        return CycleResult(
+            series=0, size=0, warnings=(), results=(), dropped=Items(values={}).dropped, first_fault="", items=Items(values={})
+        )
 
 
 class Makes:
