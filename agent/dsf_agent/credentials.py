@@ -7,20 +7,26 @@ import asyncio
 import base64
 import binascii
 import hashlib
+import logging
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
-from urllib.parse import quote
+from typing import Any, Final, Generic, TypeVar
 
-from dsf_agent.apiserver import ApiServer
 from dsf_agent.clock import Clock
 from dsf_agent.errors import CallError, PublishError
 from dsf_agent.reasons import Reason
+from dsf_agent.vault import Vault
 from dsf_wire.summary import ConfigMapRef, Summary
+
+log = logging.getLogger(__name__)
 
 KEEP_SECONDS: Final = 60.0
 """A Secret is read again after this time, so that a replaced token is used even if the old one still works."""
+STALE_SECONDS: Final = 10.0
+"""Pause between two attempts to read it while the API server is away; what was read before is used meanwhile."""
+_GONE: Final = frozenset({Reason.NOT_FOUND, Reason.FORBIDDEN})
+"""Answers by which somebody took a Secret away; any other failure says nothing about it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,40 +63,6 @@ def scoring_auth(scorer: Summary) -> Auth:
     )
 
 
-class Vault(Protocol):
-    """Where Secrets and ConfigMaps come from. Raises PublishError."""
-
-    async def secret(self, name: str) -> dict[str, Any]: ...
-
-    async def config_map(self, name: str) -> dict[str, Any]: ...
-
-
-class SpokeVault:
-    """The managed cluster's API server, ``get`` on named objects of one namespace only."""
-
-    def __init__(self, *, server: ApiServer, namespace: str) -> None:
-        self._server = server
-        self._base = f"/api/v1/namespaces/{quote(namespace, safe='')}"
-
-    async def secret(self, name: str) -> dict[str, Any]:
-        return (await self._server.call("GET", f"{self._base}/secrets/{quote(name, safe='')}")).object
-
-    async def config_map(self, name: str) -> dict[str, Any]:
-        return (await self._server.call("GET", f"{self._base}/configmaps/{quote(name, safe='')}")).object
-
-
-class NoVault:
-    """A process without access to the managed cluster's API, such as one on a laptop."""
-
-    async def secret(self, name: str) -> dict[str, Any]:
-        msg = f"Secret {name!r} is needed and there is no access to the managed cluster's API; give --spoke-kubeconfig"
-        raise PublishError(msg, reason=Reason.TOKEN_UNAVAILABLE)
-
-    async def config_map(self, name: str) -> dict[str, Any]:
-        msg = f"ConfigMap {name!r} is needed and there is no access to the managed cluster's API; give --spoke-kubeconfig"
-        raise PublishError(msg, reason=Reason.CA_UNAVAILABLE)
-
-
 _T = TypeVar("_T")
 
 
@@ -98,6 +70,11 @@ _T = TypeVar("_T")
 class _Kept(Generic[_T]):
     value: _T
     until: float
+    stale: bool = False
+
+
+class _AwayError(CallError):
+    """The API server could not be asked; the object may well be there."""
 
 
 class Credentials:
@@ -122,7 +99,13 @@ class Credentials:
                 kept = self._tokens.get(key)
                 if kept is not None and kept.value != refused and kept.until > self._clock.monotonic():
                     return kept.value
-                value = await self._secret_token(auth)
+                try:
+                    value = await self._secret_token(auth)
+                except _AwayError as error:
+                    if kept is None or kept.value == refused:
+                        raise
+                    self._go_on(kept, error)
+                    return kept.value
                 self._tokens[key] = _Kept(value=value, until=self._clock.monotonic() + KEEP_SECONDS)
                 return value
         if auth.service_account_token:
@@ -138,12 +121,25 @@ class Credentials:
             kept = self._cas.get(ref)
             if kept is not None and not fresh and kept.until > self._clock.monotonic():
                 return kept.value[1]
-            text = await self._ca_text(ref)
+            try:
+                text = await self._ca_text(ref)
+            except _AwayError as error:
+                if kept is None:
+                    raise
+                self._go_on(kept, error)
+                return kept.value[1]
             digest = hashlib.sha256(text.encode()).hexdigest()
             # The same context for the same text: connections are pooled per context.
             context = kept.value[1] if kept is not None and kept.value[0] == digest else _context(ref, text)
             self._cas[ref] = _Kept(value=(digest, context), until=self._clock.monotonic() + KEEP_SECONDS)
             return context
+
+    def _go_on(self, kept: _Kept[Any], error: _AwayError) -> None:
+        """An API server that restarts must not stop the scorers whose peers are well."""
+        if not kept.stale:
+            log.warning("%s; what was read before is used", error, extra={"reason": error.reason.value})
+        kept.stale = True
+        kept.until = self._clock.monotonic() + STALE_SECONDS
 
     async def _secret_token(self, auth: Auth) -> str:
         where = f"key {auth.secret_key!r} of Secret {auth.secret_name!r}"
@@ -151,7 +147,8 @@ class Credentials:
             found = await self._vault.secret(auth.secret_name)
         except PublishError as error:
             msg = f"{where} cannot be read: {error}"
-            raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
+            kind = CallError if error.reason in _GONE else _AwayError
+            raise kind(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
         data = found.get("data")
         encoded = data.get(auth.secret_key) if isinstance(data, dict) else None
         try:
@@ -180,7 +177,8 @@ class Credentials:
             found = await self._vault.config_map(ref.name)
         except PublishError as error:
             msg = f"{where} cannot be read: {error}"
-            raise CallError(msg, reason=Reason.CA_UNAVAILABLE) from error
+            kind = CallError if error.reason in _GONE else _AwayError
+            raise kind(msg, reason=Reason.CA_UNAVAILABLE) from error
         data = found.get("data")
         text = data.get(ref.key) if isinstance(data, dict) else None
         if not isinstance(text, str) or not text.strip():

@@ -1,5 +1,6 @@
 """An endpoint with its credentials: the call that a source or a scoring request makes."""
 
+import ssl
 from dataclasses import replace
 
 from dsf_agent import redaction
@@ -16,13 +17,14 @@ class Endpoint:
         self._transport = transport
         self._credentials = credentials
         self._auth = auth
+        self._trust: ssl.SSLContext | None = None
         self._sent: tuple[str | None, ...] = ()
 
     async def call(self, call: Call) -> Answer:
         """Raises CallError; an HTTP error status is an Answer."""
         token = await self._credentials.token(self._auth)
         self._sent = (token,)
-        call = replace(call, trust=await self._credentials.trust(self._auth))
+        call = replace(call, trust=self._trusted(await self._credentials.trust(self._auth)))
         try:
             answer = await self._transport.call(_with(call, token))
         except CallError as error:
@@ -31,9 +33,7 @@ class Endpoint:
             renewed = await self._credentials.trust(self._auth, fresh=True)
             if renewed is None or renewed is call.trust:
                 raise
-            if call.trust is not None:
-                self._transport.forget(call.trust)
-            call = replace(call, trust=renewed)
+            call = replace(call, trust=self._trusted(renewed))
             answer = await self._transport.call(_with(call, token))
         if answer.status == 401 and token is not None:
             fresh = await self._credentials.token(self._auth, refused=token)
@@ -41,6 +41,13 @@ class Endpoint:
                 self._sent = (token, fresh)
                 answer = await self._transport.call(_with(call, fresh))
         return answer
+
+    def _trusted(self, trust: ssl.SSLContext | None) -> ssl.SSLContext | None:
+        """Lets go of the connections of a CA that was replaced."""
+        if self._trust is not None and self._trust is not trust:
+            self._transport.forget(self._trust)
+        self._trust = trust
+        return trust
 
     def hide(self, text: str) -> str:
         """Words of the peer, or about it, without the tokens that were sent to it."""

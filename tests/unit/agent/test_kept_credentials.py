@@ -1,0 +1,152 @@
+"""Tokens and CAs that were read before, while the managed cluster's API server is away or says no."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dsf_agent.credentials import KEEP_SECONDS, STALE_SECONDS, Auth, Credentials
+from dsf_agent.endpoint import Endpoint
+from dsf_agent.errors import CallError, PublishError
+from dsf_agent.reasons import Reason
+from dsf_agent.transport import Answer, Call, Limits, Transport
+from dsf_wire.summary import ConfigMapRef
+from tests.support.agent.apis import scores
+from tests.support.agent.certificates import Authority
+from tests.support.agent.http import HttpFake
+from tests.support.agent.process import until
+from tests.support.agent.running import play
+
+TOKEN = Auth(secret_name="s", secret_key="k")
+CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))
+
+
+class Hands:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def wall(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        raise AssertionError(seconds)
+
+
+class Vault:
+    """One Secret and one ConfigMap, or a reason why they cannot be had."""
+
+    def __init__(self, *, token: str = "", ca: str = "") -> None:
+        self.token = token
+        self.ca = ca
+        self.fault: Reason | None = None
+        self.reads = 0
+
+    def _asked(self) -> None:
+        self.reads += 1
+        if self.fault is not None:
+            msg = "no"
+            raise PublishError(msg, reason=self.fault)
+
+    async def secret(self, name: str) -> dict[str, Any]:
+        assert name == "s"
+        self._asked()
+        return {"data": {"k": base64.b64encode(self.token.encode()).decode()}}
+
+    async def config_map(self, name: str) -> dict[str, Any]:
+        assert name == "cas"
+        self._asked()
+        return {"data": {"ca.crt": self.ca}}
+
+
+def _credentials(vault: Vault, clock: Hands) -> Credentials:
+    return Credentials(vault=vault, clock=clock, token_file=Path("nowhere"))
+
+
+@pytest.mark.parametrize("fault", [Reason.UNREACHABLE, Reason.TIMEOUT, Reason.SERVER_ERROR, Reason.UNAUTHORIZED])
+def test_a_token_outlives_an_api_server_that_is_away(fault: Reason) -> None:
+    """It is used on, the server asked again now and then, and the new token used once it answers."""
+
+    async def story() -> None:
+        vault, clock = Vault(token="one"), Hands()
+        kept = _credentials(vault, clock)
+        assert await kept.token(TOKEN) == "one"
+        vault.fault = fault
+        clock.now += KEEP_SECONDS + 1
+        assert [await kept.token(TOKEN) for _ in range(5)] == ["one"] * 5
+        assert vault.reads == 2
+        vault.fault, vault.token = None, "two"
+        clock.now += STALE_SECONDS + 1
+        assert await kept.token(TOKEN) == "two"
+
+    play(story())
+
+
+@pytest.mark.parametrize("fault", [Reason.NOT_FOUND, Reason.FORBIDDEN])
+def test_a_token_that_was_taken_away_is_used_no_more(fault: Reason) -> None:
+    """Who deletes the Secret, or the right to read it, means it."""
+
+    async def story() -> None:
+        vault, clock = Vault(token="one"), Hands()
+        kept = _credentials(vault, clock)
+        await kept.token(TOKEN)
+        vault.fault = fault
+        clock.now += KEEP_SECONDS + 1
+        with pytest.raises(CallError, match="key 'k' of Secret 's' cannot be read") as caught:
+            await kept.token(TOKEN)
+        assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
+
+    play(story())
+
+
+def test_a_refused_token_is_not_offered_again() -> None:
+    """After 401 only a token that was read since will do; nor is there one before the first read."""
+
+    async def story() -> None:
+        vault, clock = Vault(token="one"), Hands()
+        kept = _credentials(vault, clock)
+        vault.fault = Reason.TIMEOUT
+        with pytest.raises(CallError):
+            await kept.token(TOKEN)
+        vault.fault = None
+        await kept.token(TOKEN)
+        vault.fault = Reason.TIMEOUT
+        with pytest.raises(CallError):
+            await kept.token(TOKEN, refused="one")
+
+    play(story())
+
+
+def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_path: Path) -> None:
+    """The same context while the server is away; when the CA is another one, the connections of the old one are let go."""
+
+    async def story() -> None:
+        old, new = Authority("old"), Authority("new")
+        vault, clock = Vault(ca=old.pem), Hands()
+        kept, transport = _credentials(vault, clock), Transport(limits=Limits(total_seconds=2))
+        endpoint = Endpoint(transport=transport, credentials=kept, auth=CA)
+        async with (
+            HttpFake(scores(1.0), tls=old.server(tmp_path / "a")) as one,
+            HttpFake(scores(1.0), tls=new.server(tmp_path / "b")) as two,
+        ):
+            assert (await _get(endpoint, one)).ok
+            vault.fault = Reason.UNREACHABLE
+            clock.now += KEEP_SECONDS + 1
+            assert (await _get(endpoint, one)).ok
+            assert (one.connections, one.open) == (1, 1)
+            vault.fault, vault.ca = None, new.pem
+            clock.now += STALE_SECONDS + 1
+            assert (await _get(endpoint, two)).ok
+            await until(lambda: not one.open, what="the old CA's connection is closed")
+            await transport.close()
+
+    play(story())
+
+
+async def _get(endpoint: Endpoint, server: HttpFake) -> Answer:
+    return await endpoint.call(Call(method="GET", url=f"{server.url}/"))
