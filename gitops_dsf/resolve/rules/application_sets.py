@@ -1,5 +1,6 @@
 """Raw ApplicationSets: what the clusterDecisionResource generator does with them (argocd.md section 1)."""
 
+import re
 from collections.abc import Iterator
 
 from gitops_dsf import codes
@@ -8,12 +9,14 @@ from gitops_dsf.hubnames import PLACEMENT_LABEL
 from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.known_fields import APPLICATION_SET
 from gitops_dsf.resolve.rules.raw_document import Reader
 from gitops_dsf.resolve.rules.selectors import Place
 
 GENERATOR = "clusterDecisionResource"
 KEEPING_POLICIES = ("create-only", "create-update")
 _NESTING = ("matrix", "merge")
+_PATCHED_PROJECT = re.compile(r"^[ {\t]*[\"']?project[\"']?[ \t]*:[ \t]*(?P<value>[^\n]*\{\{)", re.MULTILINE)
 
 
 def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
@@ -24,6 +27,12 @@ def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
         if namespace not in {None, context.argocd_namespace}:
             message = f"decisions are looked up in {context.argocd_namespace}, the Argo CD namespace, never in {namespace}"
             reader.report(codes.WRONG_NAMESPACE, ("metadata", "namespace"), message, f"write {context.argocd_namespace}")
+        reader.known_fields(APPLICATION_SET, "spec")
+        for name in ("generators", "template"):
+            if name not in reader.mapping("spec"):
+                reader.report(
+                    codes.MISSING_FIELD, ("spec", name), f"spec.{name} is missing: the API server refuses the object", f"add {name}"
+                )
         generators = list(_generators(reader, ("spec", "generators")))
         for place in generators:
             _generator(context, reader, place)
@@ -47,10 +56,10 @@ def _generator(context: Context, reader: Reader, place: Place) -> None:
     if not reader.is_mapping(*place):
         return
     config = reader.text(*place, "configMapRef")
-    if config is None:
+    if config is None and "configMapRef" not in reader.mapping(*place):
         message = "configMapRef is missing: the generator cannot know where decisions are"
         reader.report(codes.GENERATOR, (*place, "configMapRef"), message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}")
-    elif config != DUCK_TYPE_CONFIGMAP:
+    elif config not in {None, DUCK_TYPE_CONFIGMAP}:
         message = f"the ConfigMap {config} is not the one that is rendered; if it has no matchKey, every Application is deleted"
         reader.report(codes.GENERATOR_CONFIG, (*place, "configMapRef"), message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}")
     name, selector = reader.text(*place, "name"), reader.mapping(*place, "labelSelector")
@@ -72,20 +81,30 @@ def _generator(context: Context, reader: Reader, place: Place) -> None:
 
 def _placement(context: Context, reader: Reader, place: Place) -> None:
     labels = (*place, "labelSelector", "matchLabels")
-    wanted = reader.text(*labels, PLACEMENT_LABEL)
-    if wanted is None:
-        terms = reader.items(*place, "labelSelector", "matchExpressions")
-        if not any(reader.text(*term, "key") == PLACEMENT_LABEL for term in terms):
-            message = "the selector names no Placement: it finds the decisions of all of them"
-            reader.report(codes.GENERATOR, (*place, "labelSelector"), message, f"add the label {PLACEMENT_LABEL}", at_key=True)
+    if PLACEMENT_LABEL in reader.mapping(*labels):
+        wanted = reader.text(*labels, PLACEMENT_LABEL)
+        if wanted is not None:
+            _followed(context, reader, (*labels, PLACEMENT_LABEL), wanted)
         return
+    terms = reader.items(*place, "labelSelector", "matchExpressions")
+    naming = [term for term in terms if reader.text(*term, "key") == PLACEMENT_LABEL]
+    if not naming:
+        message = "the selector names no Placement: it finds the decisions of all of them"
+        reader.report(codes.GENERATOR, (*place, "labelSelector"), message, f"add the label {PLACEMENT_LABEL}", at_key=True)
+    for term in naming:
+        for where, name in reader.texts(*term, "values") if reader.text(*term, "operator") == "In" else []:
+            _followed(context, reader, where, name)
+
+
+def _followed(context: Context, reader: Reader, place: Place, wanted: str) -> None:
+    """The Placement exists, and is where decisions are looked up."""
     declared = context.declared
     placements = {item.name: item for item in declared.placements}
     names = {*placements, *(item.name for item in declared.applications)}
     if wanted not in names:
         if not (context.is_malformed("Placement", wanted) or context.is_malformed("ScoredApplication", wanted)):
             hint = did_you_mean(wanted, names) or "write the Placement into apps/, or a ScoredApplication in place of both"
-            reader.report(codes.UNKNOWN_PLACEMENT, (*labels, PLACEMENT_LABEL), f"there is no Placement {wanted} in apps/", hint)
+            reader.report(codes.UNKNOWN_PLACEMENT, place, f"there is no Placement {wanted} in apps/", hint)
         return
     placement = placements.get(wanted)
     namespace = placement.value.metadata.namespace if placement is not None else None
@@ -96,14 +115,17 @@ def _placement(context: Context, reader: Reader, place: Place) -> None:
 
 
 def _template(reader: Reader) -> None:
-    project = reader.text("spec", "template", "spec", "project")
-    if project is not None and "{{" in project:
-        message = "a templated project lets whoever controls the parameters choose the permissions"
-        reader.report(codes.TEMPLATED_PROJECT, ("spec", "template", "spec", "project"), message, "write the project's name")
-    for place, text in _texts(reader, ("spec", "template")):
-        if "{{" in text and ".score" in text:
-            message = "with the score in the template every change of a score updates the Application"
-            reader.report(codes.SCORE_IN_TEMPLATE, place, message, "leave the score out of the template")
+    message = "a templated project lets whoever controls the parameters choose the permissions"
+    patch = reader.text("spec", "templatePatch") or ""
+    for match in _PATCHED_PROJECT.finditer(patch):
+        position = reader.document.inside(("spec", "templatePatch"), match.start("value"))
+        reader.found.append(codes.TEMPLATED_PROJECT.at(position, message, "write the project's name"))
+    for place, text in _texts(reader, ("spec",)):
+        if place[-3:] == ("template", "spec", "project") and "{{" in text:
+            reader.report(codes.TEMPLATED_PROJECT, place, message, "write the project's name")
+        if "template" in place and "{{" in text and ".score" in text:
+            effect = "with the score in the template every change of a score updates the Application"
+            reader.report(codes.SCORE_IN_TEMPLATE, place, effect, "leave the score out of the template")
 
 
 def _texts(reader: Reader, place: Place) -> Iterator[tuple[Place, str]]:

@@ -6,6 +6,8 @@ from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.resolve.applications import default_dimension
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.known_fields import SYNC_POLICY
+from gitops_dsf.resolve.rules.raw_document import Reader
 from gitops_dsf.resolve.types import EffectiveScorer
 
 MAX_NAME = 63
@@ -41,6 +43,14 @@ def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
             message = "Replace together with onMissingScore: Exclude deletes the application as soon as a score is missing"
             hint = "write moves.strategy: MakeBeforeBreak, or onMissingScore: Neutral"
             yield codes.REPLACE_EXCLUDE.at(item.at("spec", "moves", "strategy"), message, hint)
+
+
+def sync_policies_are_known(context: Context) -> Iterator[Diagnostic]:
+    """Argo CD's API server knows the fields of a syncPolicy; what it does not know never syncs as it was meant."""
+    for item in context.declared.applications:
+        reader = Reader(item.document)
+        reader.known_fields(SYNC_POLICY, "spec", "application", "syncPolicy")
+        yield from reader.found
 
 
 def names_fit_labels(context: Context) -> Iterator[Diagnostic]:

@@ -8,20 +8,10 @@ from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.model.suggestion import did_you_mean
 from gitops_dsf.resolve import cel
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.known_fields import PLACEMENT
 from gitops_dsf.resolve.rules.raw_document import Reader
 from gitops_dsf.resolve.rules.selectors import Place, value_at
 
-_SPEC_FIELDS = (
-    "clusterSets",
-    "decisionStrategy",
-    "numberOfClusters",
-    "predicates",
-    "prioritizerPolicy",
-    "scoreRateLimit",
-    "sortBy",
-    "spreadPolicy",
-    "tolerations",
-)
 _PERCENT = re.compile(r"([1-9][0-9]?|100)%")
 _EFFECTS = ("NoSelect", "NoSelectIfNew", "PreferNoSelect")
 _MAP_ACCESS = re.compile(r"managedCluster\.(?:metadata\.(labels|annotations))\[\s*[\"']([^\"']+)[\"']\s*\]")
@@ -31,7 +21,7 @@ def placements_work(context: Context) -> Iterator[Diagnostic]:
     """Everything but prioritizers, of every raw Placement."""
     for item in context.declared.placements:
         reader = Reader(item.document)
-        reader.known_fields(_SPEC_FIELDS, "spec")
+        reader.known_fields(PLACEMENT, "spec")
         _number(reader)
         _sets(context, reader)
         _predicates(reader)

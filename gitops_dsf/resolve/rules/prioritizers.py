@@ -37,7 +37,12 @@ def _policy(context: Context, reader: Reader) -> None:
     for place in reader.items(*_POLICY, "configurations"):
         weight = _weight(reader, place)
         kind = reader.text(*place, "scoreCoordinate", "type")
-        if kind is None:
+        coordinate = reader.mapping(*place, "scoreCoordinate")
+        if kind is None and "addOn" in coordinate and "builtIn" not in coordinate:
+            message = "type is missing: the API server takes BuiltIn, and OCM evicts everything"
+            reader.report(codes.PRIORITIZER, (*place, "scoreCoordinate"), message, "write type: AddOn", at_key=True)
+            kind = "AddOn"
+        elif kind is None:
             message = "type is left to the API server, which takes BuiltIn"
             reader.report(codes.IMPLICIT_DEFAULT, (*place, "scoreCoordinate"), message, "write type: BuiltIn or type: AddOn", at_key=True)
         key = _built_in(reader, place) if kind in {None, "BuiltIn"} else _add_on(context, reader, place, str(kind), weight)
@@ -117,6 +122,11 @@ def _producer(context: Context, reader: Reader, place: Place, weight: int) -> No
         message = f"{scorer.name} names its items {scorer.dimension_format}, which never gives {score}"
         reader.report(codes.DIMENSION, (*place, "scoreName"), message, "name an item that the scorer publishes")
     low = -100 if scorer.score_range is None else min(scorer.score_range.output_min, scorer.score_range.output_max)
+    high = 100 if scorer.score_range is None else max(scorer.score_range.output_min, scorer.score_range.output_max)
     if weight > 0 and low < 0:
         message = f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats real ones"
         reader.report(codes.MISSING_BEATS_REAL, (*place, "resourceName"), message, "give the scorer a scoreRange")
+    elif weight < 0 and high > 0:
+        message = f"with a negative weight a cluster without the score (0) beats those with {high}"
+        hint = "swap outputMin and outputMax of the scorer's scoreRange, and write a positive weight"
+        reader.report(codes.MISSING_BEATS_REAL, (*place, "resourceName"), message, hint)

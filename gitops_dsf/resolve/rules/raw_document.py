@@ -1,6 +1,6 @@
 """Reading documents that are carried as they are: every shape is possible, and a wrong one is a finding."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,7 @@ from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.load import Document
 from gitops_dsf.model.mistake import dotted
 from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.resolve.rules.known_fields import Fields
 from gitops_dsf.resolve.rules.selectors import Place, invalid, value_at
 
 
@@ -66,12 +67,18 @@ class Reader:
             return None
         return value
 
-    def known_fields(self, known: Iterable[str], *place: str | int) -> None:
-        """Notes fields that do not exist there."""
-        names = sorted(known)
-        for name in self.mapping(*place):
-            if name not in names:
-                hint = did_you_mean(name, names) or f"known here: {', '.join(names)}"
+    def known_fields(self, known: Fields, *place: str | int) -> None:
+        """Notes fields that do not exist there, or further down."""
+        value = value_at(self.document.data, place)
+        if isinstance(value, list):
+            for index in range(len(value)):
+                self.known_fields(known, *place, index)
+        for name in value if isinstance(value, dict) else ():
+            inside = known.get(name)
+            if inside is not None:
+                self.known_fields(inside, *place, name)
+            elif name not in known:
+                hint = did_you_mean(name, known) or f"known here: {', '.join(sorted(known))}"
                 position = self.document.key_at((*place, name))
                 self.found.append(codes.UNKNOWN_FIELD.at(position, f"{name} is not a field of {dotted(place)}", hint))
 
@@ -93,6 +100,13 @@ class Reader:
         return None
 
     def _wrong(self, place: Place, expected: str) -> None:
-        finding = codes.PLACEMENT_SHAPE.at(self.document.at(place), f"{dotted(place)} must be {expected}")
+        hint, written = "", self.document.written(place)
+        if expected == "a whole number" and written.isdigit():
+            hint = "remove the quotes"
+        elif expected == "text" and written:
+            hint = f'quote it: "{written}"'
+        elif expected == "a list" and written:
+            hint = f"write [{written}]"
+        finding = codes.PLACEMENT_SHAPE.at(self.document.at(place), f"{dotted(place)} must be {expected}", hint)
         if finding not in self.found:
             self.found.append(finding)

@@ -171,6 +171,11 @@ def policy(configurations: str, mode: str = "Exact") -> str:
         ("{}", []),
         ("{numberOfClusters: 0}", ["DSF312"]),
         ("{numberOfClusters: two}", ["DSF321"]),
+        ("{prioritizerPolicy: {mode: Exact, configuration: []}}", ["DSF013"]),
+        ("{predicates: [{requiredClusterSelectr: {}}]}", ["DSF013"]),
+        ("{predicates: [{requiredClusterSelector: {labelSelector: {matchLabel: {a: b}}}}]}", ["DSF013"]),
+        ("{tolerations: [{key: a, operatr: Exists}]}", ["DSF013"]),
+        ("{spreadPolicy: {spreadConstraints: [{topologyKey: region, topologyKeyType: Label, maxSkew: 1}]}}", []),
         ("{numberOfCluster: 1}", ["DSF013"]),
         ("{clusterSets: [default, global]}", []),
         ("{clusterSets: [globl]}", ["DSF309"]),
@@ -209,6 +214,8 @@ ADD_ON = "{type: AddOn, addOn: {resourceName: cpu-score, scoreName: cpu_score}}"
         (f"{{scoreCoordinate: {ADD_ON}, weight: 5}}, {{scoreCoordinate: {ADD_ON}, weight: 5}}", ["DSF308"]),
         ("{scoreCoordinate: {type: BuiltIn, builtIn: Steady}, weight: 2}", ["DSF308"]),
         ("{scoreCoordinate: {builtIn: Balance}, weight: 2}", ["DSF317"]),
+        (f"{{scoreCoordinate: {ADD_ON.replace('type: AddOn, ', '')}, weight: 5}}", ["DSF313"]),
+        (f"{{scoreCoordinate: {ADD_ON}, weight: -5}}", ["DSF304"]),
         ("{scoreCoordinate: {type: BuiltIn}, weight: 2}", ["DSF313"]),
         ("{scoreCoordinate: {type: BuiltIn, builtIn: Balance, addOn: {resourceName: a, scoreName: b}}, weight: 2}", ["DSF313"]),
         ("{scoreCoordinate: {type: Addon, addOn: {resourceName: a, scoreName: b}}, weight: 2}", ["DSF313"]),
@@ -234,8 +241,12 @@ def test_a_placement_is_not_blamed_for_a_scorer_that_is_not_complete() -> None:
     assert "DSF323" not in codes(scorers=incomplete, apps=policy(f"{{scoreCoordinate: {ADD_ON}, weight: 5}}"))
 
 
+TEMPLATE = "template: {metadata: {name: a}, spec: {project: a, destination: {name: a}, source: {repoURL: a, path: a}}}"
+
+
 def application_set(generator: str, rest: str = "syncPolicy: {applicationsSync: create-update}") -> str:
-    return f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {{{rest}, generators: [{generator}]}}\n"
+    spec = f"{{{rest}, {TEMPLATE}, generators: [{generator}]}}"
+    return f"apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec: {spec}\n"
 
 
 LABELS = "labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: p}}"
