@@ -53,6 +53,8 @@ class HubApi:
         self._load = load
         self._timeout = timeout_seconds
         self._client = self._connect()
+        self._retired: httpx.AsyncClient | None = None
+        """The client before it, which may still have requests under way."""
         self.clock_offset = 0.0
         """Seconds that the hub's clock is ahead of ours, by the Date header of its answers."""
         self.clock_known = False
@@ -77,7 +79,9 @@ class HubApi:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._client.aclose()
+        for client in (self._client, self._retired):
+            if client is not None:
+                await client.aclose()
 
     def now(self) -> float:
         """Seconds since 1970 by the hub's clock, which decides what is expired."""
@@ -92,7 +96,7 @@ class HubApi:
         more = ""
         while True:
             parameters = {"limit": str(PAGE), **selector, **({"continue": more} if more else {})}
-            page = msgspec.json.decode(await self.get(path, **parameters), type=Listing)
+            page = _listing(path, await self.get(path, **parameters))
             yield page
             more = page.metadata.more
             if not more:
@@ -108,8 +112,11 @@ class HubApi:
             "timeoutSeconds": str(WATCH_SECONDS),
         }
         patience = httpx.Timeout(self._timeout, read=WATCH_SECONDS / 2, pool=None)
+        client = self._client
         try:
-            async with self._client.stream("GET", path, params=parameters, timeout=patience) as response:
+            async with client.stream("GET", path, params=parameters, timeout=patience) as response:
+                if response.status_code == httpx.codes.UNAUTHORIZED:
+                    await self._reconnect(client)
                 if response.status_code != httpx.codes.OK:
                     await response.aread()
                     raise _refused("WATCH", path, response)
@@ -147,37 +154,48 @@ class HubApi:
         content = None if body is None else msgspec.json.encode(body)
         headers = {} if body is None else {"Content-Type": media}
         for last in (False, True):
+            client, sent = self._client, time.time()
             try:
-                response = await self._client.request(method, path, content=content, headers=headers, params=parameters or {})
+                response = await client.request(method, path, content=content, headers=headers, params=parameters or {})
             except (httpx.HTTPError, OSError) as error:
                 raise _silent(method, path, error) from error
             if response.status_code == httpx.codes.UNAUTHORIZED and not last:
-                await self._reconnect()
+                await self._reconnect(client)
                 continue
             break
-        self._set_clock(response)
+        self._set_clock(response, sent=sent, received=time.time())
         if not response.is_success:
             raise _refused(method, path, response)
         return response.content
 
-    async def _reconnect(self) -> None:
-        """Tokens and certificates are replaced in place; what was read at the start expires."""
+    async def _reconnect(self, refused: httpx.AsyncClient) -> None:
+        """Tokens and certificates are replaced in place; what was read at the start expires.
+
+        All requests of that moment are refused at once: one of them reads the credentials anew, and none closes what another works with.
+        """
+        if refused is not self._client:
+            return
         try:
-            old, self._client = self._client, self._connect()
+            fresh = self._connect()
         except HubError as error:
             raise ApiError(str(error)) from error
-        await old.aclose()
+        old, self._retired, self._client = self._retired, refused, fresh
+        if old is not None:
+            await old.aclose()
 
-    def _set_clock(self, response: httpx.Response) -> None:
+    def _set_clock(self, response: httpx.Response, *, sent: float, received: float) -> None:
+        """The hub wrote its time at some moment between the two: a page that took long to arrive is no clock that is behind."""
         try:
             told = email.utils.parsedate_to_datetime(response.headers.get("date", "")).timestamp()
         except (TypeError, ValueError):
             self.clock_known = False
             return
         self.clock_known = True
-        offset = told - time.time()
         # The header counts whole seconds: less than two may be nothing.
-        self.clock_offset = offset if abs(offset) > 2 else 0.0
+        if told - received > 2:
+            self.clock_offset = told - received
+        else:
+            self.clock_offset = told - sent if told - sent < -2 else 0.0
 
 
 async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
@@ -188,6 +206,15 @@ async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
         for line in lines:
             if line:
                 yield line
+
+
+def _listing(path: str, answer: bytes) -> Listing:
+    try:
+        return msgspec.json.decode(answer, type=Listing)
+    except msgspec.DecodeError as error:
+        # A page of something else between us and the API server.
+        msg = f"GET {path}: the answer is no list: {error}"
+        raise ApiError(msg) from error
 
 
 def _refused(method: str, path: str, response: httpx.Response) -> ApiError:

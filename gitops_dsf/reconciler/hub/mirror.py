@@ -16,6 +16,14 @@ T = TypeVar("T")
 
 RETRY_SECONDS: Final = (0.5, 30.0)
 """First and longest pause after a failure; jittered, doubled each time."""
+SHORT_SECONDS: Final = 1.0
+"""A watch that ended sooner, and without an event, is a failure, too: nobody asks a hub a thousand times a second."""
+OVERLOADED: Final = frozenset({401, 429, 500, 502, 503, 504})
+"""Statuses that say nothing about the version that was asked for: the watch is tried again where it ended, not the whole list."""
+TRIES: Final = 3
+"""Watches refused so, in a row, after which the list is read anew."""
+UNREADABLE: Final = (msgspec.MsgspecError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
+"""What reading raises about values that nobody would write, and that the API server takes all the same."""
 
 SLICE: Final = 2000
 """Objects that are compared at a time after a new list: a fleet's scores are hundreds of thousands, and other work waits meanwhile."""
@@ -27,6 +35,8 @@ Project = Callable[[msgspec.Raw], tuple[str, T]]
 
 
 class _Head(msgspec.Struct, frozen=True, rename="camel"):
+    name: str = ""
+    namespace: str = ""
     resource_version: str = ""
 
 
@@ -36,8 +46,17 @@ class _Versioned(msgspec.Struct, frozen=True):
     """Of a Status, which is what an ERROR event carries."""
 
 
+def by_name(_namespace: str, name: str) -> str:
+    """The key of what is mirrored from one namespace, or has none."""
+    return name
+
+
 class Mirror(Generic[T]):
-    """`items` is always one whole list with the changes since; before the first list it is empty and `synced` is not set."""
+    """`items` is always one whole list with the changes since; before the first list it is empty and `synced` is not set.
+
+    An object that `project` cannot read is logged, and what was kept of it stays: one object of anybody's stops nothing. `key` makes of
+    namespace and name the key that `project` would give it.
+    """
 
     def __init__(
         self,
@@ -46,18 +65,25 @@ class Mirror(Generic[T]):
         path: str,
         project: Project[T],
         selector: Mapping[str, str] | None = None,
+        key: Callable[[str, str], str] = by_name,
         shelf: Callable[[], MutableMapping[str, T]] = dict,
         resync_seconds: float = RESYNC_SECONDS,
     ) -> None:
         self._api = api
         self._path = path
-        self._project = project
+        self._project, self._key = project, key
+        self._unreadable: dict[str, str] = {}
+        """Why, by key."""
         self._selector = selector or {}
         self._listeners: list[Callable[[str, T | None, T | None], None]] = []
         self._shelf = shelf
         self._items = shelf()
         self._resync_seconds = resync_seconds
         self._resync_at = 0.0
+        self._version = ""
+        """From which the next watch goes on; empty: the list must be read anew."""
+        self._heard = False
+        """Whether this watch had an event."""
         self.synced = asyncio.Event()
         self.relists = 0
         """Lists read so far."""
@@ -79,14 +105,19 @@ class Mirror(Generic[T]):
     async def refresh(self) -> str:
         """Reads the whole list; the version to watch from. Nothing changes when it fails half-way. Raises ApiError."""
         found, old = self._shelf(), self._items
-        version = ""
+        version, unreadable = "", set[str]()
         async for page in self._api.pages(self._path, **self._selector):
             for raw in page.items:
-                key, item = self._project(raw)
+                key, item = self._read(raw)
+                if key in self._unreadable:
+                    unreadable.add(key)
+                if item is None:
+                    continue
                 # What is equal is kept once: both lists are in memory for a while.
                 known = old.get(key)
                 found[key] = known if known is not None and known == item else item
             version = page.metadata.resource_version
+        self._unreadable = {key: self._unreadable[key] for key in unreadable}
         self.relists += 1
         self._resync_at = time.monotonic() + self._resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
         self._items = found
@@ -97,23 +128,50 @@ class Mirror(Generic[T]):
     async def run(self) -> None:
         """Follows the resource for ever."""
         pause, longest = RETRY_SECONDS
-        version = ""
+        self._version, refused = "", 0
         while True:
+            began, self._heard = time.monotonic(), False
             try:
-                if not version or time.monotonic() >= self._resync_at:
-                    version = await self.refresh()
-                async for event in self._api.watch(self._path, resource_version=version, **self._selector):
-                    version = self._take(event.type, event.object, version)
-                    pause = RETRY_SECONDS[0]
-                    if not version:
-                        break
+                if not self._version or began >= self._resync_at:
+                    self._version = await self.refresh()
+                    began = time.monotonic()
+                await self._follow()
+                fine = self._heard or (bool(self._version) and time.monotonic() - began >= SHORT_SECONDS)
             except ApiError as error:
-                # 410: the version is older than what the server remembers.
-                if error.status:
-                    version = ""
                 LOG.warning("watch of %s broke: %s", self._path, error)
+                fine, refused = False, refused + 1 if error.status in OVERLOADED else 0
+                # 410: the version is older than what the server remembers.
+                if error.status and (not refused or refused >= TRIES):
+                    self._version, refused = "", 0
+            else:
+                refused = 0
+            if fine or self._heard:
+                pause = RETRY_SECONDS[0]
+            if not fine:
                 await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads retries, keeps no secret
                 pause = min(pause * 2, longest)
+
+    async def _follow(self) -> None:
+        """One watch, to its end; `_version` is where the next one goes on, empty when the list must be read anew. Raises ApiError."""
+        async for event in self._api.watch(self._path, resource_version=self._version, **self._selector):
+            self._version = self._take(event.type, event.object, self._version)
+            if not self._version:
+                return
+            self._heard = True
+
+    def _read(self, raw: msgspec.Raw) -> tuple[str, T | None]:
+        """Key and what is kept of an object; of one that cannot be read what was kept before, None when nothing was."""
+        try:
+            key, item = self._project(raw)
+        except UNREADABLE as error:
+            head = msgspec.json.decode(raw, type=_Versioned).metadata
+            key, why = self._key(head.namespace, head.name), f"{type(error).__name__}: {error}"
+            if self._unreadable.get(key) != why:
+                LOG.warning("%s of %s cannot be read, and is left as it was: %s", key, self._path, why)
+            self._unreadable[key] = why
+            return key, self._items.get(key)
+        self._unreadable.pop(key, None)
+        return key, item
 
     async def _tell(self, old: Mapping[str, T], new: Mapping[str, T]) -> None:
         """What differs between two lists, a slice at a time. Nothing else changes either of them meanwhile."""
@@ -140,10 +198,11 @@ class Mirror(Generic[T]):
             LOG.info("watch of %s ended by the hub with %s; reading the list anew", self._path, head.code)
             return ""
         if kind != "BOOKMARK":
-            key, item = self._project(raw)
+            key, item = self._read(raw)
             if kind == "DELETED":
+                self._unreadable.pop(key, None)
                 self._changed(key, self._items.pop(key, None), None)
-            elif (before := self._items.get(key)) != item:
+            elif item is not None and (before := self._items.get(key)) != item:
                 self._items[key] = item
                 self._changed(key, before, item)
         return head.metadata.resource_version or version

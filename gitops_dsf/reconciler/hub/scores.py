@@ -120,7 +120,7 @@ class ScoreMirror(Mirror[Freshness]):
     """All scores of the hub."""
 
     def __init__(self, *, api: HubApi) -> None:
-        super().__init__(api=api, path=SCORES_PATH, project=freshness, shelf=ScoreTable)
+        super().__init__(api=api, path=SCORES_PATH, project=freshness, key=lambda cluster, name: f"{cluster}/{name}", shelf=ScoreTable)
 
     def of(self, resource: str) -> Mapping[str, Freshness]:
         """The scores of one name by cluster, such as a scorer's; read-only. Ask anew each time: a new list makes a new table."""

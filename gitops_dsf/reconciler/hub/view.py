@@ -28,7 +28,7 @@ class HubView:
         self.scorers = Mirror(api=api, path=SCORERS_PATH.format(hub_namespace), project=scorer)
         self.scores = ScoreMirror(api=api)
         self.clusters = Mirror(api=api, path=CLUSTERS_PATH, project=cluster)
-        self.addons = Mirror(api=api, path=ADDONS_PATH, project=addon, selector=OURS)
+        self.addons = Mirror(api=api, path=ADDONS_PATH, project=addon, selector=OURS, key=lambda cluster, _: cluster)
         self.placements = Mirror(api=api, path=PLACEMENTS_PATH.format(argocd_namespace), project=placement)
         self.decisions = Mirror(api=api, path=DECISIONS_PATH.format(argocd_namespace), project=decision_page)
         self.sets = Mirror(api=api, path=SETS_PATH.format(argocd_namespace), project=follower)

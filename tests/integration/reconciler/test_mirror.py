@@ -5,6 +5,7 @@ import json
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from email.utils import formatdate
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
@@ -28,6 +29,12 @@ class FakeHub:
         self.asked: Counter[str] = Counter()
         self.watches: list[list[dict[str, Any] | None]] = []
         """Events of the next watches; None breaks the connection in the middle of a line."""
+        self.refusals: list[int] = []
+        """Statuses of the next watches."""
+        self.unreadable: dict[str, Any] = {}
+        """Things with these values, whatever `things` says."""
+        self.page = b""
+        """Instead of every list: what somebody between us and the hub says."""
         self.lease: dict[str, Any] | None = None
         self.away = False
         self.token = ""
@@ -75,7 +82,12 @@ class FakeHub:
             self._leases(writer, method, body)
         elif "watch" in query:
             self.asked["watch"] += 1
-            await self._watch(writer)
+            if self.refusals:
+                self._say(writer, self.refusals.pop(0), {"message": "not now"})
+            else:
+                await self._watch(writer)
+        elif self.page:
+            writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(self.page)}\r\n\r\n".encode() + self.page)
         else:
             self.asked["list"] += 1
             start = int(query.get("continue", "0"))
@@ -116,7 +128,7 @@ class FakeHub:
             self._say(writer, 200, self.lease)
 
     def thing(self, name: str) -> dict[str, Any]:
-        return {"metadata": {"name": name, "resourceVersion": str(self.version)}, "value": self.things[name]}
+        return {"metadata": {"name": name, "resourceVersion": str(self.version)}, "value": self.unreadable.get(name, self.things[name])}
 
     @staticmethod
     def _say(writer: asyncio.StreamWriter, status: int, body: dict[str, Any]) -> None:
@@ -135,7 +147,7 @@ def project(raw: msgspec.Raw) -> tuple[str, int]:
     return item.metadata["name"], item.value
 
 
-def event(kind: str, name: str, value: int, version: int = 11) -> dict[str, Any]:
+def event(kind: str, name: str, value: Any, version: int = 11) -> dict[str, Any]:
     return {
         "type": kind,
         "object": {"metadata": {"name": name, "resourceVersion": str(version), "note": "next\x85line\u2028"}, "value": value},
@@ -256,6 +268,144 @@ def test_a_hub_that_is_away_takes_nothing_away() -> None:
         assert changes in ([("a", 1), ("a", None), ("b", 2)], [("a", 1), ("b", 2), ("a", None)])
 
     mirroring(test, hub)
+
+
+@pytest.mark.parametrize("end", [[], [{"type": "ERROR", "object": {"code": 410}}]], ids=["at once", "expired at once"])
+def test_watches_that_end_at_once_are_tried_ever_more_rarely(end: list[dict[str, Any] | None]) -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1}
+    hub.watches = [end for _ in range(2000)]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await mirror.synced.wait()
+        await asyncio.sleep(3)
+        # Pauses of 0.25 s and more, doubled each time: a loop without them asks thousands of times.
+        assert 2 <= hub.asked["watch"] <= 5
+        assert hub.asked["list"] <= hub.asked["watch"] + 1
+
+    mirroring(test, hub)
+
+
+def test_an_overloaded_hub_is_not_asked_for_the_whole_list_at_once() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1}
+    hub.refusals = [429, 503]
+    hub.watches = [[event("MODIFIED", "a", 2), {"hang": True}]]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: mirror.items == {"a": 2})
+        assert mirror.relists == 1
+
+    mirroring(test, hub)
+
+
+def test_a_watch_that_is_refused_again_and_again_begins_with_a_new_list() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1}
+    hub.refusals = [504, 504, 504]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: mirror.relists == 2)
+
+    mirroring(test, hub)
+
+
+def test_an_object_that_cannot_be_read_stays_as_it_was_and_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1, "b": 2, "c": 3}
+    hub.unreadable = {"a": "many"}
+    hub.watches = [
+        [event("MODIFIED", "b", "none"), event("MODIFIED", "c", 4), {"type": "ERROR", "object": {"code": 410}}],
+        [event("MODIFIED", "a", 5), event("DELETED", "b", "none"), {"hang": True}],
+    ]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await mirror.synced.wait()
+        hub.unreadable = {"a": "many", "b": "none"}
+        await until(lambda: mirror.items == {"a": 5, "c": 3})
+        assert changes == [("b", 2), ("c", 3), ("c", 4), ("c", 3), ("a", 5), ("b", None)]
+        told = [record.getMessage() for record in caplog.records if "cannot be read" in record.getMessage()]
+        assert [words.split()[0] for words in told] == ["a", "b"], "said once each"
+
+    mirroring(test, hub)
+
+
+def test_an_answer_that_is_no_list_is_no_list_that_is_empty() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1}
+    hub.page = b"<html>Sign in</html>"
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await asyncio.sleep(0.2)
+        assert not mirror.synced.is_set()
+        hub.page = b""
+        await until(lambda: mirror.items == {"a": 1})
+
+    mirroring(test, hub)
+
+
+def test_requests_that_are_refused_together_read_credentials_once_and_break_none() -> None:
+    async def go() -> None:
+        loads: list[str] = []
+
+        def load() -> str:
+            loads.append("old" if not loads else "new")
+            return loads[-1]
+
+        async with FakeHub() as hub, hub.api(load) as api:
+            hub.things = {"a": 1}
+            hub.token = "new"
+            answers = await asyncio.gather(*(api.get(PATH) for _ in range(20)))
+            assert len(answers) == 20
+            assert loads == ["old", "new"]
+
+    asyncio.run(go())
+
+
+def test_a_watch_whose_token_was_replaced_goes_on_without_a_list() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1}
+    hub.watches = [[event("MODIFIED", "a", 2)], [event("MODIFIED", "a", 3), {"hang": True}]]
+
+    async def go() -> None:
+        tokens = ["old"]
+        async with hub, hub.api(lambda: tokens[-1]) as api:
+            hub.token = "old"
+            mirror = Mirror(api=api, path=PATH, project=project)
+
+            def replace(_key: str, item: int | None) -> None:
+                if item == 2:
+                    hub.token = "new"
+                    tokens.append("new")
+
+            mirror.listen(replace)
+            task = asyncio.create_task(mirror.run())
+            await until(lambda: mirror.items == {"a": 3})
+            assert mirror.relists == 1
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(go())
+
+
+def test_a_page_that_takes_long_to_arrive_is_no_clock_that_is_behind() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 200 OK\r\nDate: {formatdate(usegmt=True)}\r\nContent-Length: 2\r\n\r\n".encode())
+        await writer.drain()
+        await asyncio.sleep(4)
+        writer.write(b"{}")
+        writer.close()
+
+    async def go() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        access = Access(host=url, trust=ssl.create_default_context(), authorization="", proxy=None)
+        async with server, HubApi(load=lambda: access) as api:
+            await api.get(PATH)
+            assert (api.clock_known, api.clock_offset) == (True, 0.0)
+
+    asyncio.run(go())
 
 
 def test_a_replaced_token_is_read_anew_and_the_hubs_clock_counts() -> None:
