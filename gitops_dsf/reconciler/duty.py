@@ -10,6 +10,8 @@ from gitops_dsf.reconciler.metrics import Metrics
 LOG = logging.getLogger(__name__)
 PAUSES: Final = (1.0, 60.0)
 """Seconds before a failed duty starts anew: first and longest, doubled each time."""
+STEADY_SECONDS: Final = 300.0
+"""A duty that worked for so long has recovered: its next failure is a first one again."""
 
 
 class Duty(Protocol):
@@ -36,12 +38,26 @@ async def keep_running(duties: Sequence[Duty], *, metrics: Metrics) -> None:
 
 async def _keep(duty: Duty, metrics: Metrics) -> None:
     pause, longest = PAUSES
+    clock = asyncio.get_running_loop().time
     while True:
+        began = clock()
         try:
             await duty.run()
         except Exception:
+            _end_if_cancelled()
+            if clock() - began >= STEADY_SECONDS:
+                pause = PAUSES[0]
             # A bug in one duty must not take the others along; the count is what alerts look at.
             LOG.exception("duty %s failed; it starts anew in %g s", duty.name, pause)
+        else:
+            _end_if_cancelled()
         metrics.failures.labels(duty=duty.name).inc()
         await asyncio.sleep(pause)
         pause = min(pause * 2, longest)
+
+
+def _end_if_cancelled() -> None:
+    """What fails while it is cancelled loses the cancellation (asyncio.TaskGroup does), and would go on although it does not lead any more."""
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError

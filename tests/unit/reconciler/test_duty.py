@@ -1,0 +1,95 @@
+"""How duties are kept running, in virtual time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from gitops_dsf.reconciler.duty import PAUSES, STEADY_SECONDS, keep_running
+from gitops_dsf.reconciler.metrics import Metrics
+from tests.support import virtual_time
+
+
+class Working:
+    """A duty that does what it is told; `starts` are the loop's seconds."""
+
+    ready = True
+
+    def __init__(self, name: str, work: Callable[[], Awaitable[object]]) -> None:
+        self.name, self._work = name, work
+        self.starts: list[float] = []
+
+    async def run(self) -> None:
+        self.starts.append(asyncio.get_running_loop().time())
+        await self._work()
+
+
+def failing(*, after: Callable[[], float]) -> Callable[[], Awaitable[object]]:
+    async def work() -> None:
+        await asyncio.sleep(after())
+        raise ValueError("a bug")
+
+    return work
+
+
+def failures(metrics: Metrics, duty: str) -> float | None:
+    return metrics.registry.get_sample_value("gitops_dsf_reconciler_duty_failures_total", {"duty": duty})
+
+
+def run_for(seconds: float, *duties: Working) -> Metrics:
+    metrics = Metrics()
+
+    async def main() -> None:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await keep_running(duties, metrics=metrics)
+
+    virtual_time.run(main())
+    return metrics
+
+
+def test_one_that_fails_starts_anew_ever_more_rarely_and_stops_no_other() -> None:
+    bad, good = Working("bad", failing(after=lambda: 0)), Working("good", asyncio.Event().wait)
+    metrics = run_for(200, bad, good)
+    assert bad.starts == [0, 1, 3, 7, 15, 31, 63, 123, 183]
+    assert failures(metrics, "bad") == 9
+    assert good.starts == [0]
+    assert failures(metrics, "good") is None
+
+
+def test_one_that_worked_for_long_starts_anew_soon() -> None:
+    lasts = iter([0.0] * 8 + [STEADY_SECONDS, 1e9])
+    duty = Working("moody", failing(after=lambda: next(lasts)))
+    run_for(2000, duty)
+    *_, steady, last = duty.starts
+    assert last - steady == STEADY_SECONDS + PAUSES[0]
+
+
+def test_one_that_fails_while_it_is_cancelled_ends() -> None:
+    async def careless() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ValueError("while it is cancelled")
+
+    async def group() -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(careless())
+
+    async def deaf() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return
+
+    duties = Working("alone", careless), Working("group", group), Working("deaf", deaf)
+
+    async def main() -> None:
+        task = asyncio.create_task(keep_running(duties, metrics=Metrics()))
+        await asyncio.sleep(1)
+        task.cancel()
+        done, _ = await asyncio.wait({task}, timeout=600)
+        assert done, "they run on without being cancelled"
+        assert [len(duty.starts) for duty in duties] == [1, 1, 1]
+
+    virtual_time.run(main())
