@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
 """Between attempts to reach the store; a whole fleet meets a returning hub, hence the wide jitter."""
 CLOCK_SLACK_SECONDS: Final = 60.0
-"""By how much an expiry may seem too late before it counts as somebody else's."""
+"""By how much an expiry may seem too late before it counts as somebody else's, or as one of a clock that was set back since."""
 
 
 class Publication:
@@ -80,8 +80,12 @@ class Publication:
         try:
             if not self._seeded:
                 await self._seed()
+            now = self._store.wall()
+            if self._published is not None and _too_late(self._published.valid_until, rule=self._rule, now=now):
+                # The readers' clock was set back: what stands there lives too long, and would put off every change until it caught up.
+                self._published = None
             decision = decide(wanted, self._published, rule=self._rule)
-            wait = decision.at - self._store.wall()
+            wait = decision.at - now
             if wait <= 0:
                 await self._write(wanted)
                 wait = self._rule.refresh
@@ -127,8 +131,13 @@ class Publication:
         return delay
 
 
+def _too_late(valid_until: float, *, rule: Rule, now: float) -> bool:
+    """Whether this rule could not have given this expiry by now."""
+    return valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS
+
+
 def _published(stored: Stored | None, *, rule: Rule, now: float) -> Published | None:
     """What counts as published: an object of ours whose expiry is one that this rule could have given it."""
-    if stored is None or not stored.ours or stored.valid_until is None or stored.valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS:
+    if stored is None or not stored.ours or stored.valid_until is None or _too_late(stored.valid_until, rule=rule, now=now):
         return None
     return Published(values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until)

@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dsf_agent.budget import FREE_BYTES
 from dsf_agent.clock import SystemClock
@@ -128,6 +129,39 @@ def test_a_jump_of_the_clock(tmp_path: Path, jump: float) -> None:
                 assert await agent_.failures() == {}
 
     play(story())
+
+
+@pytest.mark.parametrize("publishes_to", ["hub", "dir"])
+def test_a_clock_of_the_readers_that_is_set_back(tmp_path: Path, publishes_to: str) -> None:
+    """A hub that was an hour ahead is corrected: changes go out at once, and nothing stays valid for that hour more."""
+
+    async def story() -> None:
+        clock, hub, volume, out = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+
+        def standing() -> tuple[str, int]:
+            if publishes_to == "hub":
+                status = hub.scores["c1", "cpu-score"]["status"]
+            else:
+                status = yaml.safe_load((out / "cpu-score.yaml").read_text())["status"]
+            return status["validUntil"], status["scores"][0]["value"]
+
+        async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
+            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish={"deadband": 0, "minIntervalSeconds": 0}))
+            config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
+            flags = ["--hub-kubeconfig", config, "--suspension-poll", "1"] if publishes_to == "hub" else ["--publish", f"dir:{out}"]
+            async with running("--config-dir", volume.directory, *flags, clock=clock):
+                await until(lambda: hub.values("cpu-score") or (out / "cpu-score.yaml").exists(), what="published")
+                hub.clock_offset = clock.jump = -3600.0
+                await until(lambda: standing()[1] == 1 and _left(standing()[0], hub) <= 902, what="an expiry by the clock as it is")
+                scoring.handler = scores(50.0)
+                await until(lambda: standing()[1] == 50, what="a change is published")
+                assert 890 <= _left(standing()[0], hub) <= 902
+
+    play(story())
+
+
+def _left(valid_until: str, hub: HubFake) -> float:
+    return datetime.fromisoformat(valid_until).timestamp() - hub.now()
 
 
 def test_soak(tmp_path: Path) -> None:
