@@ -6,7 +6,8 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +30,8 @@ class DirectoryStore:
         self._directory = directory
         self._cluster = cluster
         self._clock = clock
+        self._turns: dict[str, threading.Lock] = {}
+        """By name: a write whose task was cancelled goes on in its thread, and must not land after the one that follows."""
 
     def wall(self) -> float:
         return self._clock.wall()
@@ -38,13 +41,17 @@ class DirectoryStore:
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
-        await asyncio.to_thread(self._write, self._path(name), body, values, valid_until)
+        await asyncio.to_thread(self._in_turn, name, lambda: self._write(self._path(name), body, values, valid_until))
 
     async def ours(self) -> list[Stored]:
         return await asyncio.to_thread(self._ours)
 
     async def delete(self, stored: Stored) -> None:
-        await asyncio.to_thread(self._delete, stored)
+        await asyncio.to_thread(self._in_turn, stored.name, lambda: self._delete(stored))
+
+    def _in_turn(self, name: str, change: Callable[[], None]) -> None:
+        with self._turns.setdefault(name, threading.Lock()):
+            change()
 
     def _path(self, name: str) -> Path:
         stem = name if len(name) <= MAX_STEM else f"{name[: MAX_STEM - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
@@ -58,7 +65,8 @@ class DirectoryStore:
             return None
         except OSError as error:
             raise _failed(path, error) from error
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError, RecursionError):
+            # Not a file of ours as it is now (ValueError: a date that is none); the next write makes it one.
             return None
         return store.stored(plain) if isinstance(plain, dict) else None
 
