@@ -5,6 +5,7 @@ Exit codes: 0 fine; 1 errors in the repository, drift, or something that cannot 
 """
 
 import argparse
+import errno
 import os
 import sys
 import traceback
@@ -22,6 +23,8 @@ FINDINGS: Final = 1
 USAGE: Final = 2
 BUG: Final = 3
 INTERRUPTED: Final = 130
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What a full or broken disk behind standard output says."""
 
 ISSUES: Final = "https://github.com/gitops-dsf/gitops-dsf/issues"
 
@@ -99,11 +102,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         _say(f"error: {error}")
         return USAGE if isinstance(error, UsageError) else FINDINGS
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            return _bug(error, arguments, debug=debug)
+        _say(f"error: cannot write: {error.strerror}")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINDINGS
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes a report
-        if debug:
-            traceback.print_exc()
-        _report_bug(error, arguments)
-        return BUG
+        return _bug(error, arguments, debug=debug)
     return code
 
 
@@ -154,7 +160,9 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | N
     return parser, verb_module
 
 
-def _report_bug(error: Exception, arguments: Sequence[str]) -> None:
+def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].name}:{frames[-1].lineno}" if frames else ""
     _say(
@@ -163,6 +171,7 @@ def _report_bug(error: Exception, arguments: Sequence[str]) -> None:
         f"  gitops-dsf {' '.join(arguments)}\n"
         "  Run it again with --debug for the traceback."
     )
+    return BUG
 
 
 def _say(message: str) -> None:

@@ -62,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
         # `--out "$UNSET"`: an empty path would be the current folder.
         msg = "--out is empty; name the folder that the tree goes into"
         raise UsageError(msg)
+    out = Path(args.out) if args.out else args.directory / RENDERED
+    _is_no_source(out, args.directory)
     with Progress(stream=sys.stderr) as progress:
         rendered = produce(args.directory, notify=progress.stage)
     findings = under(args.directory, rendered.diagnostics)
@@ -71,13 +73,22 @@ def run(args: argparse.Namespace) -> int:
         return 1
     if args.stdout:
         return _stream(rendered.tree, args.part)
-    out = Path(args.out) if args.out else args.directory / RENDERED
     with Progress(stream=sys.stderr) as progress:
         progress.stage("comparing", len(rendered.tree.files), "files")
         changes = compare(rendered.tree, out)
     if args.check:
         return _check(changes, out)
     return _write(rendered.tree, out, changes, allow_shrink=args.allow_shrink)
+
+
+def _is_no_source(out: Path, directory: Path) -> None:
+    """A tree among the sources would be read as sources by the next run."""
+    from gitops_dsf.load.discover import FOLDERS
+
+    root, target = directory.resolve(), out.resolve()
+    if target == root or any(target.is_relative_to(root / folder) for folder in FOLDERS):
+        msg = f"--out {out} is where the sources are; name a folder of its own, such as {directory / RENDERED}"
+        raise UsageError(msg)
 
 
 def _stream(tree: "RenderedTree", part: str | None) -> int:

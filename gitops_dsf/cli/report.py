@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,9 +30,10 @@ def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic
 
 def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = False) -> str:
     """All diagnostics in one of FORMATS, ending with a line break unless there is nothing to say. Colour is for terminals."""
+    printable = [_printable(item) for item in diagnostics]
     if style == "text":
-        return "".join(_text(item, colour=colour) for item in diagnostics)
-    return FORMATS[style](diagnostics)
+        return "".join(_text(item, colour=colour) for item in printable)
+    return FORMATS[style](printable)
 
 
 def print_diagnostics(diagnostics: Sequence[Diagnostic], *, stream: TextIO) -> None:
@@ -62,6 +64,22 @@ def _text(item: Diagnostic, *, colour: bool) -> str:
         return f"{item.position}: {item.severity} {item.code}: {item.message}\n{hint}"
     severity = f"{_COLOURS[item.severity]}{item.severity} {item.code}{_END}"
     return f"{_BOLD}{item.position}{_END}: {severity}: {item.message}\n" + (f"{_DIM}{hint}{_END}" if hint else "")
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def _printable(item: Diagnostic) -> Diagnostic:
+    """Values of a repository stand in messages, and names of files in places: neither may colour a terminal, break a line or hide text."""
+    texts = (item.message, item.hint, item.position.file)
+    if not any(_CONTROL.search(text) for text in texts):
+        return item
+    message, hint, file = (_CONTROL.sub(_escape, text) for text in texts)
+    return replace(item, message=message, hint=hint, position=replace(item.position, file=file))
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")
 
 
 def _json(diagnostics: Sequence[Diagnostic]) -> str:

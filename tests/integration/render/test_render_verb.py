@@ -381,3 +381,11 @@ class TestOutThatIsNoFolder:
         done = render("--out", "README.md", cwd=fleet)
         assert done.returncode == 1
         assert "README.md is a file; name the folder that the tree goes into" in done.stderr
+
+    @pytest.mark.parametrize("out", [".", "scorers", "clusters/new", "rendered/../apps", "../fleet"])
+    def test_a_folder_of_sources_is_refused(self, fleet: Path, out: str) -> None:
+        before = content(fleet)
+        done = render("--out", out.replace("fleet", fleet.name), cwd=fleet)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "is where the sources are; name a folder of its own, such as rendered" in done.stderr
+        assert content(fleet) == before

@@ -148,3 +148,16 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     assert result.stdout.count("\n") == 1
     assert "Traceback" not in result.stderr
     assert "BrokenPipe" not in result.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [["validate", "--format", "sarif"], ["completion", "bash"]])
+def test_a_full_disk_behind_standard_output_is_no_bug(arguments: list[str], tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gitops_dsf", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path
+        )
+    assert done.returncode == 1
+    assert "cannot write: No space left on device" in done.stderr
+    assert "bug" not in done.stderr
+    assert "Traceback" not in done.stderr

@@ -142,3 +142,15 @@ def test_colour_is_for_terminals_that_want_it(bad: Path, capsys: pytest.CaptureF
     assert "\033[31m" in terminal(bad, {"TERM": "xterm"})
     assert "\033" not in terminal(bad, {"TERM": "xterm", "NO_COLOR": "1"})
     assert "\033" not in terminal(bad, {"TERM": "dumb"})
+
+
+@pytest.mark.parametrize("style", ["text", "github", "json", "sarif"])
+def test_values_and_names_of_files_neither_colour_nor_break_the_output(root: Path, style: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "scorers").mkdir()
+    text = 'apiVersion: v1\nkind: "\\e[31mred\\n::error::forged\\u202e\\u2028"\nmetadata: {name: a}\n'
+    (root / "scorers" / "a\x1b[32m.yaml").write_text(text)
+    assert main(["validate", str(root), "--format", style]) == 1
+    out = capsys.readouterr().out
+    assert "\\x1b[31mred" in out
+    assert not set(out) & {"\x1b", "\u202e", "\u2028"}
+    assert not any(line.startswith("::error::forged") for line in out.splitlines())
