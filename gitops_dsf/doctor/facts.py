@@ -77,6 +77,10 @@ class Facts:
         """A kubectl command for this hub, ready for a shell."""
         return shlex.join((*self.kubectl, *words))
 
+    def clusteradm(self, *words: str) -> str:
+        """A clusteradm command for this hub; it takes kubectl's flags."""
+        return shlex.join(("clusteradm", *self.kubectl[1:], *words))
+
 
 def name_of(item: Object) -> str:
     """metadata.name."""

@@ -65,16 +65,22 @@ def policy(facts: Facts) -> Iterator[Result]:
     forced, override = str(data.get(POLICY) or ""), str(data.get(OVERRIDE) or "")
     if forced in {"sync", "create-delete"} and override != "true":
         patch = f'{{"data":{{"{OVERRIDE}":"true"}}}}'
-        change = facts.command("-n", facts.argocd_namespace, "patch", "configmap", "argocd-cmd-params-cm", "--type=merge", "-p", patch)
-        restart = facts.command("-n", facts.argocd_namespace, "rollout", "restart", "deployment", "argocd-applicationset-controller")
         yield error(
             f"{POLICY} is {forced} for all: a set that never deletes is not obeyed, and an empty decision deletes the application",
-            f"{change} && {restart}",
+            _set_parameter(facts, patch),
         )
     elif forced == "create-only" and override != "true":
-        yield warning(f"{POLICY} is {forced} for every ApplicationSet: applications are never changed or moved", f"remove {POLICY}")
+        message = f"{POLICY} is {forced} for every ApplicationSet: applications are never changed or moved"
+        yield warning(message, _set_parameter(facts, f'{{"data":{{"{POLICY}":null}}}}'))
     else:
         yield ok("each ApplicationSet's own policy counts")
+
+
+def _set_parameter(facts: Facts, patch: str) -> str:
+    """The ApplicationSet controller reads its parameters when it starts."""
+    change = facts.command("-n", facts.argocd_namespace, "patch", "configmap", "argocd-cmd-params-cm", "--type=merge", "-p", patch)
+    restart = facts.command("-n", facts.argocd_namespace, "rollout", "restart", "deployment", "argocd-applicationset-controller")
+    return f"{change} && {restart}"
 
 
 def settings(facts: Facts) -> Iterator[Result]:

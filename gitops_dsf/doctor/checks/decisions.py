@@ -61,7 +61,7 @@ def rights(facts: Facts) -> Iterator[Result]:
         sound = False
         remove = facts.command("-n", namespace, "delete", "rolebinding", DECISION_READER)
         yield error(f"RoleBinding {namespace}/{DECISION_READER} does not bind the ApplicationSet controller", f"{remove} && {bind}")
-    for name in _controllers(facts) - bound if sound else ():
+    for name in sorted(_controllers(facts) - bound) if sound else ():
         sound = False
         subject = f'[{{"op":"add","path":"/subjects/-","value":{{"kind":"ServiceAccount","name":"{name}","namespace":"{namespace}"}}}}]'
         fix = facts.command("-n", namespace, "patch", "rolebinding", DECISION_READER, "--type=json", "-p", subject)

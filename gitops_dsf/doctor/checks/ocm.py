@@ -1,5 +1,6 @@
 """Open Cluster Management: there, new enough, with the feature gates that we rely on; clusters that take part."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -31,7 +32,7 @@ def installed(facts: Facts) -> Iterator[Result]:
         f"{group}/{version}" for group, versions in GROUPS.items() for version in versions if version not in facts.groups.get(group, ())
     ]
     if missing:
-        yield error(f"the hub does not serve {some(missing)}", "clusteradm init --wait")
+        yield error(f"the hub does not serve {some(missing)}", facts.clusteradm("init", "--wait"))
     else:
         yield ok("the hub serves every OCM kind that is rendered")
 
@@ -45,7 +46,8 @@ def version(facts: Facts) -> Iterator[Result]:
     old = {name: version for name, version in found.items() if version < MINIMUM}
     if old:
         names = some([f"{name} {version}" for name, version in sorted(old.items())])
-        yield error(f"older than OCM {MINIMUM.major}.{MINIMUM.minor}: {names}", "clusteradm upgrade clustermanager --bundle-version latest")
+        fix = facts.clusteradm("upgrade", "clustermanager", "--bundle-version", "latest")
+        yield error(f"older than OCM {MINIMUM.major}.{MINIMUM.minor}: {names}", fix)
     else:
         yield ok(f"OCM {min(found.values())}")
 
@@ -59,14 +61,27 @@ def features(facts: Facts) -> Iterator[Result]:
         off |= {gate: off.get(gate, "") for gate in _switched_off(deployment)}
     for gate, where in sorted(off.items()):
         section, consequence = GATES[gate]
-        patch = f'{{"spec":{{"{section}":{{"featureGates":[{{"feature":"{gate}","mode":"Enable"}}]}}}}}}'
-        fix = facts.command("patch", "clustermanager", where or "cluster-manager", "--type=merge", "-p", patch)
+        name = where or "cluster-manager"
+        patch = _enabling(gate, section, _gates(facts, name, section))
+        fix = facts.command("patch", "clustermanager", name, "--type=merge", "-p", patch)
         yield error(f"feature gate {gate} is off: {consequence}", fix)
     if not off:
         if not facts.of(Source.CLUSTER_MANAGERS) and not facts.of(Source.OCM_DEPLOYMENTS):
             yield unknown("neither a ClusterManager nor OCM's Deployments are there to tell the feature gates")
         else:
             yield ok(f"{', '.join(GATES)} are on")
+
+
+def _gates(facts: Facts, manager: str, section: str) -> list[Mapping[str, Any]]:
+    """Of one section of a ClusterManager, as they are now."""
+    found = next((item for item in facts.of(Source.CLUSTER_MANAGERS) if name_of(item) == manager), {})
+    return list(((found.get("spec") or {}).get(section) or {}).get("featureGates") or ())
+
+
+def _enabling(gate: str, section: str, there: list[Mapping[str, Any]]) -> str:
+    """A merge patch. It replaces the whole list, so the gates that are there must be in it."""
+    others = [dict(item) for item in there if item.get("feature") != gate]
+    return json.dumps({"spec": {section: {"featureGates": [*others, {"feature": gate, "mode": "Enable"}]}}}, separators=(",", ":"))
 
 
 def _disabled(manager: Mapping[str, Any]) -> Iterator[str]:
@@ -94,12 +109,13 @@ def clusters(facts: Facts) -> Iterator[Result]:
             continue
         if not (cluster.get("spec") or {}).get("hubAcceptsClient"):
             troubled = True
-            yield error(f"{name} is not accepted, so its agent cannot reach the hub", f"clusteradm accept --clusters {name}")
+            yield error(f"{name} is not accepted, so its agent cannot reach the hub", facts.clusteradm("accept", "--clusters", name))
             continue
         joined, available = (condition(cluster, kind) for kind in ("ManagedClusterJoined", AVAILABLE_CONDITION))
         if joined is None or joined.get("status") != "True":
             troubled = True
-            yield error(f"{name} has not joined", f"clusteradm get token  # then run the join command that it prints, on {name}")
+            fix = f"{facts.clusteradm('get', 'token')}  # then run the join command that it prints, on {name}"
+            yield error(f"{name} has not joined", fix)
         elif available is None or available.get("status") != "True":
             troubled = True
             fix = f"kubectl --context {name} -n open-cluster-management-agent get pods  # on the cluster itself"

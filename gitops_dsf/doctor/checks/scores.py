@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from dsf_wire.constants import AGENT_NAMESPACE, SCORE_PLURAL
 from gitops_dsf.doctor.facts import Facts, counted, some
-from gitops_dsf.doctor.finding import Result, ok, warning
+from gitops_dsf.doctor.finding import Result, ok, unknown, warning
+from gitops_dsf.overview import Part
 from gitops_dsf.overview.model import State
 
 LIMIT = 10
@@ -48,6 +49,8 @@ def freshness(facts: Facts) -> Iterator[Result]:
     stale: dict[str, list[str]] = {}
     missing: dict[str, list[str]] = {}
     expected: Counter[str] = Counter()
+    no_masks = facts.missing(Part.MASKS)
+    unclear = 0
     for view in facts.overview.scorers:
         if view.suspended:
             continue
@@ -55,6 +58,8 @@ def freshness(facts: Facts) -> Iterator[Result]:
             expected[cell.cluster] += cell.expected
             if cell.expected and cell.state in {State.EXPIRED, State.EMPTY}:
                 stale.setdefault(cell.cluster, []).append(view.scorer.name)
+            elif cell.expected and cell.state is State.MISSING and no_masks is not None:
+                unclear += 1
             elif cell.expected and cell.state is State.MISSING:
                 missing.setdefault(cell.cluster, []).append(view.scorer.name)
     results = [*_by_cluster(stale, expected, "expired"), *_by_cluster(missing, expected, "missing")]
@@ -64,7 +69,9 @@ def freshness(facts: Facts) -> Iterator[Result]:
         yield warning(
             f"{len(results) - LIMIT} more such findings; {counted(clusters, 'cluster')} in all", "gitops-dsf status shows all of them"
         )
-    if not results:
+    if unclear:
+        yield unknown(f"{counted(unclear, 'score')} missing or masked: {no_masks}")
+    if not results and not unclear:
         yield ok(f"{counted(expected.total(), 'score')} on {counted(len(expected), 'cluster')}, all there and valid")
 
 
@@ -79,6 +86,12 @@ def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) 
 
 def ownership(facts: Facts) -> Iterator[Result]:
     """Is there a score that nobody keeps up, or that somebody else writes?"""
+    if not facts.inputs.scorers and facts.inputs.unowned:
+        # Another --hub-namespace has the scorers, more likely than not: nothing is said about deleting what they publish.
+        look = f"{facts.command('get', 'dynamicscorers', '--all-namespaces')}  # then --hub-namespace NAME"
+        scores = counted(len(facts.inputs.unowned), "score")
+        yield unknown(f"{scores} of our agents, and no DynamicScorer in namespace {facts.hub_namespace} to tell whose they are", look)
+        return
     results = [*_unowned(facts), *_unexpected(facts), *_foreign(facts)]
     yield from results[:LIMIT]
     if len(results) > LIMIT:

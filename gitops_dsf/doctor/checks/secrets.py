@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.doctor.facts import Facts, Object, Source, counted, name_of, some
 from gitops_dsf.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.overview import Part
 from gitops_dsf.overview.model import State
 from gitops_dsf.overview.moves import cluster_of, followed, is_ours
 from gitops_dsf.render.applicationsets import APPLICATION_LABEL
@@ -89,9 +90,11 @@ def _add(cluster: str) -> str:
 def tokens(facts: Facts) -> Iterator[Result]:
     """Is a score missing whose scorer needs a token Secret, which only the cluster itself can show?"""
     needing = [view for view in facts.overview.scorers if view.scorer.secrets and not view.suspended]
+    # Without the masks nobody can tell a score that is missing from one that is kept off.
+    gone = {State.EXPIRED, State.EMPTY} | ({State.MISSING} if facts.missing(Part.MASKS) is None else set())
     sound = True
     for view in needing:
-        absent = [cell.cluster for cell in view.cells if cell.expected and cell.state in {State.MISSING, State.EXPIRED, State.EMPTY}]
+        absent = [cell.cluster for cell in view.cells if cell.expected and cell.state in gone]
         if absent:
             sound = False
             names = ", ".join(view.scorer.secrets)

@@ -1,5 +1,6 @@
 """Every check: content with what the renderer renders, and what it says of each thing that can be wrong."""
 
+import json
 import shlex
 from collections.abc import Callable
 from copy import deepcopy
@@ -572,7 +573,7 @@ def test_commands_are_ready_for_a_shell() -> None:
     for check, _, _, given in WRONG.values():
         for finding in run(check, given()):
             for part in finding.fix.partition("  #")[0].split(" && "):
-                if part.startswith("kubectl"):
+                if part.startswith(("kubectl", "clusteradm")):
                     words = shlex.split(part)
                     assert words[1] == "--context", part
                     assert words[2] == "hub" or "# on the cluster itself" in finding.fix, part
@@ -673,6 +674,36 @@ def test_what_somebody_else_writes_is_never_proposed_for_deletion() -> None:
     found = run("scores-owned", given)
     assert len(found) == 2
     assert all("was not written by our agent" in finding.message and " delete " not in finding.fix for finding in found)
+
+
+def test_without_a_scorer_in_the_namespace_no_score_is_proposed_for_deletion() -> None:
+    """Most likely --hub-namespace is another one."""
+    published = without("DynamicScorer")
+    found = run("scores-owned", facts(hub=published, read={"unowned": (("cluster1", "cpu"), ("cluster2", "cpu"))}))
+    assert [finding.state for finding in found] == ["unknown"]
+    assert "2 scores of our agents, and no DynamicScorer in namespace open-cluster-management" in found[0].message
+    assert "--hub-namespace" in found[0].fix
+
+
+def test_a_score_that_may_be_masked_is_not_called_missing() -> None:
+    published = [item for item in with_token() if item["kind"] != "AddOnPlacementScore"]
+    given = facts(hub=published, read={"unread": [Part.MASKS]})
+    found = run("scores-fresh", given)
+    assert [finding.state for finding in found] == ["unknown"]
+    assert "missing or masked" in found[0].message
+    assert [finding.state for finding in run("token-secrets", given)] == ["ok"]
+
+
+def test_switching_a_gate_on_leaves_the_others_as_they_are() -> None:
+    manager = gated("DefaultClusterSet", "registrationConfiguration")
+    gates = manager["spec"]["registrationConfiguration"]["featureGates"]
+    gates.insert(0, {"feature": "ManagedClusterAutoApproval", "mode": "Enable"})
+    found = run("ocm-features", facts({Source.CLUSTER_MANAGERS: (manager,)}))
+    patch = json.loads(shlex.split(found[0].fix)[-1])
+    assert patch["spec"]["registrationConfiguration"]["featureGates"] == [
+        {"feature": "ManagedClusterAutoApproval", "mode": "Enable"},
+        {"feature": "DefaultClusterSet", "mode": "Enable"},
+    ]
 
 
 def test_findings_are_plain_data() -> None:
