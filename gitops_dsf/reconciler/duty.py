@@ -57,7 +57,7 @@ async def _keep(duty: Duty, metrics: Metrics) -> None:
 
 
 def _end_if_cancelled() -> None:
-    """What fails while it is cancelled loses the cancellation (asyncio.TaskGroup does), and would go on although it does not lead any more."""
+    """What fails while it is cancelled loses the cancellation, as in asyncio.TaskGroup, and would go on without leading."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

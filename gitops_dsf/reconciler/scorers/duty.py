@@ -38,6 +38,8 @@ class ScorerDuty:
         self._writer = StatusWriter(api=api, events=events, metrics=metrics.scorers, namespace=view.hub_namespace)
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
         self._seen: dict[str, tuple[str, int]] = {}
+        self._changed: set[str] = set()
+        """Scorers that appeared or changed since they were probed."""
         self._probe_now, self._status_now = asyncio.Event(), asyncio.Event()
         view.scorers.listen(self._on_scorer)
 
@@ -76,15 +78,29 @@ class ScorerDuty:
     async def _probe_loop(self) -> None:
         await self._view.scorers.synced.wait()
         while True:
-            self._probe_now.clear()
+            self._take_changed()
             await self._prober.round(dict(self._view.scorers.items))
             self._status_now.set()
-            try:
-                async with asyncio.timeout(self._interval):
-                    await self._probe_now.wait()
-                    await asyncio.sleep(NEW_SCORER_SECONDS)
-            except TimeoutError:
-                continue
+            ends = asyncio.get_running_loop().time() + self._interval
+            while await self._changes(ends):
+                await self._prober.round(dict(self._view.scorers.items), only=self._take_changed())
+                self._status_now.set()
+
+    async def _changes(self, until: float) -> bool:
+        """Whether scorers appeared, changed or went before this moment of the loop's time."""
+        try:
+            async with asyncio.timeout_at(until):
+                await self._probe_now.wait()
+                await asyncio.sleep(NEW_SCORER_SECONDS)
+        except TimeoutError:
+            return False
+        return True
+
+    def _take_changed(self) -> frozenset[str]:
+        found = frozenset(self._changed)
+        self._changed.clear()
+        self._probe_now.clear()
+        return found
 
     async def _status_loop(self) -> None:
         for source in self._sources:
@@ -124,8 +140,10 @@ class ScorerDuty:
             return  # our own status
         if identity is None:
             del self._seen[key]
+            self._changed.discard(key)
         else:
             self._seen[key] = identity
+            self._changed.add(key)
         self._probe_now.set()
 
 

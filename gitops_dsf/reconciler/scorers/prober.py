@@ -1,8 +1,9 @@
 """What rounds of probes found out about every scorer: its health, and whether /config still says what was accepted."""
 
+import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from gitops_dsf.reconciler.hub.scorers import Scorer
@@ -10,6 +11,7 @@ from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.probe import Probe, probe
+from gitops_dsf.resolve.overlay import origin
 from gitops_dsf.sync.fetch import Fault, Fetcher
 
 LOG = logging.getLogger(__name__)
@@ -22,6 +24,8 @@ class Prober:
     def __init__(self, *, fetcher: Fetcher, metrics: ScorerMetrics) -> None:
         self._fetcher, self._metrics = fetcher, metrics
         self._health: dict[str, Health] = {}
+        self._asked: dict[str, tuple[str, str]] = {}
+        """UID and origin that the verdicts are about."""
         self._config: dict[str, tuple[ConfigSync, int]] = {}
         """With the number of unreachable probes in a row."""
 
@@ -39,20 +43,26 @@ class Prober:
         """None where /config does not count."""
         return self._config.get(name, (None, 0))[0]
 
-    async def round(self, scorers: Mapping[str, Scorer]) -> None:
-        """Probes them all; what is known of others is forgotten."""
+    async def round(self, scorers: Mapping[str, Scorer], *, only: Collection[str] | None = None) -> None:
+        """Probes them all, or those that are named: a verdict takes several rounds, and news of one are none of the others.
+
+        What is known of scorers that are not there is forgotten.
+        """
         clock = time.monotonic()
-        for name, answer in (await probe(scorers.values(), fetcher=self._fetcher)).items():
+        chosen = [item for name, item in scorers.items() if only is None or name in only]
+        for name, answer in (await probe(chosen, fetcher=self._fetcher)).items():
             self._take(scorers[name], answer)
-        self._metrics.round_seconds.set(time.monotonic() - clock)
+            await asyncio.sleep(0)  # a long query takes its time to be checked
+        if only is None:
+            self._metrics.round_seconds.set(time.monotonic() - clock)
         for gone in self._health.keys() - scorers.keys():
-            del self._health[gone]
+            del self._health[gone], self._asked[gone]
             self._config.pop(gone, None)
             self._metrics.forget(gone)
 
     def _take(self, item: Scorer, answer: Probe) -> None:
         name = item.metadata.name
-        before = self._health.get(name) or _remembered(item)
+        before = self._before(item)
         after = before.after(answer.health)
         self._health[name] = after
         self._metrics.healthy.labels(scorer=name).set(_HEALTH_VALUE[after.status])
@@ -72,11 +82,23 @@ class Prober:
         self._config[name] = (found, misses)
         self._metrics.set_config(name, found.reason)
 
+    def _before(self, item: Scorer) -> Health:
+        """The verdict so far. One about another API than the scorer names now is none: nobody ever reached this one."""
+        name, now = item.metadata.name, (item.metadata.uid, origin(item.spec.config_url))
+        asked, self._asked[name] = self._asked.get(name), now
+        if asked is None:
+            return _remembered(item)
+        if asked == now:
+            return self._health.get(name, Health())
+        self._config.pop(name, None)
+        return Health()
+
 
 def _remembered(item: Scorer) -> Health:
-    """The verdict of whoever led before: a change of leader is no news about a scorer."""
+    """The verdict of whoever led before: a change of leader is no news about a scorer. None about a spec that was changed since."""
     status = item.status.get("healthStatus")
-    if status not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
+    seen = item.status.get("observedGeneration") == item.metadata.generation
+    if not seen or status not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
         return Health()
     known: dict[str, str] = next((each for each in item.status.get("conditions") or [] if each.get("type") == "Healthy"), {})
     return Health(status=HealthStatus(status), reason=known.get("reason", "Unknown"), message=known.get("message", ""))

@@ -1,0 +1,108 @@
+"""What changes of a DynamicScorer mean for the verdict about its API."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from gitops_dsf.reconciler.events import Events
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.scorers.duty import ScorerDuty
+from gitops_dsf.sync.fetch import Fetcher, FetchLimits
+from tests.integration.reconciler.objecthub import Object, ObjectHub
+from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, working
+from tests.integration.sync.pageserver import PageServer, says
+from tests.support.in_loop import in_loop
+
+NOBODY = "http://127.0.0.1:1/config"
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with PageServer() as server:
+        server.pages["/healthz"] = says(ok=True)
+        yield server
+
+
+def change(hub: ObjectHub, name: str, **spec: object) -> None:
+    """As Argo CD does it: the object stays the same one, and has another generation."""
+    item: Object | None = hub.get("dynamicscorers", name, namespace=NAMESPACE)
+    assert item is not None
+    item["spec"] |= spec
+    item["metadata"]["generation"] += 1
+
+
+@asynccontextmanager
+async def probing(hub: ObjectHub) -> AsyncIterator[HubView]:
+    """The duty at work; `view.scorers.refresh()` is when it hears of changes."""
+    metrics = Metrics()
+    async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=2.0)) as fetcher:
+        view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace=ARGOCD)
+        events = Events(api=api, metrics=metrics.events)
+        duty = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=1000.0)
+        await view.scorers.refresh()
+        work = asyncio.create_task(duty.run())
+        try:
+            yield view
+        finally:
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+
+
+async def asked(pages: PageServer, page: str, times: int) -> None:
+    async with asyncio.timeout(20):
+        while pages.asked[page] < times:  # noqa: ASYNC110 - a counter has no event
+            await asyncio.sleep(0.02)
+
+
+@in_loop
+async def test_a_change_of_one_scorer_is_no_probe_of_the_others(pages: PageServer) -> None:
+    async with ObjectHub() as hub:
+        scene = Scene(hub, pages.url)
+        for name in ("one", "two"):
+            scene.scorer(name, configURL=f"{pages.url}/{name}", configSyncMode="Full")
+        async with probing(hub) as view:
+            await asked(pages, "/one", 1)
+            await asked(pages, "/two", 1)
+            for times in (2, 3):
+                change(hub, "one", suspend=times == 2)
+                await view.scorers.refresh()
+                await asked(pages, "/one", times)
+            scene.scorer("three", configURL=f"{pages.url}/three", configSyncMode="Full")
+            await view.scorers.refresh()
+            await asked(pages, "/three", 1)
+            # Three failures in a row within seconds would be hysteresis in name alone.
+            assert (pages.asked["/one"], pages.asked["/two"]) == (3, 1)
+
+
+@in_loop
+async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_before_it_was(pages: PageServer) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        Scene(hub, pages.url).scorer("cpu")
+        await it.duty.once()
+        assert Scene(hub, pages.url).condition("cpu", "Healthy")[0] == "True"
+        change(hub, "cpu", configURL=NOBODY)
+        await it.duty.once()
+        status, reason, message = Scene(hub, pages.url).condition("cpu", "Healthy")
+        assert (status, reason) == ("Unknown", "Connection")
+        assert message.startswith("never reached from the hub")
+
+
+@in_loop
+async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_another(pages: PageServer) -> None:
+    for generation, status in ((1, "False"), (2, "Unknown")):
+        async with ObjectHub() as hub:
+            scene = Scene(hub, pages.url)
+            scene.scorer("cpu")
+            async with working(hub) as first:
+                await first.duty.once()
+            # With the same generation: as if the API had stopped.
+            change(hub, "cpu", configURL=NOBODY)
+            (hub.get("dynamicscorers", "cpu", namespace=NAMESPACE) or {})["metadata"]["generation"] = generation
+            async with working(hub) as second:
+                await second.duty.once()
+            assert scene.condition("cpu", "Healthy")[0] == status
