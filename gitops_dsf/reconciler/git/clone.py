@@ -2,13 +2,14 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from gitops_dsf.reconciler.git.author import Author
 from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.git.links import target_of
 from gitops_dsf.reconciler.git.program import GitProgram
 from gitops_dsf.reconciler.git.stream import commit_stream
 from gitops_dsf.reconciler.git.trouble import Cause, GitError
@@ -18,6 +19,8 @@ RENEW_AFTER: Final = 200
 """Commits fetched or made, after which the clone is made anew: old ones would pile up."""
 _HEADS: Final = "refs/heads/"
 _OURS: Final = "refs/gitops-dsf/"
+_FILE, _LINK = "100", "120000"
+"""What the mode of a file begins with, and the mode of a symbolic link."""
 
 
 class Clone:
@@ -63,10 +66,23 @@ class Clone:
         return commit in self._fetched.values()
 
     async def read(self, commit: str, wanted: Callable[[str], bool] = lambda _path: True) -> dict[str, bytes]:
-        """Plain files of a fetched commit whose path is wanted, byte for byte; neither symbolic links nor submodules."""
+        """Files of a fetched commit whose path is wanted, byte for byte; no submodules.
+
+        A symbolic link counts as the file of the commit that it leads to; one that leads elsewhere is left out.
+        """
         async with self._turn:
-            chosen = [(path, blob) for path, (mode, blob) in (await self._tree(commit)).items() if mode.startswith("100") and wanted(path)]
-            out = await self._git.run("cat-file", "--batch", stdin="".join(f"{blob}\n" for _, blob in chosen).encode())
+            tree = await self._tree(commit)
+            plain = {path: blob for path, (mode, blob) in tree.items() if mode.startswith(_FILE)}
+            linked = await self._blobs(commit, [(path, blob) for path, (mode, blob) in tree.items() if mode == _LINK])
+            links = {path: content.decode(errors="surrogateescape") for path, content in linked.items()}
+            found = ((path, target_of(path, links=links, files=plain)) for path in tree if wanted(path))
+            return await self._blobs(commit, [(path, plain[target]) for path, target in found if target is not None])
+
+    async def _blobs(self, commit: str, chosen: Sequence[tuple[str, str]]) -> dict[str, bytes]:
+        """Contents by path."""
+        if not chosen:
+            return {}
+        out = await self._git.run("cat-file", "--batch", stdin="".join(f"{blob}\n" for _, blob in chosen).encode())
         files: dict[str, bytes] = {}
         at = 0
         for path, blob in chosen:
@@ -79,9 +95,11 @@ class Clone:
         return files
 
     async def written_by(self, commit: str) -> str:
-        """Author of a fetched commit, as `Name <mail>`."""
+        """Author of a fetched commit, as `Name <mail>`; the committer where only the author is us: amending keeps the author."""
         async with self._turn:
-            return await self._git.text("show", "--no-patch", "--no-mailmap", "--format=%an <%ae>", commit)
+            told = await self._git.text("show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit)
+        author, committer = told.split("\n")
+        return committer if author == str(self.author) else author
 
     async def committed_at(self, commit: str) -> datetime:
         """When a fetched commit was made."""
@@ -95,8 +113,11 @@ class Clone:
             self._news += 1
             modes = {path: mode for path, (mode, _) in (await self._tree(parent)).items()} if parent else {}
             for path in files:
-                if not modes.get(path, "100644").startswith("100"):
+                if not modes.get(path, _FILE).startswith(_FILE):
                     raise GitError(Cause.FAILED, f"{path} is a symbolic link or a submodule in the repository; it is not written over")
+                for folder in map(str, PurePosixPath(path).parents):
+                    if folder in modes:
+                        raise GitError(Cause.FAILED, f"{folder} is no folder in the repository, so {path} is not written")
             ref = f"{_OURS}new"
             stream = commit_stream(ref=ref, parent=parent, files=files, modes=modes, message=message, author=self.author, at=at)
             await self._git.run("fast-import", "--quiet", "--force", "--done", stdin=stream)

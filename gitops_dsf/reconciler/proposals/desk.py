@@ -60,6 +60,8 @@ class Desk:
         await self._say(proposal, branch)
 
     async def _push(self, step: Push, head: str) -> None:
+        if step.expected is not None and (theirs := await self._theirs(step.branch, step.expected)):
+            raise GitError(Cause.REJECTED, f"{step.branch} is not written anew: its last commit is by {theirs}")
         commit = await self.commit(step.proposal, parent=head)
         await self._clone.push(commit, branch=step.branch, expected=step.expected)
         await self.told(step.proposal, step.branch)
@@ -71,13 +73,17 @@ class Desk:
 
     async def _drop(self, step: Drop) -> bool:
         """Only what nobody else has worked on: a branch on which people pushed is theirs."""
-        tip = await self._clone.fetch(step.branch)
-        author = await self._clone.written_by(tip)
-        if tip != step.commit or author != str(self._clone.author):
-            LOG.info("%s is outdated, and stays: its last commit is by %s", step.branch, author)
+        if theirs := await self._theirs(step.branch, step.commit):
+            LOG.info("%s is outdated, and stays: its last commit is by %s", step.branch, theirs)
             return False
         if self._forge is not None and step.request is not None:
             await self._forge.close(step.request, why=step.why)
         await self._clone.delete(branch=step.branch, expected=step.commit)
         LOG.info("%s is removed: %s", step.branch, step.why)
         return True
+
+    async def _theirs(self, branch: str, commit: str) -> str:
+        """Who else worked on a branch that was at this commit; empty for nobody."""
+        tip = await self._clone.fetch(branch)
+        author = await self._clone.written_by(tip)
+        return "" if tip == commit and author == str(self._clone.author) else author

@@ -1,6 +1,7 @@
 """One pass with commits on the protected branch, one after the other, each worked out on the newest head."""
 
 import logging
+from collections.abc import Collection
 from typing import Final
 
 from gitops_dsf.reconciler.git import Cause, GitError
@@ -8,7 +9,7 @@ from gitops_dsf.reconciler.proposals.decide import Outcome
 from gitops_dsf.reconciler.proposals.desk import Desk
 from gitops_dsf.reconciler.proposals.fleet import Fleet
 from gitops_dsf.reconciler.proposals.metrics import ProposalMetrics
-from gitops_dsf.reconciler.proposals.proposal import Proposal
+from gitops_dsf.reconciler.proposals.proposal import Proposal, Subject
 
 LOG = logging.getLogger(__name__)
 COMMITS: Final = 20
@@ -26,32 +27,41 @@ class Direct:
     async def go(self) -> None:
         """Raises GitError and WorkerError."""
         tries = 0
+        failed: set[Subject] = set()
         for _ in range(COMMITS):
             await self._fleet.update()
-            proposal = await self._next()
+            proposal = await self._next(failed)
             if proposal is None:
                 return
             try:
                 commit = await self._desk.commit(proposal, parent=self._fleet.head)
                 await self._fleet.clone.advance(commit, branch=self._fleet.branch)
             except GitError as error:
+                if error.cause is Cause.FAILED:
+                    # It says something about this one proposal: the others go on.
+                    LOG.warning("proposal %s: %s", proposal.subject, error)
+                    self._metrics.count(proposal.subject.kind, Outcome.FAILED)
+                    self._fleet.memory.pushed(proposal.subject, self._fleet.clock())
+                    failed.add(proposal.subject)
+                    continue
                 tries += 1
                 if error.cause is not Cause.REJECTED or tries >= TRIES:
                     raise
                 LOG.info("%s has moved on: %s", self._fleet.branch, error)
                 continue
             self._fleet.memory.pushed(proposal.subject, self._fleet.clock())
-            self._fleet.memory.offered(self._fleet.naming.branch(proposal))
+            self._fleet.memory.committed(proposal.subject, self._fleet.naming.branch(proposal))
             await self._desk.told(proposal, self._fleet.branch)
 
-    async def _next(self) -> Proposal | None:
-        settled = [finding.proposal for finding in await self._fleet.findings(()) if self._fleet.settled(finding)]
+    async def _next(self, failed: Collection[Subject]) -> Proposal | None:
+        findings = [finding for finding in await self._fleet.findings(()) if finding.subject not in failed]
+        settled = [finding.proposal for finding in findings if self._fleet.settled(finding)]
         return next((proposal for proposal in settled if proposal is not None and self._may(proposal)), None)
 
     def _may(self, proposal: Proposal) -> bool:
         """Not what was committed already and is gone again: people took it back."""
         memory, now = self._fleet.memory, self._fleet.clock()
-        reverted = memory.reverted(self._fleet.naming.branch(proposal), now)
+        reverted = memory.reverted(proposal.subject, self._fleet.naming.branch(proposal), now)
         if reverted or not memory.may_push(proposal.subject, now):
             self._metrics.count(proposal.subject.kind, Outcome.REFUSED if reverted else Outcome.WAITING)
             return False

@@ -1,6 +1,6 @@
 """What a leader remembers between two looks; forgetting it only delays or repeats once. Pure: times are handed in, in seconds."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,7 +24,9 @@ class Memory:
     _looks: dict[Subject, tuple[str, float]] = field(default_factory=dict)
     _looked: dict[Subject, float] = field(default_factory=dict)
     _pushed: dict[Subject, float] = field(default_factory=dict)
-    _there: set[str] = field(default_factory=set)
+    _committed: dict[Subject, str] = field(default_factory=dict)
+    _there: dict[str, Subject] = field(default_factory=dict)
+    _vanished: dict[str, Subject] = field(default_factory=dict)
     _gone: dict[str, float] = field(default_factory=dict)
 
     def look(self, subject: Subject, digest: str, now: float) -> bool:
@@ -49,14 +51,14 @@ class Memory:
         """Something is pushed about a subject."""
         self._pushed[subject] = now
 
-    def offered(self, branch: str) -> None:
-        """A direct commit, by the branch that it would have had."""
-        self._there.add(branch)
+    def committed(self, subject: Subject, branch: str) -> None:
+        """A direct commit, by the branch that it would have had. One before it about the same subject is history: it may come again."""
+        self._committed[subject] = branch
 
-    def reverted(self, branch: str, now: float) -> bool:
-        """Of a direct commit that is to be made: whether it was made before, not long ago, and people took it back."""
-        if branch in self._there:
-            self._there.discard(branch)
+    def reverted(self, subject: Subject, branch: str, now: float) -> bool:
+        """Of a direct commit that is to be made: whether it was the last one about its subject, not long ago, and people took it back."""
+        if self._committed.get(subject) == branch:
+            del self._committed[subject]
             self._gone[branch] = now
         return branch in self._gone and now - self._gone[branch] < self.again
 
@@ -66,15 +68,22 @@ class Memory:
 
     def removed(self, branch: str) -> None:
         """We removed a branch ourselves."""
-        self._there.discard(branch)
+        self._there.pop(branch, None)
 
-    def observe(self, branches: Collection[str], now: float) -> None:
-        """Branches of ours that are on the server: one that was there and is not was deleted by people."""
-        for branch in self._there - set(branches):
-            self._gone[branch] = now
-        self._there = set(branches)
+    def observe(self, branches: Mapping[str, Subject], now: float) -> None:
+        """Branches of ours that are on the server: people deleted one that was there and is not, after a merge or to refuse it."""
+        self._vanished |= {branch: subject for branch, subject in self._there.items() if branch not in branches}
+        self._vanished = {branch: subject for branch, subject in self._vanished.items() if branch not in branches}
+        self._there = dict(branches)
         self._gone = {branch: since for branch, since in self._gone.items() if now - since < self.again and branch not in self._there}
 
+    def wanted(self, subject: Subject, branch: str, now: float) -> None:
+        """What is to be offered about a subject now, "" for nothing. If it has vanished it was refused; any other was merged, or is old."""
+        for each in [each for each, about in self._vanished.items() if about == subject]:
+            del self._vanished[each]
+            if each == branch:
+                self._gone[each] = now
+
     def declined(self, branch: str) -> bool:
-        """Whether people deleted it not long ago; or, of direct commits, reverted it."""
+        """Whether people deleted it not long ago and it was not merged; or, of direct commits, reverted it."""
         return branch in self._gone

@@ -11,6 +11,11 @@ TEMPLATE: Final = "{subject}\n\n{body}"
 MOST: Final = 200
 """Changes that are listed; the commit itself shows all."""
 
+_SKIP_CI: Final = re.compile(r"\[([^\[\]]*\b(?:ci|skip|actions)\b[^\[\]]*)\]", re.IGNORECASE)
+"""Such as [skip ci], [ci skip], [no ci], [skip actions]: in a commit's message GitHub, GitLab and others then run no checks."""
+_ISSUE: Final = re.compile(r"#(?=[0-9])")
+"""In `fixes #12`: merging such a commit closes the issue."""
+
 _REASONS: Final = {
     Kind.LOCKS: "The scorer's /config page no longer says what its lock says. Nothing changes on any cluster before this is merged.",
     Kind.INVENTORY: "The hub's ManagedClusters differ from clusters/. Labels and claims are those that gitops-dsf import takes.",
@@ -19,7 +24,7 @@ _REASONS: Final = {
 
 def commit_message(proposal: Proposal, *, template: str) -> str:
     """By the template, or the built-in one where it is empty."""
-    body = f"{_REASONS[proposal.subject.kind]}\n\n" + "\n".join(f"- {line}" for line in _listed(proposal))
+    body = f"{_REASONS[proposal.subject.kind]}\n\n" + "\n".join(f"- {_without_commands(line)}" for line in _listed(proposal))
     return (template or TEMPLATE).format(subject=proposal.title, body=body)
 
 
@@ -44,6 +49,12 @@ def request_body(proposal: Proposal) -> str:
         "Merge it to accept. Close it to refuse: the same content is not proposed again. Once it is outdated it is closed by itself, "
         "unless somebody else has pushed to its branch.\n"
     )
+
+
+def _without_commands(line: str) -> str:
+    """A text of strangers that no CI and no forge obeys: pages and cluster claims are not written by people of the repository."""
+    line = _SKIP_CI.sub(lambda found: f"({found[1]})", line)
+    return _ISSUE.sub("# ", line)
 
 
 def _listed(proposal: Proposal) -> list[str]:

@@ -21,8 +21,11 @@ class Offer:
         """Raises GitError, ForgeError and WorkerError where the rest of the pass makes no sense."""
         fleet, memory = self._fleet, self._fleet.memory
         branches = await fleet.update()
-        memory.observe(branches, fleet.clock())
+        memory.observe({branch: subject for branch in branches if (subject := fleet.naming.subject(branch)) is not None}, fleet.clock())
         findings = await fleet.findings(branches)
+        for finding in findings:
+            if not finding.why:
+                memory.wanted(finding.subject, self._branch(finding), fleet.clock())
         settled = {finding.subject: fleet.settled(finding) for finding in findings}
         news = any(finding.proposal is not None and settled[finding.subject] for finding in findings)
         opened = await self._opened(ask=bool(branches) or news)
@@ -48,7 +51,7 @@ class Offer:
         self, finding: Finding, branches: Mapping[str, str], opened: Mapping[str, Request] | None, *, settled: bool, room: int
     ) -> Decision:
         fleet = self._fleet
-        branch = fleet.naming.branch(finding.proposal) if finding.proposal is not None else ""
+        branch = self._branch(finding)
         latest = None
         if self._forge is not None and opened is not None and branch and settled and branch not in opened:
             latest = await self._forge.latest(branch)
@@ -56,6 +59,10 @@ class Offer:
         now = Situation(branches=own, opened=opened, latest=latest, declined=fleet.memory.declined(branch))
         may_push = fleet.memory.may_push(finding.subject, fleet.clock())
         return decide(finding, branch=branch, now=now, limits=Limits(settled=settled, may_push=may_push, has_room=room > 0))
+
+    def _branch(self, finding: Finding) -> str:
+        """Of what is to be offered; "" for nothing."""
+        return self._fleet.naming.branch(finding.proposal) if finding.proposal is not None else ""
 
     async def _carry_out(self, subject: Subject, decision: Decision) -> None:
         removed = await self._desk.carry_out(subject, decision.steps, head=self._fleet.head)

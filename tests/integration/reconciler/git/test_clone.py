@@ -75,6 +75,37 @@ async def test_a_commit_changes_what_it_names_and_nothing_else(url: str, reposit
 
 
 @in_loop
+async def test_links_count_as_the_files_they_lead_to_and_are_not_written_over(repository: GitRepository, tmp_path: Path) -> None:
+    (repository.clone / "dir/same.yaml").symlink_to("../a.yaml")
+    (repository.clone / "clusters").symlink_to("dir")
+    repository.publish()
+    mine = clone(repository.url, tmp_path / "work")
+    head = await mine.fetch("main")
+    assert await mine.read(head, lambda path: path in {"dir/same.yaml", "link", "clusters"}) == {"dir/same.yaml": b"a: 1\n"}
+    for path, words in (
+        ("dir/same.yaml", "is a symbolic link"),
+        ("clusters/new.yaml", "clusters is no folder"),
+        ("a.yaml/x", "a.yaml is no"),
+    ):
+        with pytest.raises(GitError, match=words):
+            await mine.commit(parent=head, files={path: b"x"}, message="Ours", at=AT)
+
+
+@in_loop
+async def test_whoever_amends_a_commit_counts(repository: GitRepository, tmp_path: Path) -> None:
+    mine = clone(repository.url, tmp_path / "work")
+    head = await mine.fetch("main")
+    commit = await mine.commit(parent=head, files={"a.yaml": b"a: 2\n"}, message="Ours", at=AT)
+    await mine.push(commit, branch="ours", expected=None)
+    assert await mine.written_by(await mine.fetch("ours")) == AUTHOR
+    git("fetch", "--quiet", "origin", "ours", folder=repository.clone)
+    git("checkout", "--quiet", "--detach", "FETCH_HEAD", folder=repository.clone)
+    git("commit", "--quiet", "--amend", "--message", "Better", folder=repository.clone)
+    git("push", "--quiet", "--force", "origin", "HEAD:refs/heads/ours", folder=repository.clone)
+    assert await mine.written_by(await mine.fetch("ours")) == "A Platform Engineer <platform@example.com>"
+
+
+@in_loop
 async def test_an_orphan_replaces_its_branch_only_under_its_lease(url: str, repository: GitRepository, tmp_path: Path) -> None:
     mine = clone(url, tmp_path / "work")
     first = await mine.commit(parent=None, files={"snapshot.yaml": b"a: 1\n"}, message="State", at=AT)

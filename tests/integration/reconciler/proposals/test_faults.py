@@ -122,6 +122,34 @@ async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_reve
 
 
 @in_loop
+async def test_direct_commits_follow_a_page_that_goes_back_and_forth(scene: Scene) -> None:
+    scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        for number, interval in enumerate((30, 60, 30), start=1):
+            scene.pages.pages["/cpu/config"] = page("cpu_score", interval=interval)
+            await working.until(lambda count=number: working.count("locks", "pushed") == count, f"commit {number}")
+    assert working.count("locks", "refused") == 0
+    assert "interval: 30" in scene.repository.read("locks/cpu.yaml")
+
+
+@in_loop
+async def test_a_lock_behind_a_link_stops_no_other_direct_commit(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
+    scene.repository.commit({"shared/cpu.yaml": scene.repository.read("locks/cpu.yaml"), "locks/cpu.yaml": None})
+    (scene.repository.clone / "locks/cpu.yaml").symlink_to("../shared/cpu.yaml")
+    scene.repository.publish()
+    for name in ("cpu", "mem"):
+        scene.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
+        scene.drifts(name)
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: working.count("locks", "pushed") == 1, "the other one is in")
+        await working.until(lambda: working.count("locks", "failed") >= 1, "it is told")
+    assert "locks/cpu.yaml is a symbolic link" in caplog.text
+    assert "interval: 30" in scene.repository.read("locks/mem.yaml")
+
+
+@in_loop
 async def test_a_protected_branch_that_refuses_direct_commits_is_told(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     scene.settings = {"direct": True}
     hook = scene.repository.bare / "hooks/pre-receive"

@@ -110,6 +110,27 @@ async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: Scene) ->
 
 
 @in_loop
+async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: Scene) -> None:
+    """People who delete the branch of a merge refuse nothing."""
+    scene.drifts("cpu")
+
+    def merged() -> None:
+        branch = scene.one
+        git("fetch", "--quiet", "origin", branch, folder=scene.repository.clone)
+        git("merge", "--quiet", "--no-edit", "FETCH_HEAD", folder=scene.repository.clone)
+        git("push", "--quiet", "--atomic", "origin", "HEAD:main", f":{branch}", folder=scene.repository.clone)
+
+    async with scene.hub, scene.working() as working:
+        for interval in (30, 45):
+            scene.pages.pages["/cpu/config"] = page("cpu_score", interval=interval)
+            await working.until(lambda: scene.proposals, "a branch appears")
+            await working.looks_again("locks", "unchanged")
+            merged()
+        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+        await working.until(lambda: scene.proposals, "the first content again")
+
+
+@in_loop
 async def test_locks_that_share_a_file_are_offered_apart(scene: Scene, tmp_path: Path) -> None:
     texts = [scene.repository.read(f"locks/{name}.yaml") for name in ("cpu", "mem")]
     scene.repository.commit({"locks/all.yaml": "---\n".join(texts), "locks/cpu.yaml": None, "locks/mem.yaml": None})

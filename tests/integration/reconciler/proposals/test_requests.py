@@ -70,6 +70,29 @@ async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(scene: Scen
 
 
 @in_loop
+async def test_what_people_pushed_to_a_merged_branch_is_not_written_over(
+    scene: Scene, forge: GitHubServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
+        branch = scene.one
+        git("fetch", "--quiet", "origin", branch, folder=scene.repository.clone)
+        git("checkout", "--quiet", "--detach", "FETCH_HEAD", folder=scene.repository.clone)
+        git("commit", "--quiet", "--allow-empty", "--message", "Also this", folder=scene.repository.clone)
+        git("push", "--quiet", "origin", f"HEAD:refs/heads/{branch}", folder=scene.repository.clone)
+        git("checkout", "--quiet", "main", folder=scene.repository.clone)
+        theirs = scene.proposals[branch]
+        forge.merge(1)
+        git("revert", "--no-edit", "-m", "1", "HEAD", folder=scene.repository.clone)
+        git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
+        await working.until(lambda: working.count("locks", "failed") >= 1, "it is told")
+        assert scene.proposals == {branch: theirs}
+    assert f"{branch} is not written anew: its last commit is by A Platform Engineer" in caplog.text
+
+
+@in_loop
 async def test_a_request_that_was_not_opened_in_time_is_opened_later(scene: Scene, forge: GitHubServer) -> None:
     """A limit, a fault or the end of the process between push and request."""
     failing = {"POST": LIMIT}

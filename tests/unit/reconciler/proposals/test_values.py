@@ -86,6 +86,14 @@ def test_messages() -> None:
     check_template("{subject}\n{body}\n{{}}")
 
 
+@pytest.mark.parametrize("words", ["[skip ci]", "[ci skip]", "[no ci]", "[Skip Actions]", "[actions skip]", "[ci-skip]", "[[skip ci]]"])
+def test_texts_of_strangers_command_neither_ci_nor_forge(words: str) -> None:
+    message = commit_message(proposal(details=(f"description: a -> {words} fixes #12", "query: rate(x[5m])")), template="")
+    assert words not in message
+    assert not re.search(r"\[(skip|ci|no|actions)[ -](ci|skip|actions)\]|#[0-9]", message, re.IGNORECASE)
+    assert "rate(x[5m])" in message
+
+
 def test_long_lists_are_cut_and_fences_hold() -> None:
     body = request_body(proposal(details=tuple(f"{number} ```" for number in range(300))))
     assert "199 ```\nand 100 more\n````\n" in body
@@ -136,23 +144,54 @@ def test_pushes_are_apart() -> None:
 
 def test_a_branch_that_people_deleted_is_remembered_for_a_day() -> None:
     memory = Memory()
-    memory.observe(["a", "b", "c"], 0)
+    memory.observe({"a": CPU, "b": CPU, "c": CLUSTERS}, 0)
     memory.removed("b")
-    memory.observe(["c"], 60)
+    memory.observe({"c": CLUSTERS}, 60)
+    memory.wanted(CPU, "a", 60)
     assert (memory.declined("a"), memory.declined("b"), memory.declined("c")) == (True, False, False)
-    memory.observe(["c"], 86_000)
+    memory.observe({"c": CLUSTERS}, 86_000)
     assert memory.declined("a")
-    memory.observe(["c"], 86_460)
+    memory.observe({"c": CLUSTERS}, 86_460)
     assert not memory.declined("a")
-    memory.observe([], 90_000)
-    memory.observe(["c"], 90_001)
+    memory.observe({}, 90_000)
+    memory.observe({"c": CLUSTERS}, 90_001)
+    memory.wanted(CLUSTERS, "c", 90_001)
     assert not memory.declined("c"), "somebody put it back"
+
+
+@pytest.mark.parametrize("now_wanted", ["", "newer"])
+def test_a_branch_that_people_deleted_after_its_merge_was_not_refused(now_wanted: str) -> None:
+    memory = Memory()
+    memory.observe({"a": CPU}, 0)
+    memory.observe({}, 60)
+    memory.wanted(CLUSTERS, "a", 60)
+    memory.wanted(CPU, now_wanted, 60)
+    memory.wanted(CPU, "a", 3600)
+    assert not memory.declined("a")
+
+
+def test_nothing_is_concluded_from_a_branch_that_vanished_before_its_subject_was_judged() -> None:
+    memory = Memory()
+    memory.observe({"a": CPU}, 0)
+    memory.observe({}, 60)
+    memory.observe({}, 120)
+    assert not memory.declined("a")
+    memory.wanted(CPU, "a", 180)
+    assert memory.declined("a")
 
 
 def test_a_direct_commit_that_people_reverted_is_remembered_for_a_day() -> None:
     memory = Memory()
-    assert not memory.reverted("a", 0)
-    memory.offered("a")
-    assert memory.reverted("a", 100)
-    assert memory.reverted("a", 200)
-    assert not memory.reverted("a", 86_500)
+    assert not memory.reverted(CPU, "a", 0)
+    memory.committed(CPU, "a")
+    assert memory.reverted(CPU, "a", 100)
+    assert memory.reverted(CPU, "a", 200)
+    assert not memory.reverted(CPU, "a", 86_500)
+
+
+def test_a_page_that_goes_back_and_forth_was_not_reverted_by_people() -> None:
+    memory = Memory()
+    memory.committed(CPU, "a")
+    memory.committed(CPU, "b")
+    assert not memory.reverted(CPU, "a", 100)
+    assert memory.reverted(CPU, "b", 100)
