@@ -1,6 +1,7 @@
 """Which ApplicationSets should look at their decisions now (design section 7). Pure: times are handed in, in seconds.
 
-A decision counts once it held still for `settle`; an empty one never does, because nothing is deleted because something is absent.
+A decision counts once it held still for `settle`; an empty one never does, because nothing is deleted because something is absent: nor
+is it passed on where an ApplicationSet follows several Placements, unless another of them has news.
 An annotation that stays means that the look failed, after which Argo CD would wait for three minutes: it is asked again.
 """
 
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from gitops_dsf.reconciler.hub.applicationsets import Follower
-from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS, Unions
+from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS, Union, Unions
 
 BETWEEN_SECONDS: Final = 10.0
 """Between two refreshes of one ApplicationSet."""
@@ -18,6 +19,7 @@ CONSUME_SECONDS: Final = (20.0, 180.0)
 pause after a failed look is the longest."""
 
 Wanted = frozenset[tuple[str, frozenset[str]]]
+"""Placements and their clusters; none that is empty."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +38,7 @@ class Due:
 class _Told:
     """What an ApplicationSet was told last. `pause`: until it is told the same again, if it did not look."""
 
-    wanted: Wanted | None
+    wanted: Wanted
     at: float
     pause: float
 
@@ -58,21 +60,18 @@ class Settling:
         for uid in [uid for uid in self._told if uid not in alive]:
             del self._told[uid]
         for name, item in sorted(followers.items()):
-            known = [(placement, union) for placement in item.placements if (union := self.unions.get(placement)) is not None]
+            known = {placement: union for placement in item.placements if (union := self.unions.get(placement)) is not None}
             if not known:
                 continue
-            since = max(union.since for _, union in known)
-            wanted = frozenset((placement, union.clusters) for placement, union in known)
+            since = max(union.since for union in known.values())
+            wanted = frozenset((placement, union.clusters) for placement, union in known.items() if union.clusters)
             told = self._told.get(item.uid)
-            if not any(clusters for _, clusters in wanted):
-                if now < since + self.settle:
-                    waits.append(since + self.settle - now)
-                elif told is not None:
-                    # What was told is forgotten: the same decision after an empty one is news again.
-                    told.wanted = None
-                continue
-            again = told is not None and told.wanted == wanted
-            if again and not item.asked:
+            if told is not None:
+                # What was told is forgotten once it is empty: the same decision after that is news again.
+                waits += [union.since + self.settle - now for union in known.values() if self._empties(union, now)]
+                told.wanted = frozenset(pair for pair in told.wanted if self._stands(known.get(pair[0]), now))
+            again = told is not None and not wanted - told.wanted
+            if not wanted or (told is not None and again and not (item.asked and told.wanted == wanted)):
                 continue
             ready = since + self.settle
             if told is not None:
@@ -82,6 +81,14 @@ class Settling:
             else:
                 waits.append(ready - now)
         return found, min(waits, default=None)
+
+    def _empties(self, union: Union, now: float) -> bool:
+        """Whether it is empty, and not for long enough to count."""
+        return not union.clusters and now < union.since + self.settle
+
+    def _stands(self, union: Union | None, now: float) -> bool:
+        """Whether what was told of it is still what counts, or another decision that has clusters."""
+        return union is not None and (bool(union.clusters) or self._empties(union, now))
 
     def told(self, due: Due, now: float) -> None:
         """The ApplicationSet was asked to look."""

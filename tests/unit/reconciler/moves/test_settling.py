@@ -55,6 +55,23 @@ def test_an_empty_decision_is_never_passed_on_and_the_same_after_it_is_news() ->
     assert names(settling, {"web": follower()}, 66) == ["web"]
 
 
+def test_of_several_placements_one_that_became_empty_is_not_passed_on() -> None:
+    settling, both = Settling(unions=Unions()), {"web": follower("web", "api")}
+    full, other = page("a"), page("b", placement="api")
+    settling.unions.observe([full, other], 0)
+    assert names(settling, both, 5) == ["web"]
+    settling.unions.observe([page(), other], 20)
+    assert settling.due(both, 20) == ([], SETTLE_SECONDS)
+    assert names(settling, both, 60) == [], "a look now would delete what the empty decision had"
+    asked = {"web": follower("web", "api", asked=True)}
+    settling.unions.observe([full, other], 61)
+    assert names(settling, both, 66) == ["web"], "Argo CD may have looked by itself meanwhile"
+    settling.unions.observe([page(), other], 80)
+    assert names(settling, asked, 82) == [], "a look that failed is not asked for again while one is empty"
+    settling.unions.observe([page(), page("c", placement="api")], 90)
+    assert names(settling, both, 95) == ["web"], "the other has news of its own"
+
+
 def test_a_blink_of_emptiness_is_no_news() -> None:
     settling = Settling(unions=Unions())
     settling.unions.observe([page("a")], 0)
