@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 RECHECK_SECONDS: Final = 1.0
 """Credential files are read again at most this often."""
 
+ETCD_TOO_LARGE: Final = "request is too large"
+"""What the API server passes on, as a 500, when etcd refuses an object."""
+
 JSON: Final = "application/json"
 APPLY: Final = "application/apply-patch+yaml"
 """Content type of server-side apply; JSON is YAML."""
@@ -123,6 +126,8 @@ class ApiServer:
         reason = callfault.status_reason(response.status_code)
         if response.status_code in {400, 422}:
             reason = Reason.INVALID_OBJECT
+        elif ETCD_TOO_LARGE in words:
+            reason = Reason.TOO_LARGE
         wait = callfault.retry_after(response.headers, now=self._clock.wall())
         words = redaction.hide(words, self._access.token if self._access is not None else None)
         msg = f"{response.request.method} {callfault.display(str(response.url))}: {response.status_code} {words}"

@@ -44,6 +44,8 @@ class Publication:
         self._idle = asyncio.Event()
         self._idle.set()
         self._failures = 0
+        self.fault: PublishError | None = None
+        """Why the last attempt failed; None after one that did not."""
 
     def offer(self, values: Mapping[str, int]) -> None:
         """The scores of a cycle that succeeded."""
@@ -99,7 +101,7 @@ class Publication:
         else:
             if self._failures:
                 log.info("publishing works again", extra={"scorer": self._scorer})
-            self._failures = 0
+            self._failures, self.fault = 0, None
             return wait
         finally:
             if self._wanted is wanted:
@@ -121,7 +123,7 @@ class Publication:
         log.info("published %d scores", len(wanted), extra={"scorer": self._scorer, "object": self._name})
 
     def _failed(self, error: PublishError) -> float:
-        self._failures += 1
+        self._failures, self.fault = self._failures + 1, error
         # Whatever was read or written before may not be what stands there now.
         self._seeded = False
         self._metrics.published("failed")

@@ -175,6 +175,7 @@ def _scorer(name: str, score_name: str, state: WorkerState | None) -> dict[str, 
         "reason": state.reason.value if state.reason else None,
         "message": state.message,
         "lastSuccess": state.last_success,
+        "publish": {"reason": state.publish_reason.value, "message": state.publish_message} if state.publish_reason else None,
     }
 
 

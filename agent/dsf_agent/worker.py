@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dsf_agent.backoff import Backoff
@@ -32,6 +32,9 @@ class WorkerState:
     reason: Reason | None = None
     message: str = ""
     last_success: float | None = None
+    publish_reason: Reason | None = None
+    """Why the scores could not be written, while that lasts."""
+    publish_message: str = ""
 
 
 class Worker:
@@ -57,7 +60,14 @@ class Worker:
         self._chance = chance
         self._draining = asyncio.Event()
         self._backoff = Backoff(first=min(FIRST_RETRY_SECONDS, cadence.interval), ceiling=max(LONGEST_RETRY_SECONDS, cadence.interval))
-        self.state = WorkerState()
+        self._state = WorkerState()
+
+    @property
+    def state(self) -> WorkerState:
+        fault = self._publication.fault if self._publication is not None else None
+        if fault is None:
+            return self._state
+        return replace(self._state, publish_reason=fault.reason, publish_message=str(fault))
 
     def drain(self) -> None:
         """Lets the cycle and the write that are under way finish and starts no other."""
@@ -119,9 +129,9 @@ class Worker:
 
     def _succeeded(self, result: CycleResult) -> None:
         extra = {"scorer": self._scorer.name}
-        if self.state.failures:
-            log.info("works again after %d failures", self.state.failures, extra=extra)
-        self.state = WorkerState(last_success=self._clock.wall())
+        if self._state.failures:
+            log.info("works again after %d failures", self._state.failures, extra=extra)
+        self._state = WorkerState(last_success=self._clock.wall())
         log.debug("%d series, %d results, %d items", result.series, len(result.results), len(result.items.values), extra=extra)
         if result.dropped:
             counts = ", ".join(f"{count} {reason}" for reason, count in sorted(result.dropped.items()))
@@ -133,8 +143,8 @@ class Worker:
         self._metrics.cycle_failed(stage, error.reason)
         if self._publication is not None:
             self._publication.withdraw()
-        failures = self.state.failures + 1
-        self.state = WorkerState(failures=failures, reason=error.reason, message=str(error), last_success=self.state.last_success)
+        failures = self._state.failures + 1
+        self._state = WorkerState(failures=failures, reason=error.reason, message=str(error), last_success=self._state.last_success)
         delay = max(self._backoff.delay(failures, chance=self._chance), error.retry_after or 0.0)
         if error.reason is Reason.NO_RESULTS:
             # Nobody is in trouble who must be spared: once the source has data, its scores are at most one interval away.

@@ -33,6 +33,7 @@ FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
     "invalid": (_on(lambda seen: seen.method == "PATCH", failure(422, "status.scores: Invalid value")), "invalid_object"),
     "throttled": (_on(_is_score, Reply(status=429, headers={"Retry-After": "1"})), "throttled"),
     "server-error": (_on(_is_score, failure(500, "etcd leader changed")), "server_error"),
+    "too-large": (_on(lambda seen: seen.method == "PATCH", failure(500, "etcdserver: request is too large")), "too_large"),
     "not-json": (_on(_is_score, Reply(body=b"<html>proxy</html>")), "invalid_body"),
 }
 
@@ -52,11 +53,13 @@ def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_p
                     # The second run falls on the grid, half an interval to one and a half after the first; then one a second.
                     measured.check(scoring.to(one)[1:], interval=1, least=2)
                 await eventually(lambda: _counted(agent, reason), what=f"the reason is counted: {name}")
+                assert agent.scorer()["publish"]["reason"] == reason, name
                 assert hub.values("cpu-score") == {}, name
                 assert await agent.exposed() == {"cpu-score", "mem-score"}, name
                 api.values = (42.0,)
                 hub.before = lambda _seen: None
                 await until(lambda: hub.values("cpu-score") == {"n0": 42}, what=f"the newest value: {name}", seconds=40)
+                await until(lambda: agent.scorer()["publish"] is None, what=f"no fault any more: {name}")
                 assert agent.scorer()["failures"] == 0, name
 
     async def stories() -> None:
@@ -188,6 +191,9 @@ def test_too_many_items_are_refused_with_advice(tmp_path: Path) -> None:
             async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
                 await eventually(agent.failures, what="refused")
                 assert await agent.failures() == {"cpu-score": {"too_large"}}
+                assert agent.scorer()["state"] == "running"
+                assert agent.scorer()["publish"]["reason"] == "too_large"
+                assert "6000 items make an object of" in agent.scorer()["publish"]["message"]
                 assert hub.writes == []
                 assert await agent.exposed() == {"cpu-score"}
 
