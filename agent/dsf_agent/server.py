@@ -14,6 +14,7 @@ log = logging.getLogger(__name__)
 IDLE_SECONDS: Final = 75.0
 WRITE_SECONDS: Final = 30.0
 MAX_CONNECTIONS: Final = 64
+"""Above it the connection that has said nothing for longest gives way: silent ones must not shut out the liveness probe."""
 READ_SIZE: Final = 16 * 1024
 
 
@@ -47,6 +48,8 @@ class PageServer:
         self._handler = handler
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
+        self._silent: dict[asyncio.Task[None], None] = {}
+        """Connections whose request is awaited, the one that waits longest first."""
 
     async def start(self) -> None:
         """Raises OSError when the address cannot be bound."""
@@ -62,12 +65,12 @@ class PageServer:
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
-        if task is None or len(self._open) >= MAX_CONNECTIONS:
+        if task is None or not self._has_room():
             writer.close()
             return
         self._open.add(task)
         try:
-            await self._serve(reader, writer)
+            await self._serve(reader, writer, task=task)
         except (OSError, TimeoutError, h11.ProtocolError, asyncio.CancelledError):
             log.debug("a connection ended early", exc_info=True)
         finally:
@@ -76,10 +79,24 @@ class PageServer:
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _has_room(self) -> bool:
+        if len(self._open) < MAX_CONNECTIONS:
+            return True
+        oldest = next(iter(self._silent), None)
+        if oldest is None:
+            return False
+        del self._silent[oldest]
+        oldest.cancel()
+        return True
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, task: asyncio.Task[None]) -> None:
         connection = h11.Connection(h11.SERVER)
         while True:
-            request = await self._request(connection, reader)
+            self._silent[task] = None
+            try:
+                request = await self._request(connection, reader)
+            finally:
+                self._silent.pop(task, None)
             if request is None:
                 return
             async with asyncio.timeout(WRITE_SECONDS):

@@ -7,6 +7,7 @@ from pathlib import Path
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
+from dsf_agent.server import MAX_CONNECTIONS
 from tests.support.agent.apis import scores
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake
@@ -61,6 +62,24 @@ def test_probes_and_what_is_not_served(tmp_path: Path) -> None:
             for _, writer in silent:
                 writer.close()
                 await writer.wait_closed()
+
+    play(story())
+
+
+def test_silent_connections_do_not_shut_out_the_probes(tmp_path: Path) -> None:
+    """More of them than the server keeps: the one that is silent for longest gives way, and nothing is left behind."""
+
+    async def story() -> None:
+        async with running("--config-dir", tmp_path / "none", "--publish", f"dir:{tmp_path / 'out'}") as agent:
+            silent = [await asyncio.open_connection("127.0.0.1", agent.agent.server.port) for _ in range(MAX_CONNECTIONS + 5)]
+            for _ in range(3):
+                assert (await agent.get("/healthz")).status_code == 200
+            async with asyncio.timeout(10):
+                assert await silent[0][0].read() == b""
+            for reader, _ in silent[-MAX_CONNECTIONS // 2 :]:
+                assert not reader.at_eof()
+            for _, writer in silent:
+                writer.close()
 
     play(story())
 
