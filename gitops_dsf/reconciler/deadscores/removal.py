@@ -13,6 +13,7 @@ from gitops_dsf.reconciler.deadscores.candidates import DeadScore, absence, expi
 from gitops_dsf.reconciler.hub.addons import ADDONS_PATH, addon
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 from gitops_dsf.reconciler.hub.clusters import CLUSTERS_PATH, cluster
+from gitops_dsf.reconciler.hub.mirror import UNREADABLE
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -27,7 +28,7 @@ class Outcome(StrEnum):
     FOREIGN = "foreign"
     """No agent of ours wrote it: it stays for ever."""
     ALIVE = "alive"
-    """It was renewed, somebody may renew it, it is gone already, or the hub's time is not known."""
+    """It was renewed, somebody may renew it, it is gone already, it cannot be read, or the hub's time is not known."""
     REFUSED = "refused"
     """The hub said no; nothing was removed."""
     UNCERTAIN = "uncertain"
@@ -52,6 +53,14 @@ class _Score(msgspec.Struct, frozen=True):
 
 async def remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callable[[], None]) -> Outcome:
     """Calls `about_to` when nothing but the request itself is left to do. Raises ApiError when something cannot be read."""
+    try:
+        return await _remove(api, dead, ttl=ttl, about_to=about_to)
+    except UNREADABLE as error:
+        LOG.warning("dead score %s of %s not removed: what its removal rests on cannot be read: %s", dead.resource, dead.cluster, error)
+        return Outcome.ALIVE
+
+
+async def _remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callable[[], None]) -> Outcome:
     found = await _one(api, _SCORES.format(dead.cluster), dead.resource, lambda raw: msgspec.json.decode(raw, type=_Score))
     if found is None or found.metadata.deletion_timestamp is not None:
         return Outcome.ALIVE

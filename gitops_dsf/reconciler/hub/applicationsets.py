@@ -11,7 +11,6 @@ from gitops_dsf.reconciler.hub.metadata import Metadata
 from gitops_dsf.render.applicationsets import STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
 
 SETS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applicationsets"
-"""Argo CD generates at once when an ApplicationSet has it, and removes it."""
 MAKE_BEFORE_BREAK: Final = "MakeBeforeBreak"
 NEVER_DELETES: Final = frozenset({"create-update", "create-only"})
 """Values of applicationsSync with which Argo CD leaves every deletion to others."""

@@ -9,7 +9,6 @@ from gitops_dsf.hubnames import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.metadata import Metadata
 
 DECISIONS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placementdecisions"
-"""On every PlacementDecision, and in the selector of a clusterDecisionResource generator."""
 
 
 class _Owner(msgspec.Struct, frozen=True):

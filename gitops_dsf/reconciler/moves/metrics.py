@@ -22,6 +22,10 @@ class DecisionMetrics:
             with contextlib.suppress(KeyError):
                 series.remove(placement)
 
+    def forget_all(self) -> None:
+        """Another replica knows now; what was counted here stays."""
+        self.clusters.clear()
+
 
 class RefreshMetrics:
     """How often Argo CD was asked to look, and how late."""

@@ -31,7 +31,7 @@ class RefreshDuty:
     name = "refresh"
 
     def __init__(self, *, api: HubApi, view: HubView, metrics: Metrics, watch: DecisionWatch) -> None:
-        self._api, self._view, self._clock = api, view, watch.clock
+        self._api, self._view, self._watch, self._clock = api, view, watch, watch.clock
         self._metrics = metrics.refresh
         self._wake = asyncio.Event()
         self._settling = Settling(unions=watch.unions)
@@ -48,6 +48,12 @@ class RefreshDuty:
         """Works until it is cancelled."""
         await self._view.sets.synced.wait()
         await self._view.decisions.synced.wait()
+        try:
+            await self._work()
+        finally:
+            self._watch.forget()
+
+    async def _work(self) -> None:
         while True:
             self._wake.clear()
             found, wait = self._settling.due(self._view.sets.items, self._clock())

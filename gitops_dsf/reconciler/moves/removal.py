@@ -16,6 +16,7 @@ from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 from gitops_dsf.reconciler.hub.applications import APPLICATIONS_PATH, Versioned, versioned
 from gitops_dsf.reconciler.hub.applicationsets import SETS_PATH, Follower, Handover, follower
 from gitops_dsf.reconciler.hub.decisions import DECISIONS_PATH, DecisionPage, decision_page
+from gitops_dsf.reconciler.hub.mirror import UNREADABLE
 from gitops_dsf.reconciler.hub.placements import PLACEMENTS_PATH
 from gitops_dsf.reconciler.moves.decided import Doubt, PlacementNow, whole
 from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, judge
@@ -49,7 +50,10 @@ class Removal:
     async def attempt(self, candidate: Candidate) -> Doubt | None:
         """None: it is being deleted. Raises ApiError when the hub refuses or does not answer."""
         for _ in range(ATTEMPTS):
-            ready = await self._ready(candidate)
+            try:
+                ready = await self._ready(candidate)
+            except UNREADABLE as error:
+                return Doubt(reason="Unreadable", message=f"what its removal rests on cannot be read: {error}")
             if isinstance(ready, Doubt):
                 return ready
             try:

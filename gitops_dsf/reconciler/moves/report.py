@@ -16,7 +16,7 @@ NEWS_SECONDS: Final = 10.0
 """For which a reason must hold before it becomes an Event: most new copies are Healthy by then."""
 PASSING: Final = frozenset({"Queued", "RateLimited", "Gone", "Changed", "Conflict", "DecisionUnsettled", "HubSilent"})
 """Reasons that end by themselves: no Events about them."""
-TROUBLE: Final = frozenset({"TimedOut", "WorkloadWouldStay", "DecisionForeign", "Generators", "Refused"})
+TROUBLE: Final = frozenset({"TimedOut", "WorkloadWouldStay", "DecisionForeign", "Generators", "Refused", "Unreadable"})
 """Reasons that somebody should look at."""
 
 

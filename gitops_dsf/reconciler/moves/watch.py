@@ -39,6 +39,10 @@ class DecisionWatch:
         for listener in self._listeners:
             listener()
 
+    def forget(self) -> None:
+        """This replica no longer leads."""
+        self._metrics.forget_all()
+
     def _on_page(self, _key: str, _item: object) -> None:
         # Once for all changes of a list that was read anew: between two of them the union would be one that never was.
         if not self._noted:

@@ -7,7 +7,8 @@ from prometheus_client import CollectorRegistry
 
 from gitops_dsf.reconciler.metrics import Metrics
 
-DOCS = Path(__file__).parents[3] / "docs/reconciler.md"
+FOLDER = Path(__file__).parents[3] / "docs"
+DOCS = FOLDER / "reconciler.md"
 PREFIX = "gitops_dsf_reconciler_"
 
 
@@ -33,3 +34,11 @@ def test_what_is_documented_is_exported_with_these_labels() -> None:
     found = documented()
     assert len(found) > 10
     assert {name: labels for name, labels in found.items() if there.get(name) != labels} == {}
+
+
+def test_what_is_exported_is_documented() -> None:
+    text = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("reconciler.md", "proposals.md"))
+    named = {name.removeprefix(PREFIX) for name in re.findall(r"`([a-z_]+)(?:\{[a-z_,]+\})?`", text)}
+    families = list(Metrics().registry._collector_to_names.values())
+    assert len(families) > 20
+    assert [names for names in families if not named & {name.removeprefix(PREFIX) for name in names}] == []

@@ -305,3 +305,17 @@ def test_a_refusal_does_not_count_and_silence_does() -> None:
             await until(lambda: scene.removed() == ["c00", "c01"])
 
     play(test)
+
+
+def test_a_cluster_that_cannot_be_read_is_not_one_that_is_gone() -> None:
+    async def test(scene: Scene) -> None:
+        unreadable = {"creationTimestamp": "0000-01-01T00:00:00Z"}
+        scene.hub.put("managedclusters", "c00", metadata=unreadable)
+        async with scene.duty() as again:
+            await until(lambda: scene.dead == 20)
+            scene.now += TTL
+            await until(lambda: scene.removed() == ["c01", "c02"])
+            await again()
+            assert "c00" in scene.left()
+
+    play(test)

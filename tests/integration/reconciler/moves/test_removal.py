@@ -182,3 +182,15 @@ def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) 
         assert len(scene.deletions()) <= 1
 
     removing(test)
+
+
+def test_what_cannot_be_read_speaks_against_it() -> None:
+    async def test(scene: Scene, removal: Removal) -> None:
+        scene.copy("b", deletionTimestamp="0000-01-01T00:00:00Z")
+        found = await removal.attempt(candidate())
+        assert reason(found) == "Unreadable"
+        assert "deletionTimestamp" in str(found)
+        scene.copy("b")
+        assert await removal.attempt(candidate()) is None
+
+    removing(test)

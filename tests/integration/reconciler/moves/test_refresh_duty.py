@@ -1,0 +1,114 @@
+"""The duty over mirrors of an API server: when it asks an ApplicationSet to look, and what becomes of a request that the hub refuses."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.metrics import Metrics
+from gitops_dsf.reconciler.moves.refresh import RefreshDuty
+from gitops_dsf.reconciler.moves.settling import CONSUME_SECONDS
+from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
+from gitops_dsf.reconciler.moves.watch import DecisionWatch
+from tests.integration.reconciler.moves.scene import NAMESPACE, SETS, Scene, until
+from tests.integration.reconciler.objecthub import ObjectHub
+from tests.support.in_loop import in_loop
+
+ANNOTATION = "argocd.argoproj.io/application-set-refresh"
+ASKED = f"PATCH {SETS}/web"
+
+
+class Leader:
+    """One leader's duty with a clock that stands still until a test moves it."""
+
+    def __init__(self, hub: ObjectHub, view: HubView, metrics: Metrics) -> None:
+        self.hub, self.view, self.metrics, self.now = hub, view, metrics, 1000.0
+
+    async def after(self, seconds: float) -> None:
+        """Time goes by, and the mirrors see what there is; that an ApplicationSet changed wakes the duty."""
+        self.now += seconds
+        item = self.hub.get(SETS, "web", namespace=NAMESPACE)
+        assert item is not None
+        # Another time-out concerns moves alone.
+        item["metadata"]["annotations"]["gitops-dsf.io/moves-timeout-seconds"] = str(int(self.now))
+        await self.view.decisions.refresh()
+        await self.view.sets.refresh()
+
+    def asked(self) -> int:
+        return self.hub.asked.count(ASKED)
+
+    def metric(self, name: str, **labels: str) -> float | None:
+        return self.metrics.registry.get_sample_value(f"gitops_dsf_reconciler_{name}", labels)
+
+
+@asynccontextmanager
+async def leading() -> AsyncIterator[tuple[Scene, Leader]]:
+    async with ObjectHub() as hub, hub.api() as api:
+        scene, metrics = Scene(hub), Metrics()
+        view = HubView(api=api, hub_namespace="hub", argocd_namespace=NAMESPACE)
+        leader = Leader(hub, view, metrics)
+        watch = DecisionWatch(view=view, metrics=metrics, clock=lambda: leader.now)
+        task = asyncio.create_task(RefreshDuty(api=api, view=view, metrics=metrics, watch=watch).run())
+        try:
+            await leader.after(0)
+            yield scene, leader
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert leader.metric("decision_clusters", placement="web") is None, "another leader tells"
+
+
+@in_loop
+async def test_it_asks_once_when_a_decision_held_still_and_never_for_an_empty_one() -> None:
+    async with leading() as (scene, leader):
+        await leader.after(SETTLE_SECONDS - 1)
+        await asyncio.sleep(0.3)
+        assert leader.asked() == 0
+        await leader.after(1)
+        await until(lambda: leader.metric("refreshes_total") == 1)
+        assert leader.metric("refresh_delay_seconds_sum") == SETTLE_SECONDS
+        scene.decide()
+        await leader.after(1)
+        await leader.after(60)
+        await asyncio.sleep(0.3)
+        assert leader.asked() == 1
+        assert leader.metric("decision_clusters", placement="web") == 0
+        scene.decide("b")
+        await leader.after(1)
+        await leader.after(SETTLE_SECONDS)
+        await until(lambda: leader.asked() == 2)
+
+
+@in_loop
+async def test_what_the_hub_refuses_is_asked_again_and_one_that_was_made_anew_is_another() -> None:
+    async with leading() as (scene, leader):
+        scene.hub.refusals[f"PATCH {SETS}"] = [503, 0]
+        await leader.after(SETTLE_SECONDS)
+        await until(lambda: leader.metric("refreshes_total") == 1)
+        assert leader.asked() == 3
+        scene.decide("b")
+        await leader.after(1)
+        scene.application_set(uid="set-2")
+        # The mirror still has the old one; that a page changed wakes the duty.
+        leader.now += 60
+        scene.decide("b", owner="placement-2")
+        await leader.view.decisions.refresh()
+        await until(lambda: leader.asked() > 3)
+        await asyncio.sleep(0.3)
+        assert leader.metric("refreshes_total") == 1, "refused by its UID"
+
+
+@in_loop
+async def test_an_annotation_that_stays_is_written_with_another_value() -> None:
+    async with leading() as (scene, leader):
+        await leader.after(SETTLE_SECONDS)
+        await until(lambda: leader.metric("refreshes_total") == 1)
+        # ObjectHub keeps metadata of a patch out; Argo CD has not looked.
+        item = scene.hub.get(SETS, "web", namespace=NAMESPACE)
+        assert item is not None
+        item["metadata"]["annotations"][ANNOTATION] = "earlier"
+        await leader.after(CONSUME_SECONDS[0] - 1)
+        await asyncio.sleep(0.3)
+        assert leader.asked() == 1
+        await leader.after(1)
+        await until(lambda: leader.asked() == 2)
