@@ -6,7 +6,7 @@ Format: https://prometheus.io/docs/prometheus/latest/querying/api/ (Format overv
 import asyncio
 import codecs
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -53,6 +53,7 @@ class _Document(msgspec.Struct, rename="camel"):
     error: str = ""
     warnings: list[str] | None = None
     infos: list[str] | None = None
+    is_partial: Any = False
 
 
 _DOCUMENT = msgspec.json.Decoder(_Document)
@@ -193,7 +194,9 @@ def _told(document: _Document) -> tuple[Reason, str] | None:
 
 
 def _warnings(document: _Document) -> tuple[str, ...]:
-    told = [*(document.warnings or []), *(document.infos or [])]
+    # VictoriaMetrics says so where Thanos warns: some of its storage did not answer.
+    partial = ["the answer is partial (isPartial)"] if document.is_partial is True else []
+    told = [*partial, *(document.warnings or []), *(document.infos or [])]
     return tuple(excerpt(text) for text in told[:MAX_WARNINGS])
 
 

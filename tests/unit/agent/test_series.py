@@ -124,3 +124,15 @@ def test_warnings_are_bounded() -> None:
     series = _read(_answer([], warnings=["w" * 10_000] * 1000))
     assert len(series.warnings) == promjson.MAX_WARNINGS
     assert max(map(len, series.warnings)) <= 400
+
+
+@pytest.mark.parametrize("count", [3, 4000])
+def test_a_partial_answer_of_victoria_metrics_is_a_warning(count: int) -> None:
+    """In its spelling, small or large: some storage did not answer, and the rest is scored; ``false`` warns of nothing."""
+    rows = json.dumps(_large(count), separators=(",", ":"))
+    for partial, told in (("true", ("the answer is partial (isPartial)",)), ("false", ())):
+        text = (
+            f'{{"status":"success","isPartial":{partial},"data":{{"resultType":"matrix","result":{rows}}},"stats":{{"seriesFetched":"4"}}}}'
+        )
+        series = _read(text.encode())
+        assert (series.count, series.warnings) == (count, told)
