@@ -100,11 +100,11 @@ class Leadership:
     async def release(self) -> None:
         """Lets another replica lead at once. Never raises: the lease expires by itself."""
         try:
-            item = msgspec.json.decode(await self._api.get(f"{self._path}/{LEASE}"))
+            item = _lease(await self._api.get(f"{self._path}/{LEASE}"))
             if item["spec"].get("holderIdentity") == self._identity:
                 item["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
                 await self._api.replace(f"{self._path}/{LEASE}", item)
-        except (ApiError, KeyError) as error:
+        except ApiError as error:
             LOG.info("lease not released: %s", error)
 
     def _left(self) -> float:
@@ -121,13 +121,13 @@ class Leadership:
 
     async def _take(self) -> bool:
         try:
-            item = msgspec.json.decode(await self._api.get(f"{self._path}/{LEASE}"))
+            item = _lease(await self._api.get(f"{self._path}/{LEASE}"))
         except ApiError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE}, "spec": self._spec({})}
             return await self._write(self._api.create(self._path, body))
-        spec = item.get("spec") or {}
+        spec = item["spec"]
         holder, seen = str(spec.get("holderIdentity") or ""), (str(spec.get("holderIdentity") or ""), str(spec.get("renewTime") or ""))
         if seen != self._seen:
             self._seen, self._seen_at = seen, self._clock()
@@ -161,6 +161,16 @@ class Leadership:
         if words != said:
             LOG.info("%s", words)
         return words
+
+
+def _lease(answer: bytes) -> dict[str, Any]:
+    """With its spec, which may be empty. Raises ApiError for what is no Lease: the page of something between us and the hub."""
+    try:
+        item = msgspec.json.decode(answer, type=dict[str, Any])
+        return {**item, "spec": msgspec.convert(item.get("spec") or {}, dict[str, Any])}
+    except msgspec.DecodeError as error:
+        msg = f"the answer is no Lease: {error}"
+        raise ApiError(msg) from error
 
 
 def _now() -> str:

@@ -19,14 +19,18 @@ async def serve_pages(*, host: str, port: int, metrics: Metrics, waits_for: Call
     """Serves for as long as the block runs; yields the port. `waits_for` says what readiness waits for, "" when ready."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
                 writer.write(_response(head, metrics, waits_for))
                 await writer.drain()
-        with contextlib.suppress(OSError):
-            writer.close()
-            await writer.wait_closed()
+                writer.close()
+                await writer.wait_closed()
+        except (OSError, TimeoutError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            return
+        finally:
+            # Also what was written and never read: a peer that stopped reading keeps nothing here.
+            writer.transport.abort()
 
     try:
         server = await asyncio.start_server(answer, host, port)
@@ -38,6 +42,11 @@ async def serve_pages(*, host: str, port: int, metrics: Metrics, waits_for: Call
 
 
 def _response(head: bytes, metrics: Metrics, waits_for: Callable[[], str]) -> bytes:
+    answer = _answer(head, metrics, waits_for)
+    return answer[: answer.index(b"\r\n\r\n") + 4] if head.startswith(b"HEAD ") else answer
+
+
+def _answer(head: bytes, metrics: Metrics, waits_for: Callable[[], str]) -> bytes:
     words = head.split(b"\r\n", 1)[0].split(b" ")
     path = words[1].split(b"?")[0].decode("latin-1") if len(words) == 3 else ""
     if words[0] not in {b"GET", b"HEAD"}:

@@ -6,9 +6,9 @@ import logging
 import signal
 import socket
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
 
 from gitops_dsf.errors import HubError
 from gitops_dsf.live.access import Access
@@ -76,11 +76,29 @@ async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
             view, metrics = _view(api, settings), Metrics()
             events = Events(api=api, metrics=metrics.events)
             duty = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=settings.probe_interval)
-            return await duty.once()
-        except ApiError as error:
+            written = await _while_leading(leadership, duty.once())
+        except (ApiError, LeaseLost) as error:
             raise HubError(str(error)) from error
         finally:
             await leadership.release()
+    if duty.refused:
+        msg = f"{written} statuses written; the hub refused those of {', '.join(duty.refused)}: see the log"
+        raise HubError(msg)
+    return written
+
+
+async def _while_leading(leadership: Leadership, work: Coroutine[Any, Any, int]) -> int:
+    """A pass may take longer than a lease lasts. Raises LeaseLost when it was lost meanwhile, and what the work raises."""
+    keep, task = asyncio.create_task(leadership.keep()), asyncio.create_task(work)
+    try:
+        await asyncio.wait({keep, task}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            await keep
+        return await task
+    finally:
+        keep.cancel()
+        task.cancel()
+        await asyncio.gather(keep, task, return_exceptions=True)
 
 
 async def _lead(leadership: Leadership, duties: list[Duty], *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> None:

@@ -53,6 +53,11 @@ class ScorerDuty:
         """The verdicts by scorer, now and as they change; each after at least one probe of this process."""
         return self._prober.verdicts
 
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Scorers whose status the hub refused, by name, until it is written."""
+        return self._writer.refused
+
     async def run(self) -> None:
         """Works until it is cancelled."""
         try:

@@ -33,6 +33,7 @@ class HubAwayError(ApiError):
 class _Refused:
     pause: float
     until: float
+    gone: bool
 
 
 class StatusWriter:
@@ -46,6 +47,11 @@ class StatusWriter:
         self._written: dict[str, tuple[Scorer, dict[str, Any]]] = {}
         self._refused: dict[str, _Refused] = {}
         self._row = 0
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Names of those that the hub refused and that it still has, until they are written."""
+        return tuple(sorted(name for name, item in self._refused.items() if not item.gone))
 
     def latest(self, item: Scorer) -> Scorer:
         """The scorer with the status that it has by now."""
@@ -85,7 +91,7 @@ class StatusWriter:
         if not error.status:
             raise HubAwayError(str(error)) from error
         pause = PAUSES[0] if refused is None else min(refused.pause * 2, PAUSES[1])
-        self._refused[name] = _Refused(pause=pause, until=self._clock() + pause)
+        self._refused[name] = _Refused(pause=pause, until=self._clock() + pause, gone=error.status in GONE)
         LOG.warning("status of scorer %s not written, again in %g s: %s", name, pause, error)
         self._row = self._row + 1 if error.status not in GONE else 0
         if self._row >= REFUSALS:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -147,5 +148,31 @@ def test_another_leads_soon_after_one_is_gone_whatever_its_clock_said(skew: floa
         assert watch.leading == {"second"}
         second.cancel()
         await asyncio.gather(first, second, return_exceptions=True)
+
+    virtual_time.run(main())
+
+
+class Proxy:
+    """Something between a replica and the hub that answers 200 and a page of its own."""
+
+    def __init__(self, page: bytes) -> None:
+        self.page = page
+
+    async def get(self, _path: str, /) -> bytes:
+        return self.page
+
+    async def create(self, _path: str, _item: Mapping[str, Any], /) -> bytes:
+        raise AssertionError("nothing says that there is no lease")
+
+    replace = create
+
+
+@pytest.mark.parametrize("page", [b"<html>Sign in</html>", b"[]", b'{"spec": "none"}', b""])
+def test_an_answer_that_is_no_lease_leads_nowhere(page: bytes) -> None:
+    async def main() -> None:
+        clock = asyncio.get_running_loop().time
+        lease = Leadership(api=Proxy(page), namespace="hub", identity="one", clock=clock)
+        assert not await lease.acquire(patience=30)
+        await lease.release()
 
     virtual_time.run(main())

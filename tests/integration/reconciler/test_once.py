@@ -1,0 +1,89 @@
+"""One pass under the lease (`reconcile --once`) against an API server over HTTP."""
+
+import asyncio
+import ssl
+from collections.abc import Iterator
+
+import pytest
+
+from gitops_dsf.errors import HubError
+from gitops_dsf.live.access import Access
+from gitops_dsf.reconciler.lease import LEASE
+from gitops_dsf.reconciler.run import run_once
+from gitops_dsf.reconciler.settings import Settings
+from tests.integration.reconciler.objecthub import ObjectHub
+from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene
+from tests.integration.sync.pageserver import PageServer, says
+from tests.support.in_loop import in_loop
+
+
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with PageServer() as server:
+        server.pages["/healthz"] = says(ok=True)
+        yield server
+
+
+async def once(hub: ObjectHub, *, probe_timeout: float = 5.0) -> int:
+    access = Access(host=hub.url, trust=ssl.create_default_context(), authorization="Bearer any", proxy=None)
+    settings = Settings(
+        hub_namespace=NAMESPACE,
+        argocd_namespace=ARGOCD,
+        metrics_host="127.0.0.1",
+        metrics_port=0,
+        probe_interval=30.0,
+        probe_timeout=probe_timeout,
+    )
+    return await run_once(settings, load=lambda: access)
+
+
+def holder(hub: ObjectHub) -> str:
+    item = hub.get("leases", LEASE, namespace=NAMESPACE)
+    assert item is not None
+    return str(item["spec"]["holderIdentity"])
+
+
+@in_loop
+async def test_a_pass_writes_and_lets_go_of_the_lease(pages: PageServer) -> None:
+    async with ObjectHub() as hub:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu")
+        assert await once(hub) == 1
+        assert scene.condition("cpu", "Healthy")[0] == "True"
+        assert holder(hub) == ""
+
+
+@in_loop
+async def test_a_status_that_the_hub_refuses_is_no_success(pages: PageServer) -> None:
+    async with ObjectHub() as hub:
+        scene = Scene(hub, pages.url)
+        for name in ("cpu", "disk", "gone", "mem"):
+            scene.scorer(name)
+        hub.refusals["PATCH dynamicscorers"] = [200, 403, 404, 500]
+        with pytest.raises(HubError, match="1 statuses written; the hub refused those of disk, mem"):
+            await once(hub)
+        assert holder(hub) == ""
+
+
+@in_loop
+async def test_a_pass_that_loses_the_lease_writes_nothing_more(pages: PageServer) -> None:
+    async with ObjectHub() as hub:
+        scene = Scene(hub, pages.url)
+        pages.pages["/healthz"] = lambda _: pages.released.wait(20) and None
+        scene.scorer("cpu")
+
+        def take(word: str) -> None:
+            if word == "GET dynamicscorers":
+                lease = hub.get("leases", LEASE, namespace=NAMESPACE)
+                assert lease is not None
+                lease["spec"] |= {"holderIdentity": "another", "renewTime": "2026-01-01T00:00:00.000000Z"}
+
+        hub.between = take
+        with pytest.raises(HubError, match="another took the lease"):
+            await once(hub, probe_timeout=15)
+        pages.released.set()
+        await asyncio.sleep(0.1)
+        assert scene.patched() == []
+        assert holder(hub) == "another"
