@@ -25,6 +25,8 @@ KEEP_SECONDS: Final = 60.0
 """A Secret is read again after this time, so that a replaced token is used even if the old one still works."""
 STALE_SECONDS: Final = 10.0
 """Pause between two attempts to read it while the API server is away; what was read before is used meanwhile."""
+FILE_SECONDS: Final = 5.0
+"""A file that hangs longer is a failure of the scorers that need it."""
 _GONE: Final = frozenset({Reason.NOT_FOUND, Reason.FORBIDDEN})
 """Answers by which somebody took a Secret away; any other failure says nothing about it."""
 
@@ -109,7 +111,12 @@ class Credentials:
                 self._tokens[key] = _Kept(value=value, until=self._clock.monotonic() + KEEP_SECONDS)
                 return value
         if auth.service_account_token:
-            return await asyncio.to_thread(self._own_token)
+            try:
+                async with asyncio.timeout(FILE_SECONDS):
+                    return await asyncio.to_thread(self._own_token)
+            except TimeoutError as error:
+                msg = f"the pod's own token {self._token_file} could not be read within {FILE_SECONDS:g} s"
+                raise CallError(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
         return None
 
     async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:

@@ -5,11 +5,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from dsf_agent import __version__, build, check, logs, supervise
+from dsf_agent import __version__, build, check, logs, supervise, threads
 from dsf_agent import settings as settings_module
 from dsf_agent.clock import SystemClock
 from dsf_agent.errors import SettingsError
 from dsf_agent.settings import Settings
+from dsf_agent.threads import Threads
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,11 +35,12 @@ def _start(settings: Settings, *, scorers: list[str]) -> int:
     logs.configure(style=settings.log_format, level=settings.log_level)
 
     async def process() -> int:
+        asyncio.get_running_loop().set_default_executor(Threads())
         adapters = build.adapters(settings, clock=SystemClock())
         return await (check.run(adapters, only=scorers) if settings.verb == "check" else supervise.serve(adapters))
 
     try:
-        return asyncio.run(process())
+        return threads.leave(asyncio.run(process()))
     except OSError as error:
         print(f"gitops-dsf-agent: {error}", file=sys.stderr)
         return 1

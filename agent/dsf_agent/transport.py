@@ -19,6 +19,9 @@ from dsf_agent.inflate import InflateError, Inflater
 from dsf_agent.reasons import Reason
 from dsf_agent.retirement import Retirement
 
+IDLE_SECONDS: Final = 1.5
+"""How long a connection may be idle and still be used: peers close theirs after 5 s (uvicorn, Node.js), some after 2 s (gunicorn), and one
+that is used at that very moment breaks, cycle after cycle where the interval is the same."""
 USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
 ERROR_BODY_LIMIT: Final = 64 * 1024
 """Bytes of an error answer that are read for its text."""
@@ -125,7 +128,7 @@ class Transport:
             client = httpx.AsyncClient(
                 verify=trust,
                 # The pool never refuses: a full pool would be the failure of a scorer that did nothing wrong. Admission bounds it.
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=5.0),
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=IDLE_SECONDS),
                 timeout=httpx.Timeout(self._limits.total_seconds, connect=self._limits.connect_seconds, pool=None),
                 follow_redirects=False,
             )

@@ -20,6 +20,21 @@ from tests.support.agent.process import agent, until
 from tests.support.agent.running import play, running
 
 
+def test_idle_connections_are_not_used_again(tmp_path: Path) -> None:
+    """Peers close theirs after some seconds; one that is used at that very moment would break, cycle after cycle."""
+
+    async def story() -> None:
+        volume = ConfigMapVolume(tmp_path / "config")
+        async with HttpFake(scores(1.0)) as scoring:
+            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=2))
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
+                await until(lambda: len(scoring.seen) >= 4, what="some cycles")
+                # The second run may follow the first one sooner.
+                assert scoring.connections >= len(scoring.seen) - 1
+
+    play(story())
+
+
 def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) -> None:
     """Peers that accept and say nothing, one origin each for ten scorers, beside a scorer of one second."""
 

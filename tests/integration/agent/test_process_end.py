@@ -1,6 +1,7 @@
 """SIGTERM in every stage, SIGKILL and restart, wrong usage, a port that is taken."""
 
 import asyncio
+import os
 import signal
 import time
 from pathlib import Path
@@ -83,6 +84,31 @@ def test_sigkill_and_restart(tmp_path: Path) -> None:
             async with agent(*flags):
                 await until(lambda: len(scoring.seen) >= calls + 2, what="it goes on")
             assert (out / "cpu-score.yaml").read_text() == text
+
+    asyncio.run(story())
+
+
+def test_files_that_hang_stop_neither_the_others_nor_the_end(tmp_path: Path) -> None:
+    """Ten scorers whose token is read from a pipe that nobody writes: the healthy one runs, an edit is followed, SIGTERM is obeyed."""
+
+    async def story() -> None:
+        volume, pipe = ConfigMapVolume(tmp_path / "config"), tmp_path / "token"
+        os.mkfifo(pipe)
+        async with HttpFake(scores(1.0)) as scoring:
+            hanging = [entry(f"h{number}", scoring=scoring.url, scoringAuth={"serviceAccountToken": True}) for number in range(10)]
+            well, new = (entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in ("well", "new"))
+            volume.put(*hanging, well)
+            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{tmp_path / 'out'}"]
+            async with agent(*flags, "--service-account-token-file", pipe, "--shutdown-grace", "0.5") as process:
+                await until(lambda: len(scoring.to("well")) >= 2, what="the healthy one runs")
+                await until((tmp_path / "out" / "well-score.yaml").exists, what="it is published")
+                volume.put(*hanging, well, new)
+                await until(lambda: scoring.to("new"), what="the file is still followed")
+                await until(lambda: "could not be read within 5 s" in process.log, what="the others fail")
+                start = time.monotonic()
+                assert await process.terminate() == 0
+                assert time.monotonic() - start < 5
+                assert "Traceback" not in process.log
 
     asyncio.run(story())
 
