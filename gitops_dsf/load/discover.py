@@ -16,6 +16,8 @@ from gitops_dsf.load.limits import Limits
 SETTINGS_FILE: Final = "gitops-dsf.yaml"
 FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers")
 SUFFIXES: Final = (".yaml", ".yml")
+_MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
+"""Ends of names that somebody may believe are read, in lower case."""
 _OTHER_FOLDERS: Final = frozenset({"rendered", "docs", "scripts", "tests", "test", "hack", "argocd", "schemas"})
 
 
@@ -44,7 +46,7 @@ def discover(root: Path, *, limits: Limits) -> Discovered:
     files: list[SourceFile] = []
     total = 0
     base = root.resolve()
-    for name in sorted(_names(root)):
+    for name in sorted(_names(root, diagnostics)):
         shown = os.fsencode(name).decode("utf-8", "replace")
         content = _read(root, name, shown=shown, base=base, limits=limits, diagnostics=diagnostics)
         if content is None:
@@ -60,7 +62,7 @@ def discover(root: Path, *, limits: Limits) -> Discovered:
     return Discovered(files=files, diagnostics=diagnostics)
 
 
-def _names(root: Path) -> Iterator[str]:
+def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
     """Paths relative to the root with forward slashes. Links are among them whatever they lead to: `_read` judges them."""
     if os.path.lexists(root / SETTINGS_FILE):
         yield SETTINGS_FILE
@@ -68,10 +70,10 @@ def _names(root: Path) -> Iterator[str]:
         if (root / folder).is_symlink():
             yield folder
         elif (root / folder).is_dir():
-            yield from _below(root, folder)
+            yield from _below(root, folder, diagnostics)
 
 
-def _below(root: Path, folder: str) -> Iterator[str]:
+def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[str]:
     pending = [folder]
     while pending:
         where = pending.pop()
@@ -88,6 +90,11 @@ def _below(root: Path, folder: str) -> Iterator[str]:
                 pending.append(f"{where}/{name}")
             elif name.endswith(SUFFIXES) or (entry.is_symlink() and entry.is_dir()):
                 yield f"{where}/{name}"
+            elif name.lower().endswith(_MEANT):
+                shown = os.fsencode(f"{where}/{name}").decode("utf-8", "replace")
+                position = Position(file=shown)
+                hint = "rename it: names of files that are read end in .yaml or .yml"
+                diagnostics.append(codes.UNREAD_FOLDER.at(position, f"the file {shown} is not read", hint))
 
 
 def _read(root: Path, name: str, *, shown: str, base: Path, limits: Limits, diagnostics: list[Diagnostic]) -> bytes | None:

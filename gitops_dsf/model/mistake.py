@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.load import Document, Path
-from gitops_dsf.model.base import DNS_LABEL, DNS_SUBDOMAIN, SECRET_KEY, Authored
+from gitops_dsf.model.base import BRANCH, DNS_LABEL, DNS_SUBDOMAIN, HOST_GLOB, IMAGE, QUANTITY, SECRET_KEY, Authored, FieldError
 from gitops_dsf.model.dialect import Dialect, explains
 from gitops_dsf.model.field_model import field_at, model_at
 from gitops_dsf.model.suggestion import did_you_mean, listed
@@ -18,6 +18,10 @@ from gitops_dsf.model.suggestion import did_you_mean, listed
 _PATTERNS = {
     DNS_LABEL: "lower-case letters, digits and '-', starting and ending with a letter or digit, at most 63 characters",
     DNS_SUBDOMAIN: "lower-case letters, digits, '-' and '.', starting and ending with a letter or digit",
+    QUANTITY: "a Kubernetes quantity such as 100m, 0.5 or 256Mi",
+    IMAGE: "a container image such as registry.example.com/agent:1.0",
+    BRANCH: "the name of a git branch",
+    HOST_GLOB: "a host name, or a glob of some such as '*.example.com', without scheme, port and path",
     SECRET_KEY: "letters, digits, '-', '_' and '.'",
     r"^([1-9][0-9]?|100)%$": "a percentage from 1% to 100%, or a whole number without quotes",
 }
@@ -82,9 +86,10 @@ def _diagnostic(path: tuple[str | int, ...], items: list[ErrorDetails], *, model
     if kind == "missing":
         return codes.MISSING_FIELD.at(document.at(path), f"{name} is missing", _addition(model, path))
     if kind == "value_error":
-        reason = str(first.get("ctx", {}).get("error", first["msg"]))
+        reason = first.get("ctx", {}).get("error", first["msg"])
         where = f"{name}: " if name else ""
-        return codes.BAD_VALUE.at(document.at(path), f"{where}{reason}")
+        inside = reason.path if isinstance(reason, FieldError) else ()
+        return codes.BAD_VALUE.at(document.at((*path, *inside)), f"{where}{reason}")
     if path and path[-1] in _DURATIONS and kind == "greater_than_equal":
         return codes.NOT_POSITIVE.at(document.at(path), f"{name} is {first['input']}; it cannot be negative", _describe(model, path))
     types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]

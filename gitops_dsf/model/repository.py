@@ -4,12 +4,13 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from gitops_dsf.model.base import PRODUCT_API, Authored, DnsLabel, Labels, Metadata
+from gitops_dsf.model.base import BRANCH, HOST_GLOB, IMAGE, PRODUCT_API, Authored, DnsLabel, FieldError, Labels, Metadata, Quantity
 from gitops_dsf.model.reconciler import Reconciler
 
 _PUSHABLE = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
+_CLONABLE = re.compile(rf"{_PUSHABLE.pattern}|/\S+")
 _ON_A_FORGE = re.compile(r"((https?|ssh)://[^/\s]+/|([\w.-]+@)?[A-Za-z0-9][\w.-]*:/?)[\w.-]+/[\w.-]+?(\.git)?/?")
 
 DEFAULT_IMAGE = "ghcr.io/gitops-dsf/gitops-dsf-agent:0.1.0"
@@ -39,6 +40,17 @@ class Git(Authored):
     path: str = ""
     """Folder of this fleet inside the repository; empty for its root."""
 
+    @field_validator("url")
+    @classmethod
+    def _can_be_cloned(cls, url: str) -> str:
+        if not _CLONABLE.fullmatch(url):
+            msg = (
+                f"{url} is nothing that Argo CD could clone: write https://host/owner/repository.git, "
+                "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
+            )
+            raise ValueError(msg)
+        return url
+
 
 class ArgoCd(Authored):
     """Where Argo CD runs on the hub."""
@@ -54,16 +66,16 @@ class ArgoCd(Authored):
 class Resources(Authored):
     """Requests and limits of the agent's container."""
 
-    requests: Labels = {"cpu": "20m", "memory": "96Mi"}
+    requests: dict[str, Quantity] = {"cpu": "20m", "memory": "96Mi"}
     """What the scheduler sets aside."""
-    limits: Labels = {"memory": "256Mi"}
+    limits: dict[str, Quantity] = {"memory": "256Mi"}
     """What the container may not exceed."""
 
 
 class Agent(Authored):
     """The spoke agent's Deployment."""
 
-    image: Annotated[str, Field(min_length=1)] = DEFAULT_IMAGE
+    image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
     """Container image, best pinned by digest."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
     """Kubernetes image pull policy."""
@@ -89,7 +101,7 @@ class Output(Authored):
 
     mode: Literal["Directory", "Branch"] = "Directory"
     """Directory: rendered/ beside the sources. Branch: CI renders after the merge onto a branch of its own."""
-    branch: str = "gitops-dsf-rendered"
+    branch: Annotated[str, Field(pattern=BRANCH)] = "gitops-dsf-rendered"
     """Branch that CI writes with mode Branch."""
     shards: Annotated[int, Field(ge=1, le=100)] = 1
     """Number of works-NN directories; a cluster's directory depends on its name and this number only."""
@@ -112,28 +124,31 @@ class FleetRepositorySpec(Authored):
     """Who brings the scoring configuration to the spokes."""
     output: Output = Output()
     """Where and how the rendered tree is kept."""
-    allowed_hosts: list[str] = []
+    allowed_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
     """Hosts (shell-style globs) that a lock may send metrics to besides those that the scorer itself names."""
 
     @model_validator(mode="after")
     def _pushes_go_somewhere(self) -> Self:
         """What the reconciler would refuse at its start is said here, where somebody sees it."""
         settings, git = self.reconciler, self.git
+        if self.output.mode == "Branch" and self.output.branch == git.target_revision:
+            msg = f"output.branch is git.targetRevision ({git.target_revision}), which people write: name another branch"
+            raise FieldError(msg, "output", "branch")
         if settings.state.enabled and settings.state.branch == git.target_revision:
             msg = f"reconciler.state.branch is git.targetRevision ({git.target_revision}): its content would be replaced; name another"
-            raise ValueError(msg)
+            raise FieldError(msg, "reconciler", "state", "branch")
         if settings.uses_git and not _PUSHABLE.fullmatch(git.url):
             msg = (
                 f"the reconciler cannot push to git.url {git.url}: write https://host/owner/repository.git, "
                 "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
             )
-            raise ValueError(msg)
+            raise FieldError(msg, "git", "url")
         if settings.proposals.kinds and settings.proposals.forge != "None" and not _ON_A_FORGE.fullmatch(git.url):
             msg = (
                 f"reconciler.proposals.forge is {settings.proposals.forge}, but git.url {git.url} names no owner and repository: "
                 "write https://host/owner/repository.git, or leave forge out"
             )
-            raise ValueError(msg)
+            raise FieldError(msg, "reconciler", "proposals", "forge")
         return self
 
 

@@ -125,7 +125,8 @@ def _mistakes(text: str, words: list[Token], message: str) -> tuple[Mistake, ...
         return (Mistake(kind="syntax", message=found, offset=where, hint=f"expected {error.expected}"),)
     if unknown is not None:
         return _unknown_functions(words, unknown[1])
-    return (Mistake(kind="syntax", message=message, offset=_culprit(text, recogniser)),)
+    hint = "a range such as [5m] goes inside a function such as rate(...) or avg_over_time(...)" if "got matrix" in message else ""
+    return (Mistake(kind="syntax", message=message, offset=_culprit(text, recogniser), hint=hint),)
 
 
 def _unknown_functions(words: list[Token], name: str) -> tuple[Mistake, ...]:

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.model.application import ApplicationSource
+from gitops_dsf.model.mistake import dotted
 from gitops_dsf.resolve.applications import default_dimension
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.known_fields import SYNC_POLICY
@@ -43,6 +45,23 @@ def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
             message = "Replace together with onMissingScore: Exclude deletes the application as soon as a score is missing"
             hint = "write moves.strategy: MakeBeforeBreak, or onMissingScore: Neutral"
             yield codes.REPLACE_EXCLUDE.at(item.at("spec", "moves", "strategy"), message, hint)
+
+
+def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
+    """Argo CD calls the spec of an Application invalid otherwise, on every cluster."""
+    for item in context.declared.applications:
+        application = item.value.spec.application
+        sources = [(("spec", "application", "sources", index), source) for index, source in enumerate(application.sources)]
+        where: tuple[tuple[tuple[str | int, ...], ApplicationSource], ...] = tuple(sources)
+        if application.source is not None:
+            where = ((("spec", "application", "source"), application.source), *where)
+        for place, source in where:
+            if not (source.path or source.chart or (source.ref and application.sources)):
+                message = f"{dotted(place)} has neither path nor chart: Argo CD refuses the Application"
+                yield codes.MISSING_FIELD.at(item.at(*place, "path"), message, "add path (. for the root of the repository), or chart")
+            elif source.chart and not source.target_revision:
+                message = f"{dotted(place)}.targetRevision is missing: Argo CD wants the version of a chart"
+                yield codes.MISSING_FIELD.at(item.at(*place, "targetRevision"), message, "add targetRevision (the version of the chart)")
 
 
 def sync_policies_are_known(context: Context) -> Iterator[Diagnostic]:

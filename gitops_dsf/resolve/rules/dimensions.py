@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dsf_wire.dimension import can_yield
+from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.resolve.applications import default_dimension
@@ -17,6 +17,8 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
             if overlay is None or not overlay.score_name.value:
                 continue
             template = overlay.scorer.value.spec.score_dimension_format
+            if any(item.name not in PLACEHOLDERS for item in placeholders(template)):
+                continue  # what was meant is not known
             name = str(overlay.score_name.value)
             where = ("spec", "scores", index)
             if score.dimension is None:

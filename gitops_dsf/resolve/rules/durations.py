@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dsf_wire.constants import MAX_POINTS
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 
 
@@ -43,6 +44,20 @@ def ranges_are_not_empty(context: Context) -> Iterator[Diagnostic]:
                 "write the seconds of history that the scoring API needs, such as range: 3600; for present values write path: /api/v1/query"
             )
             yield codes.EMPTY_RANGE.at(overlay.range.position, message, hint)
+
+
+def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
+    """Without a query there is no source, and with type None it is not asked: the scoring API gets no series at all."""
+    for overlay in context.overlays.values():
+        if overlay.kind_of_source != "None" or context.waits_for_lock(overlay.scorer):
+            continue
+        written = next((item for item in (overlay.query, overlay.source_host, overlay.range, overlay.step) if item.value), None)
+        if written is None:
+            continue
+        name = dotted(written.path[-3:] if written.path[-2] == "params" else written.path[-2:])
+        why = "source.type is None" if overlay.source_type.value else "there is no query"
+        hint = "write source.type: Prometheus, or remove the source" if overlay.source_type.value else "write source.params.query"
+        yield codes.UNASKED_SOURCE.at(written.position, f"{name} has no effect: {why}, so the scoring API gets no series", hint)
 
 
 def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:

@@ -1,5 +1,6 @@
 """PromQL of scorers, each expression of a `;` list on its own, and the labels that dimensions need."""
 
+import re
 from collections.abc import Iterator
 
 from dsf_wire.dimension import LABELS, PLACEHOLDERS, placeholders
@@ -10,8 +11,10 @@ from gitops_dsf.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Overlay
 from gitops_dsf.resolve.promql import Checked, can_have, check
+from gitops_dsf.resolve.promql.tokens import tokens
 
 _CODES = {"syntax": codes.PROMQL, "function": codes.UNKNOWN_FUNCTION, "result": codes.RESULT_TYPE}
+_OPEN, _CLOSE = ("(", "[", "{"), (")", "]", "}")
 MAX_QUERY = 65_536
 """Characters of one `query` field; a request line longer than this is refused by Prometheus and proxies before it."""
 
@@ -23,7 +26,10 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
             for mistake in checked.mistakes:
                 where = overlay.query.inside(part.offset + mistake.offset)
                 yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", mistake.hint)
-        if len(str(overlay.query.value)) > MAX_QUERY:
+        query = str(overlay.query.value)
+        if overlay.kind_of_source == "Prometheus" and query and not split(query[:MAX_QUERY]):
+            yield codes.PROMQL.at(overlay.query.position, "PromQL: there is no expression in it", "write a PromQL expression")
+        if len(query) > MAX_QUERY:
             message = f"PromQL: more than {MAX_QUERY} characters"
             yield codes.PROMQL.at(overlay.query.position, message, "use recording rules")
 
@@ -39,6 +45,17 @@ def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
                 known = ", ".join(f"${{{name}}}" for name in PLACEHOLDERS)
                 hint = did_you_mean(item.name, PLACEHOLDERS) or f"known: {known}"
                 yield codes.UNKNOWN_PLACEHOLDER.at(where, f"the placeholder ${{{item.name}}} is not known", hint)
+        for found in _UNFINISHED.finditer(template):
+            where = scorer.inside(("spec", "scoreDimensionFormat"), found.start())
+            yield codes.UNKNOWN_PLACEHOLDER.at(where, f"{found[0]} is no placeholder: it stands in every name as it is", _braces(found[1]))
+
+
+_UNFINISHED = re.compile(rf"\$\{{?({'|'.join(PLACEHOLDERS)})\b(?!\}})|\$\{{[^}}]*$")
+"""`$node` and `${node` without its closing brace."""
+
+
+def _braces(name: str | None) -> str:
+    return f"write ${{{name}}}" if name else "close it with }"
 
 
 def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
@@ -63,4 +80,18 @@ def _parsed(overlay: Overlay) -> list[tuple[Part, Checked]]:
     query = str(overlay.query.value)
     if overlay.kind_of_source != "Prometheus" or len(query) > MAX_QUERY:
         return []
-    return [(part, check(part.text)) for part in split(query)]
+    return [(piece, check(piece.text)) for part in split(query) for piece in _pieces(part)]
+
+
+def _pieces(part: Part) -> Iterator[Part]:
+    """A bracket that is never closed swallows the rest of the list; its expressions are looked at one by one all the same."""
+    words = tokens(part.text, most=MAX_QUERY)
+    depth = sum((word.text in _OPEN) - (word.text in _CLOSE) for word in words if word.kind == "operator")
+    ends = [word.offset for word in words if word.kind == "operator" and word.text == ";"] if depth > 0 else []
+    start = 0
+    for end in (*ends, len(part.text)):
+        text = part.text[start:end]
+        blank = len(text) - len(text.lstrip())
+        if text.strip():
+            yield Part(text=text.strip(), offset=part.offset + start + blank)
+        start = end + 1

@@ -20,18 +20,22 @@ _VALUE = re.compile(
 
 
 def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
-    """Arguments and annotations of scorers go to every spoke and into git history."""
-    for item in context.declared.scorers:
-        document = item.document
-        for path, value in _strings(document.data.get("spec"), ("spec",)):
-            if path[:3] == ("spec", "scoring", "arguments"):
-                suspect = bool(_NAME.search(_words(str(path[-1])))) and len(value) >= 4
-            else:
-                suspect = False
+    """Arguments of scorers go to every spoke, annotations and applications to the hub, and all of it into git history."""
+    declared = context.declared
+    settings = () if declared.repository is None else (declared.repository,)
+    for item in (*declared.scorers, *declared.applications, *declared.application_sets, *declared.locks, *settings):
+        hint = "put it into a Secret that the application reads on its cluster"
+        if item.document.kind in {"DynamicScorer", "ScorerLock"}:
+            hint = "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring API hold it"
+        for path, value in _strings(item.document.data, ()):
+            suspect = path[:3] == ("spec", "scoring", "arguments") and len(value) >= 4 and names_a_secret(str(path[-1]))
             if suspect or _VALUE.search(value):
-                message = f"{dotted(path)} looks like a secret"
-                hint = "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring API hold it"
-                yield codes.SECRET_IN_YAML.at(item.at(*path), message, hint)
+                yield codes.SECRET_IN_YAML.at(item.at(*path), f"{dotted(path)} looks like a secret", hint)
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether a field or parameter of this name usually holds one: apiKey, access_token, password."""
+    return _NAME.search(_words(name)) is not None
 
 
 def _words(name: str) -> str:

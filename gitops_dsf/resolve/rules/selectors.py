@@ -52,7 +52,7 @@ def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnos
     for key, value in (labels if isinstance(labels, dict) else {}).items():
         where = (*place, "matchLabels", key)
         if not label_key(key):
-            yield codes.BAD_SELECTOR.at(document.key_at(where), f"{key} is not a label key", _KEY)
+            yield codes.BAD_SELECTOR.at(document.key_at(where), f"{key} is not a label key", KEY_RULE)
         yield from _value(document, where, value)
     terms = selector.get("matchExpressions")
     for index, term in enumerate(terms if isinstance(terms, list) else []):
@@ -63,7 +63,7 @@ def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnos
 def _term(document: Document, place: Place, term: dict[str, Any]) -> Iterator[Diagnostic]:
     key, operator, values = term.get("key"), term.get("operator"), term.get("values") or []
     if not isinstance(key, str) or not label_key(key):
-        yield codes.BAD_SELECTOR.at(document.at((*place, "key")), f"{_short(str(key or 'an empty key'))} is not a label key", _KEY)
+        yield codes.BAD_SELECTOR.at(document.at((*place, "key")), f"{_short(str(key or 'an empty key'))} is not a label key", KEY_RULE)
     if operator not in OPERATORS:
         message = f"the operator {operator} does not exist" if operator else "the operator is missing"
         yield codes.BAD_SELECTOR.at(document.at((*place, "operator")), message, f"write {', '.join(OPERATORS[:-1])} or {OPERATORS[-1]}")
@@ -87,7 +87,7 @@ def _value(document: Document, place: Place, value: Any) -> Iterator[Diagnostic]
         yield codes.BAD_SELECTOR.at(document.at(place), f"{text} is not text, as every label value is", f'quote it: "{text}"')
     elif not isinstance(value, str) or not label_value(value):
         shown = "an empty value" if value is None else _short(str(value))
-        yield codes.BAD_SELECTOR.at(document.at(place), f"{shown} is not a label value", _VALUE)
+        yield codes.BAD_SELECTOR.at(document.at(place), f"{shown} is not a label value", VALUE_RULE)
 
 
 def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:
@@ -131,8 +131,8 @@ def label_value(value: str) -> bool:
     return not value or _NAME.fullmatch(value) is not None
 
 
-_KEY = "a key is at most 63 letters, digits, '-', '_' and '.', with an optional domain and '/' before it"
-_VALUE = "a value is at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
+KEY_RULE = "a key is at most 63 letters, digits, '-', '_' and '.', with an optional domain and '/' before it"
+VALUE_RULE = "a value is at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
 
 
 def _closest(context: Context, selector: LabelSelector) -> str:

@@ -1,14 +1,18 @@
 """URLs that agents, sync and Argo CD call."""
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.secrets import names_a_secret
 
 _BLANK = frozenset(" \t\r\n")
+_HOST = re.compile(r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*\.?|[0-9a-f.]*:[0-9a-f:.]*(%\w+)?")
+"""A host name, of other alphabets too, or an IP address; no `<NODE_IP>` or `${HOST}` that somebody forgot to fill in."""
 
 
 def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
@@ -51,7 +55,12 @@ def _endpoint(url: str, position: Callable[[], Position], name: str, *, query_al
         message = f"{name}: {url or 'an empty text'} is not an http or https URL"
         yield codes.BAD_URL.at(position(), message, "write scheme, host and port, such as http://scorer.scoring.svc:8000")
         return
-    if parts.username is not None:
+    if not _HOST.fullmatch(parts.hostname):
+        message = f"{name}: {url} names no host: {parts.hostname} is not one"
+        yield codes.BAD_URL.at(position(), message, "write the name or address as it is, such as scorer.scoring.svc or 10.0.0.7")
+        return
+    secret = any(names_a_secret(key) and value for key, value in parse_qsl(parts.query))
+    if parts.username is not None or secret:
         yield _credentials(name, position(), "put a token into a Secret on the spoke and name it with auth.tokenSecretRef")
     if not query_allowed and (parts.query or parts.fragment):
         yield codes.BAD_URL.at(position(), f"{name}: a host URL has no query or fragment", "write scheme, host, port and at most a path")

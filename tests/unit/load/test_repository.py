@@ -157,3 +157,15 @@ def test_depth_is_limited_where_it_is_and_not_where_it_only_looks_so() -> None:
     assert load_text(f'a: "{"[" * 500}"\n', file="f.yaml").diagnostics == ()
     [item] = load_text("a: " + "[" * 70 + "]" * 70, file="f.yaml").diagnostics
     assert (item.code, item.position.column) == ("DSF006", 67)
+
+
+def test_files_that_only_look_as_if_they_were_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "scorers" / "more").mkdir(parents=True)
+    for name in ("a.YAML", "b.json", "more/c.yaml.txt", "README.md", ".hidden.json", "d.yaml~"):
+        (tmp_path / "scorers" / name).write_text("a: [")
+    found = load(tmp_path).diagnostics
+    assert [(item.code, str(item.position)) for item in sorted(found, key=lambda item: item.position)] == [
+        ("DSF021", "scorers/a.YAML:1:1"),
+        ("DSF021", "scorers/b.json:1:1"),
+        ("DSF021", "scorers/more/c.yaml.txt:1:1"),
+    ]

@@ -1,0 +1,24 @@
+"""Labels and annotations that an API server would refuse."""
+
+from collections.abc import Iterator
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.resolve.context import Context
+from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value
+
+
+def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
+    """Of everything that is rendered, and of clusters, which selectors would never find by a label that cannot exist."""
+    declared = context.declared
+    kinds = (declared.clusters, declared.cluster_sets, declared.scorers, declared.applications, declared.placements)
+    for item in (found for items in (*kinds, declared.application_sets) for found in items):
+        for field in ("labels", "annotations"):
+            entries = item.document.data["metadata"].get(field)
+            for key, value in entries.items() if isinstance(entries, dict) else ():
+                path = ("metadata", field, key)
+                if not label_key(key.lower() if field == "annotations" else key):
+                    message = f"metadata.{field}: {key or 'an empty key'} is not allowed"
+                    yield codes.BAD_VALUE.at(item.document.key_at(path), message, KEY_RULE)
+                elif field == "labels" and isinstance(value, str) and not label_value(value):
+                    yield codes.BAD_VALUE.at(item.at(*path), f"metadata.labels.{key}: {value[:60]} is not allowed", VALUE_RULE)
