@@ -82,6 +82,10 @@ class Publication:
         try:
             if not self._seeded:
                 await self._seed()
+                # The hub may have taken its time: newer scores came meanwhile, or these were withdrawn.
+                wanted = self._wanted
+                if wanted is None:
+                    return None
             now = self._store.wall()
             if self._published is not None and _too_late(self._published.valid_until, rule=self._rule, now=now):
                 # The readers' clock was set back: what stands there lives too long, and would put off every change until it caught up.

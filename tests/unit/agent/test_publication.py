@@ -1,0 +1,79 @@
+"""What is written while the hub takes its time."""
+
+import asyncio
+import random
+from collections.abc import Mapping
+
+import pytest
+
+from dsf_agent.metrics import Metrics
+from dsf_agent.publish import Publication
+from dsf_agent.publish_rule import Rule
+from dsf_agent.store import Stored
+from dsf_wire.summary import Summary
+from tests.support.agent.process import until
+from tests.support.agent.running import play
+
+
+class SlowStore:
+    """Answers the first read when told; remembers every write."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.answer = asyncio.Event()
+        self.writes: list[Mapping[str, int]] = []
+
+    def wall(self) -> float:
+        return 1_700_000_000.0
+
+    async def read(self, name: str) -> Stored | None:
+        del name
+        self.asked.set()
+        await self.answer.wait()
+        return None
+
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        del name, scorer, valid_until
+        self.writes.append(values)
+
+    async def ours(self) -> list[Stored]:
+        return []
+
+    async def delete(self, stored: Stored) -> None:
+        raise AssertionError(stored)
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_only_what_holds_when_the_hub_answers_is_written(*, failed: bool) -> None:
+    """Newer scores came while it was asked: they are written, and not the old ones first, which would put them off. Or the scorer failed
+    meanwhile: its old scores are not written, and the next good ones are.
+    """
+
+    async def story() -> None:
+        store = SlowStore()
+        publication = Publication(
+            scorer=Summary(name="n", score_name="s"),
+            store=store,
+            rule=Rule(deadband=2, min_interval=60, ttl=900, jitter=0),
+            metrics=Metrics(cluster="c1").of("s"),
+            chance=random.Random(),
+        )
+        task = asyncio.create_task(publication.run())
+        publication.offer({"a": 1})
+        await store.asked.wait()
+        if failed:
+            publication.withdraw()
+        else:
+            publication.offer({"a": 50})
+        store.answer.set()
+        async with asyncio.timeout(5):
+            await publication.settled()
+        await asyncio.sleep(0.02)
+        assert store.writes == ([] if failed else [{"a": 50}])
+        publication.offer({"a": 51})
+        if failed:
+            await until(lambda: store.writes == [{"a": 51}], what="the next good ones")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    play(story())
