@@ -7,7 +7,6 @@ import signal
 import socket
 import uuid
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from gitops_dsf.errors import HubError
@@ -24,6 +23,7 @@ from gitops_dsf.reconciler.moves.refresh import RefreshDuty
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from gitops_dsf.reconciler.pages import serve_pages
 from gitops_dsf.reconciler.proposals.duty import ProposalDuty
+from gitops_dsf.reconciler.resolvers import resolve_in
 from gitops_dsf.reconciler.scorers.duty import ScorerDuty
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.reconciler.state.duty import StateDuty
@@ -31,8 +31,6 @@ from gitops_dsf.reconciler.suspension.duty import SuspensionDuty
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 LOG = logging.getLogger(__name__)
-RESOLVERS: Final = 64
-"""Threads that look host names up: one that hangs must not stop the others."""
 CONCURRENT: Final = 512
 """Probes at a time."""
 ONCE_PATIENCE: Final = 20.0
@@ -41,7 +39,7 @@ ONCE_PATIENCE: Final = 20.0
 
 async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
     """Works until SIGTERM or SIGINT. Raises HubError when the credentials cannot be read, UsageError for the address."""
-    _more_resolvers()
+    resolve_in(CONCURRENT)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -66,7 +64,7 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
 
 async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
     """One pass over all scorers under the lease; how many statuses were written. Raises HubError."""
-    _more_resolvers()
+    resolve_in(CONCURRENT)
     async with HubApi(load=load) as api, _fetcher(settings) as fetcher:
         leadership = _leadership(api, settings)
         if not await leadership.acquire(patience=ONCE_PATIENCE):
@@ -167,8 +165,3 @@ async def _end(*tasks: "asyncio.Task[object]") -> None:
     for task in tasks:
         with contextlib.suppress(asyncio.CancelledError):
             await task
-
-
-def _more_resolvers() -> None:
-    executor = ThreadPoolExecutor(max_workers=RESOLVERS, thread_name_prefix="resolver")
-    asyncio.get_running_loop().set_default_executor(executor)

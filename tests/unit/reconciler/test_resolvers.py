@@ -1,0 +1,22 @@
+"""Names that hang, and one that does not."""
+
+import asyncio
+import threading
+
+from gitops_dsf.reconciler.resolvers import resolve_in
+from gitops_dsf.reconciler.run import CONCURRENT
+from tests.support.in_loop import in_loop
+
+
+@in_loop
+async def test_names_that_hang_leave_others_theirs() -> None:
+    resolve_in(CONCURRENT)
+    loop, released = asyncio.get_running_loop(), threading.Event()
+    # All probes at a time but one hang where a name is looked up.
+    hanging = [loop.run_in_executor(None, released.wait, 60) for _ in range(CONCURRENT - 1)]
+    try:
+        async with asyncio.timeout(30):
+            assert await loop.getaddrinfo("localhost", 80)
+    finally:
+        released.set()
+        await asyncio.gather(*hanging)
