@@ -18,8 +18,9 @@ def promtool(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=240, check=False)
 
 
-def test_promtool_finds_no_fault() -> None:
-    answer = promtool("check", "rules", "--lint=all", "--lint-fatal", FOLDER / "rules.yaml")
+@pytest.mark.parametrize("name", ["rules.yaml", "agent-rules.yaml"])
+def test_promtool_finds_no_fault(name: str) -> None:
+    answer = promtool("check", "rules", "--lint=all", "--lint-fatal", FOLDER / name)
     assert answer.returncode == 0, answer.stdout + answer.stderr
 
 

@@ -19,6 +19,8 @@ class Outcome(StrEnum):
     WAITING = "waiting"
     REFUSED = "refused"
     UNDECIDED = "undecided"
+    NOTHING = "nothing"
+    """Of a look at all subjects of a kind: none has anything to offer, and the repository could be read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

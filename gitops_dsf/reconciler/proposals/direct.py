@@ -9,7 +9,7 @@ from gitops_dsf.reconciler.proposals.decide import Outcome
 from gitops_dsf.reconciler.proposals.desk import Desk
 from gitops_dsf.reconciler.proposals.fleet import Fleet
 from gitops_dsf.reconciler.proposals.metrics import ProposalMetrics
-from gitops_dsf.reconciler.proposals.proposal import Proposal, Subject
+from gitops_dsf.reconciler.proposals.proposal import Kind, Proposal, Subject
 
 LOG = logging.getLogger(__name__)
 COMMITS: Final = 20
@@ -24,15 +24,16 @@ class Direct:
     def __init__(self, *, fleet: Fleet, desk: Desk, metrics: ProposalMetrics) -> None:
         self._fleet, self._desk, self._metrics = fleet, desk, metrics
 
-    async def go(self) -> None:
-        """Raises GitError and WorkerError."""
+    async def go(self) -> set[Kind]:
+        """Kinds about which there was something to do. Raises GitError and WorkerError."""
+        busy: set[Kind] = set()
         tries = 0
         failed: set[Subject] = set()
         for _ in range(COMMITS):
             await self._fleet.update()
-            proposal = await self._next(failed)
+            proposal = await self._next(failed, busy)
             if proposal is None:
-                return
+                break
             try:
                 commit = await self._desk.commit(proposal, parent=self._fleet.head)
                 await self._fleet.clone.advance(commit, branch=self._fleet.branch)
@@ -52,9 +53,11 @@ class Direct:
             self._fleet.memory.pushed(proposal.subject, self._fleet.clock())
             self._fleet.memory.committed(proposal.subject, self._fleet.naming.branch(proposal))
             await self._desk.told(proposal, self._fleet.branch)
+        return busy
 
-    async def _next(self, failed: Collection[Subject]) -> Proposal | None:
+    async def _next(self, failed: Collection[Subject], busy: set[Kind]) -> Proposal | None:
         findings = [finding for finding in await self._fleet.findings(()) if finding.subject not in failed]
+        busy.update(finding.subject.kind for finding in findings if finding.proposal is not None or finding.why)
         settled = [finding.proposal for finding in findings if self._fleet.settled(finding)]
         return next((proposal for proposal in settled if proposal is not None and self._may(proposal)), None)
 

@@ -72,8 +72,10 @@ class ProposalDuty:
             while True:
                 wait = self._settings.interval
                 try:
-                    await work.go()
+                    busy = await work.go()
                     failures = 0
+                    for calm in {Kind(kind) for kind in self._settings.kinds} - busy:
+                        self._metrics.count(calm, Outcome.NOTHING)
                 except (GitError, ForgeError, WorkerError) as error:
                     failures += 1
                     wait = max(min(wait * 2**failures, LONGEST_SECONDS), error.wait if isinstance(error, ForgeError) else 0.0)

@@ -13,7 +13,7 @@ class ProposalMetrics:
         self.outcomes = Counter(
             f"{PREFIX}_proposals",
             "What became of proposals: pushed, unchanged, superseded, withdrawn, failed; waiting (not yet long enough the same, or too "
-            "many at once), refused (by people), undecided (nothing can be proposed; see the log).",
+            "many at once), refused (by people), undecided (nothing can be proposed; see the log), nothing (there was nothing to do).",
             ["kind", "outcome"],
             registry=registry,
         )

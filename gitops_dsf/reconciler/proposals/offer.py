@@ -17,8 +17,11 @@ class Offer:
         self._fleet, self._forge, self._desk = fleet, forge, desk
         self._max_open, self._metrics = max_open, metrics
 
-    async def go(self) -> None:
-        """Raises GitError, ForgeError and WorkerError where the rest of the pass makes no sense."""
+    async def go(self) -> set[Kind]:
+        """Kinds about which there was something to do.
+
+        Raises GitError, ForgeError and WorkerError where the rest of the pass makes no sense.
+        """
         fleet, memory = self._fleet, self._fleet.memory
         branches = await fleet.update()
         memory.observe({branch: subject for branch in branches if (subject := fleet.naming.subject(branch)) is not None}, fleet.clock())
@@ -30,8 +33,11 @@ class Offer:
         news = any(finding.proposal is not None and settled[finding.subject] for finding in findings)
         opened = await self._opened(ask=bool(branches) or news)
         waiting = {subject for branch in (branches if opened is None else opened) if (subject := fleet.naming.subject(branch)) is not None}
+        busy: set[Kind] = set()
         for finding in findings:
             decision = await self._decide(finding, branches, opened, settled=settled[finding.subject], room=self._max_open - len(waiting))
+            if decision.outcome is not None or decision.steps:
+                busy.add(finding.subject.kind)
             if decision.outcome is not None:
                 self._metrics.count(finding.subject.kind, decision.outcome)
             await self._carry_out(finding.subject, decision)
@@ -39,6 +45,7 @@ class Offer:
                 waiting.add(finding.subject)
         for kind in Kind:
             self._metrics.open.labels(kind=str(kind)).set(sum(subject.kind is kind for subject in waiting))
+        return busy
 
     async def _opened(self, *, ask: bool) -> Mapping[str, Request] | None:
         """Our open requests by branch; a forge is not asked when nothing depends on it."""

@@ -23,7 +23,7 @@ class Alert:
 _DRIFTED: Final = "max by (scorer) (" + led('scorer_config{reason="Drifted"}') + ")"
 _DEAD: Final = "sum by (scorer) (" + led('scored_clusters{state=~"expired|missing"}') + ")"
 _FRESH: Final = "sum by (scorer) (" + led('scored_clusters{state="fresh"}') + ")"
-_SUCCESSES: Final = 'outcome=~"pushed|unchanged"'
+_SUCCESSES: Final = 'outcome=~"pushed|unchanged|nothing"'
 
 _ON_THE_HUB: Final = (
     Alert(
@@ -206,13 +206,16 @@ _ON_SPOKES: Final = (
     ),
 )
 
-GROUPS: Final[Mapping[str, tuple[Alert, ...]]] = {"gitops-dsf-reconciler": _ON_THE_HUB, "gitops-dsf-agent": _ON_SPOKES}
+HUB_GROUP: Final = "gitops-dsf-reconciler"
+AGENT_GROUP: Final = "gitops-dsf-agent"
+GROUPS: Final[Mapping[str, tuple[Alert, ...]]] = {HUB_GROUP: _ON_THE_HUB, AGENT_GROUP: _ON_SPOKES}
 """By where their metrics are: the hub's Prometheus, and each cluster's (or one for all of them, with a label cluster)."""
 
 
-def rules() -> dict[str, Any]:
-    """A Prometheus rule file; also the spec of a PrometheusRule."""
-    return {"groups": [{"name": name, "rules": [_rule(alert) for alert in alerts]} for name, alerts in GROUPS.items()]}
+def rules(*groups: str) -> dict[str, Any]:
+    """A Prometheus rule file with these groups, all of them where none is named; also the spec of a PrometheusRule."""
+    wanted = groups or tuple(GROUPS)
+    return {"groups": [{"name": name, "rules": [_rule(alert) for alert in GROUPS[name]]} for name in wanted]}
 
 
 def _rule(alert: Alert) -> dict[str, Any]:

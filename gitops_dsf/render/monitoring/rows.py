@@ -191,8 +191,13 @@ ROWS: Final = (
                 title="Proposals",
                 kind="timeseries",
                 width=8,
-                queries=((f"sum by (kind, outcome) (increase({RECONCILER}_proposals_total[{_RATE}]))", "{{kind}} {{outcome}}"),),
-                description="Looks at what to propose, by outcome.",
+                queries=(
+                    (
+                        f'sum by (kind, outcome) (increase({RECONCILER}_proposals_total{{outcome!="nothing"}}[{_RATE}]))',
+                        "{{kind}} {{outcome}}",
+                    ),
+                ),
+                description="Looks that found something to propose, by outcome.",
             ),
             Panel(
                 title="Snapshots",

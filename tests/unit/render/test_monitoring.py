@@ -176,7 +176,13 @@ class TestFiles:
 
     def test_readers_see_what_was_meant(self) -> None:
         assert yaml.safe_load(files()["rules.yaml"]) == rules()
+        assert yaml.safe_load(files()["agent-rules.yaml"]) == rules("gitops-dsf-agent")
         assert json.loads(files()["dashboard.json"]) == dashboard()
+
+    def test_rules_of_a_cluster_ask_for_nothing_that_only_the_hub_has(self) -> None:
+        expressions = [rule["expr"] for group in yaml.safe_load(files()["agent-rules.yaml"])["groups"] for rule in group["rules"]]
+        assert expressions
+        assert not [text for text in expressions if "gitops_dsf_reconciler" in text]
 
     def test_the_command_says_what_is_stale(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["--folder", str(tmp_path)]) == 1

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.scene import AUTHOR, Scene, page
 from tests.integration.sync.pageserver import Answer
@@ -27,6 +29,24 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Scene, 
         assert (working.count("locks", "pushed"), working.open("locks"), working.open("inventory")) == (1, 1, 0)
         assert scene.hub.events("LockProposed") == [f"/config differs from the lock; what it says is on branch {branch}"]
     assert not (tmp_path / "work/proposals").exists(), "nothing is left behind"
+
+
+@pytest.mark.parametrize("direct", [False, True])
+@in_loop
+async def test_a_look_that_finds_nothing_to_do_is_counted(scene: Scene, *, direct: bool) -> None:
+    """An alert must tell a quiet fleet from one whose repository is away."""
+    scene.settings = {"direct": direct, "kinds": frozenset({"locks", "inventory"})}
+    scene.drifts("cpu")
+    async with scene.hub, scene.working() as working:
+        await working.looks_again("inventory", "nothing")
+        await working.looks_again("locks", "nothing")
+        scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
+        await working.until(lambda: working.count("locks", "pushed") == 1, "it is pushed")
+        scene.server.manners.account = "somebody:else"
+        await working.looks_again("inventory", "failed", times=1)
+        counted = working.count("inventory", "nothing")
+        await working.looks_again("inventory", "failed", times=1)
+        assert working.count("inventory", "nothing") == counted
 
 
 @in_loop
