@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.model.base import DNS_LABEL
+from gitops_dsf.model.repository import CLONABLE
 from gitops_dsf.render.emit import scalar
 from gitops_dsf.resources import repo_template
 from gitops_dsf.schema.tree import schema_tree
@@ -80,7 +81,7 @@ def _check_name(name: str) -> None:
 
 
 def _check_url(url: str) -> None:
-    if not url or url != scalar(url):
+    if not CLONABLE.fullmatch(url) or url != scalar(url):
         msg = f"{url!r} is not a git URL: write it as Argo CD clones it, such as {TEMPLATE_URL} or git@git.example.com:team/fleet.git"
         raise UsageError(msg)
     try:

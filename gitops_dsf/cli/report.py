@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,14 @@ def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic
         prefix = directory.absolute()
     if prefix == Path():
         return list(diagnostics)
-    return [replace(item, position=replace(item.position, file=(prefix / item.position.file).as_posix())) for item in diagnostics]
+    return [_below(prefix, item) for item in diagnostics]
+
+
+def _below(prefix: Path, item: Diagnostic) -> Diagnostic:
+    """The file's name also where a hint holds a command for it."""
+    file = (prefix / item.position.file).as_posix()
+    hint = item.hint.replace(f"migrate {item.position.file}`", f"migrate {shlex.quote(file)}`")
+    return replace(item, hint=hint, position=replace(item.position, file=file))
 
 
 def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = False) -> str:

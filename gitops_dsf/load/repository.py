@@ -31,6 +31,8 @@ def load(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Loaded:
     if not discovered.files and not diagnostics:
         message = "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/ or locks/"
         hint = "run gitops-dsf init in an empty folder, or name the folder of a fleet repository"
+        if (root.resolve().parent / SETTINGS_FILE).is_file():
+            hint = "the fleet repository is the folder above: name that one"
         diagnostics.append(codes.EMPTY.at(Position(file=SETTINGS_FILE), message, hint))
     return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 

@@ -10,7 +10,8 @@ from gitops_dsf.model.base import BRANCH, HOST_GLOB, IMAGE, PRODUCT_API, Authore
 from gitops_dsf.model.reconciler import Reconciler
 
 _PUSHABLE = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
-_CLONABLE = re.compile(rf"{_PUSHABLE.pattern}|/\S+")
+CLONABLE = re.compile(rf"{_PUSHABLE.pattern}|/\S+")
+"""Git URLs, also as ssh writes them, and absolute paths."""
 _ON_A_FORGE = re.compile(r"((https?|ssh)://[^/\s]+/|([\w.-]+@)?[A-Za-z0-9][\w.-]*:/?)[\w.-]+/[\w.-]+?(\.git)?/?")
 
 DEFAULT_IMAGE = "ghcr.io/gitops-dsf/gitops-dsf-agent:0.1.0"
@@ -43,7 +44,7 @@ class Git(Authored):
     @field_validator("url")
     @classmethod
     def _can_be_cloned(cls, url: str) -> str:
-        if not _CLONABLE.fullmatch(url):
+        if not CLONABLE.fullmatch(url):
             msg = (
                 f"{url} is nothing that Argo CD could clone: write https://host/owner/repository.git, "
                 "ssh://git@host/owner/repository.git or git@host:owner/repository.git"

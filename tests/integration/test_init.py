@@ -104,6 +104,7 @@ def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path) -> None:
         ("", None, "cannot be the fleet's name"),
         ("a" * 64, None, "cannot be the fleet's name"),
         ("ok", "", "is not a git URL"),
+        ("ok", "fleet", "is not a git URL"),
         ("ok", "https://git/x\nspec: {}", "is not a git URL"),
         ("ok", "https://user:secret@git.internal/x.git", "holds credentials"),
         ("ok", "https://token@git.internal/x.git", "is not a git URL|holds credentials"),

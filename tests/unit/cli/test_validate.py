@@ -154,3 +154,16 @@ def test_values_and_names_of_files_neither_colour_nor_break_the_output(root: Pat
     assert "\\x1b[31mred" in out
     assert not set(out) & {"\x1b", "\u202e", "\u2028"}
     assert not any(line.startswith("::error::forged") for line in out.splitlines())
+
+
+def test_the_command_of_a_hint_works_from_where_it_is_shown(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "config").mkdir()
+    masks = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"
+    (root / "config" / "m.yaml").write_text(f"{masks}metadata: {{name: dynamic-scoring-config}}\nspec: {{mask: []}}\n")
+    monkeypatch.chdir(root.parent)
+    assert main(["validate", root.name]) == 1
+    assert f"`gitops-dsf migrate {root.name}/config/m.yaml`" in capsys.readouterr().out
+    assert main(["migrate", f"{root.name}/config/m.yaml"]) == 0
+    assert main(["validate", root.name]) == 0

@@ -85,6 +85,12 @@ def test_an_empty_repository_is_a_finding(tmp_path: Path) -> None:
     assert found(tmp_path) == [("DSF010", "gitops-dsf.yaml:1:1")]
 
 
+def test_a_folder_inside_of_a_repository_is_told_from_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "gitops-dsf.yaml").write_text("a: 1")
+    (tmp_path / "scorers").mkdir()
+    assert load(tmp_path / "scorers").diagnostics[0].hint == "the fleet repository is the folder above: name that one"
+
+
 def test_a_syntax_error_ends_its_document_only() -> None:
     loaded = load_text("a: [\n---\nb: 1\n---\nc: 'x\n---\nd: 1\n", file="f.yaml")
     assert [document.data for document in loaded.documents] == [{"b": 1}, {"d": 1}]
