@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 RECHECK_SECONDS: Final = 1.0
 """Credential files are read again at most this often."""
 
-ETCD_TOO_LARGE: Final = "request is too large"
-"""What the API server passes on, as a 500, when etcd refuses an object."""
+ETCD_TOO_LARGE: Final = ("etcdserver: request is too large", "trying to send message larger than max")
+"""What the API server passes on, as a 500, when an object is more than etcd takes, or than etcd's client sends."""
 
 JSON: Final = "application/json"
 APPLY: Final = "application/apply-patch+yaml"
@@ -126,7 +126,7 @@ class ApiServer:
         reason = callfault.status_reason(response.status_code)
         if response.status_code in {400, 422}:
             reason = Reason.INVALID_OBJECT
-        elif ETCD_TOO_LARGE in words:
+        elif any(text in words for text in ETCD_TOO_LARGE):
             reason = Reason.TOO_LARGE
         wait = callfault.retry_after(response.headers, now=self._clock.wall())
         words = redaction.hide(words, self._access.token if self._access is not None else None)

@@ -34,11 +34,19 @@ def stored_bytes(body: int, *, items: int) -> int:
     return 2 * body + OWNED_ITEM_BYTES * items
 
 
+def status_body(values: Mapping[str, int], *, name: str, namespace: str, valid_until: float) -> bytes:
+    """The body of an apply of the status."""
+    body = store.manifest(name=name, namespace=namespace)
+    body["status"] = store.status(values, valid_until=valid_until)
+    return msgspec.json.encode(body)
+
+
 class HubStore:
     """Writes by create, then server-side apply of /status: a create alone drops the status (OCM's CRD has the subresource)."""
 
-    def __init__(self, *, server: ApiServer, cluster: str) -> None:
+    def __init__(self, *, server: ApiServer, cluster: str, limit: int = MAX_OBJECT_BYTES) -> None:
         self._server = server
+        self._limit = limit
         self._cluster = cluster
         self._base = f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/namespaces/{quote(cluster, safe='')}/{SCORE_PLURAL}"
 
@@ -50,10 +58,11 @@ class HubStore:
         return None if found is None else store.stored(found)
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        body = await asyncio.to_thread(self._encoded, name, values, valid_until)
+        # Off the event loop: tens of thousands of items take their time.
+        body = await asyncio.to_thread(status_body, values, name=name, namespace=self._cluster, valid_until=valid_until)
         size = stored_bytes(len(body), items=len(values))
-        if size > MAX_OBJECT_BYTES:
-            msg = f"{len(values)} items make an object of {size} bytes, the limit is {MAX_OBJECT_BYTES}; use a coarser scoreDimensionFormat"
+        if size > self._limit:
+            msg = f"{len(values)} items make an object of {size} bytes, the limit is {self._limit}; use a coarser scoreDimensionFormat"
             raise PublishError(msg, reason=Reason.TOO_LARGE)
         try:
             written = await self._apply_status(name, body)
@@ -99,12 +108,6 @@ class HubStore:
             if error.reason is not Reason.CONFLICT:
                 raise
             # Somebody was faster; the object is there, which is all that was wanted.
-
-    def _encoded(self, name: str, values: Mapping[str, int], valid_until: float) -> bytes:
-        """The body of an apply of the status, made off the event loop: tens of thousands of items take their time."""
-        body = store.manifest(name=name, namespace=self._cluster)
-        body["status"] = store.status(values, valid_until=valid_until)
-        return msgspec.json.encode(body)
 
     async def _abandoned(self, name: str) -> bool:
         """Whether every other writer of the status has been silent for long, as an upstream agent that was replaced.
