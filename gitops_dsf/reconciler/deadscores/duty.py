@@ -80,7 +80,7 @@ class DeadScoresDuty:
             self._metrics.show({})  # another replica tells from now on
 
     async def _look(self) -> None:
-        if not self._api.clock_known:
+        if not self._api.clock.known:
             return  # what is expired is for the hub's clock to say
         found = await self._find()
         now = self._clock()

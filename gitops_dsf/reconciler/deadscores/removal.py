@@ -71,7 +71,7 @@ async def _remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callabl
     until = found.status.valid_until.timestamp() if found.status.valid_until is not None else 0.0
     why = absence(holder, agent)
     # The hub's clock last: the answers above have just told it.
-    if not why or not api.clock_known or not expired_for_long(until, ttl=ttl, now=api.now()):
+    if not why or not api.clock.known or not expired_for_long(until, ttl=ttl, now=api.now()):
         return Outcome.ALIVE
     about_to()
     path = f"{_SCORES.format(dead.cluster)}/{dead.resource}"

@@ -1,6 +1,5 @@
 """The hub's Kubernetes API: requests, pages and watches as raw JSON, over one connection pool, credentials read anew when refused."""
 
-import email.utils
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
@@ -11,6 +10,7 @@ import msgspec
 
 from gitops_dsf.errors import HubError
 from gitops_dsf.live.access import Access
+from gitops_dsf.reconciler.hub.clock import HubClock
 
 PAGE: Final = 500
 """Objects per request: the API server answers pages of this size in milliseconds."""
@@ -55,10 +55,7 @@ class HubApi:
         self._client = self._connect()
         self._retired: httpx.AsyncClient | None = None
         """The client before it, which may still have requests under way."""
-        self.clock_offset = 0.0
-        """Seconds that the hub's clock is ahead of ours, by the Date header of its answers."""
-        self.clock_known = False
-        """Whether the last answer had one."""
+        self.clock = HubClock()
 
     def _connect(self) -> httpx.AsyncClient:
         access = self._load()
@@ -85,7 +82,7 @@ class HubApi:
 
     def now(self) -> float:
         """Seconds since 1970 by the hub's clock, which decides what is expired."""
-        return time.time() + self.clock_offset
+        return self.clock.now()
 
     async def get(self, path: str, **parameters: str) -> bytes:
         """One object or page. Raises ApiError."""
@@ -163,7 +160,7 @@ class HubApi:
                 await self._reconnect(client)
                 continue
             break
-        self._set_clock(response, sent=sent, received=time.time())
+        self.clock.told(response.headers.get("date", ""), sent=sent, received=time.time())
         if not response.is_success:
             raise _refused(method, path, response)
         return response.content
@@ -182,20 +179,6 @@ class HubApi:
         old, self._retired, self._client = self._retired, refused, fresh
         if old is not None:
             await old.aclose()
-
-    def _set_clock(self, response: httpx.Response, *, sent: float, received: float) -> None:
-        """The hub wrote its time at some moment between the two: a page that took long to arrive is no clock that is behind."""
-        try:
-            told = email.utils.parsedate_to_datetime(response.headers.get("date", "")).timestamp()
-        except (TypeError, ValueError):
-            self.clock_known = False
-            return
-        self.clock_known = True
-        # The header counts whole seconds: less than two may be nothing.
-        if told - received > 2:
-            self.clock_offset = told - received
-        else:
-            self.clock_offset = told - sent if told - sent < -2 else 0.0
 
 
 async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:

@@ -94,7 +94,7 @@ class SuspensionDuty:
         health = self._health.get(item.metadata.name)
         verdict = None if health is None else health.status
         # The clusters are heard only where it matters.
-        hearing = self._hear(item) if verdict is HealthStatus.INACTIVE and self._api.clock_known else Hearing()
+        hearing = self._hear(item) if verdict is HealthStatus.INACTIVE and self._api.clock.known else Hearing()
         return Case(
             scorer=item.metadata.name,
             score=item.spec.scoring.params.name,

@@ -403,7 +403,7 @@ def test_a_page_that_takes_long_to_arrive_is_no_clock_that_is_behind() -> None:
         access = Access(host=url, trust=ssl.create_default_context(), authorization="", proxy=None)
         async with server, HubApi(load=lambda: access) as api:
             await api.get(PATH)
-            assert (api.clock_known, api.clock_offset) == (True, 0.0)
+            assert (api.clock.known, api.clock.offset) == (True, 0.0)
 
     asyncio.run(go())
 
