@@ -163,10 +163,12 @@ _FIRST: Final = {"{": "an object", '"': "a string", "t": "a boolean", "f": "a bo
 def _entries(text: str | bytes) -> list[msgspec.Raw]:
     """The elements of the array, each still JSON text: one may hold a number that none can be, such as 1e999, and spoil no other."""
     try:
+        if isinstance(text, bytes):
+            # Checked for the whole: what is left raw is not looked at.
+            text = text.decode("utf-8")
         return msgspec.json.decode(text, type=list[msgspec.Raw])
     except msgspec.ValidationError as error:
-        first = (text if isinstance(text, str) else text.decode("utf-8", "replace")).lstrip()[:1]
-        msg = f"expected a JSON array of scorers, found {_FIRST.get(first, 'a number')}"
+        msg = f"expected a JSON array of scorers, found {_FIRST.get(str(text).lstrip()[:1], 'a number')}"
         raise SummariesError(msg) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         msg = f"not valid JSON: {error}"

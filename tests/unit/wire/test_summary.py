@@ -97,7 +97,9 @@ def test_what_stands_there_instead_of_a_list_is_told(text: str | bytes, kind: st
         summary.decode(text)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "null", "[", "[1] x", '"[]"', b"\xff", "[" * 100_000, "NaN"])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "null", "[", "[1] x", '"[]"', b"\xff", b'["\xff"]', b'[{"name": "\xe9"}]', "[" * 100_000, "NaN"]
+)
 def test_what_is_no_list_as_a_whole(text: str | bytes) -> None:
     """Nothing in it can be trusted."""
     with pytest.raises(SummariesError):
