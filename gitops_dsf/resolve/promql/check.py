@@ -47,7 +47,7 @@ def check(text: str) -> Checked:
     if refused is not None:
         return Checked(tree=None, mistakes=(refused,))
     try:
-        tree = _parse(text)
+        tree = _parse(_without_raw_backslashes(text, words))
     except ValueError as error:
         return Checked(tree=None, mistakes=_mistakes(text, words, str(error)))
     result = _RANGE_RESULTS.get(type(tree).__name__)
@@ -74,6 +74,26 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
             msg = "the parser cannot read this query"
             raise ValueError(msg) from error
         raise
+
+
+def _without_raw_backslashes(text: str, words: list[Token]) -> str:
+    """The parser looks for escapes in back-quoted strings, too, where Prometheus has none; what they say does not matter here."""
+    if "`" not in text or "\\" not in text:
+        return text
+    for word in words:
+        if word.kind == "string" and word.text[0] == "`" and "\\" in word.text:
+            text = f"{text[: word.offset]}`{'x' * (len(word.text) - 2)}`{text[word.end :]}"
+    return text
+
+
+_ESCAPE = re.compile(r"\\(?:[abfnrtv\\'\"]|[0-7]{3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(?P<bad>\\.)", re.DOTALL)
+
+
+def _bad_escape(word: Token) -> int | None:
+    """Offset of the first backslash in a quoted string that begins no escape."""
+    if word.kind != "string" or word.text[0] == "`":
+        return None
+    return next((word.offset + found.start() for found in _ESCAPE.finditer(word.text) if found["bad"]), None)
 
 
 def _too_long(words: list[Token]) -> Mistake | None:
@@ -125,6 +145,10 @@ def _mistakes(text: str, words: list[Token], message: str) -> tuple[Mistake, ...
         return (Mistake(kind="syntax", message=found, offset=where, hint=f"expected {error.expected}"),)
     if unknown is not None:
         return _unknown_functions(words, unknown[1])
+    escape = next((place for word in words if (place := _bad_escape(word)) is not None), None) if "escape" in message else None
+    if escape is not None:
+        hint = f"write \\\\{text[escape + 1]}, or the whole string in back-quotes"
+        return (Mistake(kind="syntax", message=f"\\{text[escape + 1]} is no escape", offset=escape, hint=hint),)
     hint = "a range such as [5m] goes inside a function such as rate(...) or avg_over_time(...)" if "got matrix" in message else ""
     return (Mistake(kind="syntax", message=message, offset=_culprit(text, recogniser), hint=hint),)
 

@@ -40,6 +40,7 @@ def test_a_mistake_has_its_offset(query: str, kind: str, offset: int) -> None:
     [
         *["up", "sum by (node) (rate(x[5m]))", "sum(x) without (a)", "x offset -5m", "x @ start()", "max_over_time(rate(x[5m])[1h:1m])"],
         *["a * on (n) group_left (m) b", "a and ignoring (x) b", "-x ^ 2", "# comment\nx", 'count_values("v", x)', "foo:bar:baz", "1 + 1"],
+        *["x{a=~`\\d(`}", 'count_values(`n`, x{a=~`b\\.c`}) + y{a="\\\\d\\u00e9"}', r"x{a='\''}"],
         *['{"utf8.name", a="b"}', "x == bool 0x1f", "histogram_quantile(0.9, sum by (le) (rate(x[5m])))", "x{a=~'b|c',}"],
     ],
 )
@@ -53,6 +54,15 @@ def test_valid_queries_have_a_tree(query: str) -> None:
 def test_what_recurses_too_deep_never_reaches_the_parser(query: str) -> None:
     [mistake] = check(query).mistakes
     assert "more than" in mistake.message or "does not fit" in mistake.message
+
+
+@pytest.mark.parametrize(("query", "offset"), [('x{a=~"\\d+"}', 6), ("y{a='b'} + x{a=~'b\\\\c\\.d'}", 21), ('x{a=`\\d`, b="\\d"}', 13)])
+def test_the_backslash_that_is_no_escape_is_named(query: str, offset: int) -> None:
+    """Go and Prometheus know a handful of escapes; a regular expression needs two backslashes, or back-quotes."""
+    [mistake] = check(query).mistakes
+    assert (mistake.kind, mistake.offset, query[mistake.offset]) == ("syntax", offset, "\\")
+    assert "is no escape" in mistake.message
+    assert "back-quotes" in mistake.hint
 
 
 @pytest.mark.parametrize("query", ["rate(x[1e999])", "x offset inf", "x offset -NaN", "rate(x[5m:18446744073709551616])", "x offset 1e308"])
