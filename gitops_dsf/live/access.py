@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gitops_dsf.errors import HubError
+from gitops_dsf.live.kubeconfig import reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +30,10 @@ def load_access(*, context: str | None, kubeconfig: Path | None) -> Access:
     configuration: Any = client.Configuration()
     own: Callable[..., None] = config.load_incluster_config
     named: Callable[..., None] = config.load_kube_config
-    try:
-        if context is None and kubeconfig is None:
+    inside = context is None and kubeconfig is None
+    where = "the pod's own account (outside a pod: --context NAME)" if inside else f"kubeconfig {kubeconfig or ''} {context or ''}".strip()
+    with reading(where):
+        if inside:
             own(client_configuration=configuration, try_refresh_token=False)
         else:
             named(
@@ -40,12 +43,6 @@ def load_access(*, context: str | None, kubeconfig: Path | None) -> Access:
                 persist_config=False,
             )
         return _access(configuration)
-    except (config.ConfigException, OSError, ValueError, TypeError, KeyError) as error:
-        where = (
-            "the pod's own account" if context is None and kubeconfig is None else f"kubeconfig {kubeconfig or ''} {context or ''}".strip()
-        )
-        msg = f"{where}: {error}"
-        raise HubError(msg) from error
 
 
 def _access(configuration: Any) -> Access:  # noqa: ANN401 - the package's type is untyped

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from gitops_dsf.errors import HubError
+from gitops_dsf.live.kubeconfig import reading
 from gitops_dsf.snapshot import Snapshot, collect
 from gitops_dsf.snapshot.documents import HubDocument
 
@@ -70,11 +71,8 @@ def connect(context: str, kubeconfig: Path | None) -> "ApiClient":
         msg = "asking a hub needs the Kubernetes client: pip install 'gitops-dsf[live]'"
         raise HubError(msg) from error
     new_client: Callable[..., ApiClient] = config.new_client_from_config
-    try:
+    with reading(f"context {context}"):
         return new_client(config_file=str(kubeconfig) if kubeconfig else None, context=context)
-    except (config.ConfigException, OSError, ValueError) as error:
-        msg = f"context {context}: {error}"
-        raise HubError(msg) from error
 
 
 def items(client: "ApiClient", context: str, path: str, *, optional: bool = False) -> Iterator[dict[str, Any]]:
@@ -115,7 +113,8 @@ def ask(client: "ApiClient", context: str, path: str, query: Sequence[tuple[str,
         response = client.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
         status, reason, body, date = response.status, response.reason, response.response.data, response.response.headers.get("Date")
     except (ApiException, HTTPError, OSError) as error:
-        msg = f"context {context}: the hub does not answer: {error}"
+        # Of a request that was tried again and again, the reason of the last time.
+        msg = f"context {context}: the hub does not answer: {getattr(error, 'reason', None) or error}"
         raise HubError(msg) from error
     return Answer(status=status, reason=reason, body=body, date=date, asked=asked, answered=time.time())
 

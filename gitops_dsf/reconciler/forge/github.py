@@ -50,13 +50,27 @@ class GitHub:
 
     def __init__(self, *, api: str, place: Address, base: str, credentials: Credentials, seconds: float = SECONDS) -> None:
         self._place, self._base, self._credentials, self._api = place, base, credentials, api
-        self._client = httpx.AsyncClient(base_url=api, verify=_trust(credentials.trust), timeout=seconds, follow_redirects=False)
+        self._seconds = seconds
+        self._trusted: bytes | None = None
+        self._client: httpx.AsyncClient | None = None
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self._client.aclose()
+        if self._client is not None:
+            await self._client.aclose()
+
+    async def _connected(self) -> httpx.AsyncClient:
+        """Trusting what the Secret says now: it may have come, or been rotated, after this process began."""
+        file = self._credentials.trust
+        trusted = file.read_bytes() if file is not None else None
+        if self._client is None or trusted != self._trusted:
+            client = httpx.AsyncClient(verify=_trust(file), timeout=self._seconds, follow_redirects=False)
+            if self._client is not None:
+                await self._client.aclose()
+            self._client, self._trusted = client, trusted
+        return self._client
 
     async def opened(self) -> list[Request]:
         """Every open pull request into the protected branch from a branch of this repository."""
@@ -117,7 +131,12 @@ class GitHub:
         }
         url = f"{self._api}/repos/{self._place}/{path}"
         try:
-            response = await self._client.request(method, url, params=parameters, json=body, headers=headers)
+            client = await self._connected()
+            response = await client.request(method, url, params=parameters, json=body, headers=headers)
+        except UnicodeError:
+            # Its text would hold a part of the token.
+            msg = f"{what}: the token has characters that no token has; write it into the Secret anew, as plain ASCII"
+            raise ForgeError(ForgeCause.DENIED, msg) from None
         except (httpx.HTTPError, OSError) as error:
             words = self._credentials.cleaned(str(error)) or type(error).__name__
             raise ForgeError(ForgeCause.AWAY, f"{what}: {urlsplit(url).netloc} does not answer: {words}") from error

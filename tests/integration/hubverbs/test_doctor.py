@@ -2,9 +2,11 @@
 
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 
+from gitops_dsf.cli.main import main
 from gitops_dsf.doctor.registry import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.apiserver import ApiServer
@@ -38,6 +40,30 @@ def bare(serve: Serve) -> ApiServer:
     for path in COLLECTIONS:
         hub.objects.setdefault(path, [])
     return hub
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "is empty"),
+        ("{{ token: sekret", "the kubeconfig is not YAML (line 1)"),
+        ("a: 1\n\0", "the kubeconfig is not YAML"),
+        ("[]", "another shape than kubectl's"),
+        ("contexts: 5", "another shape than kubectl's"),
+        ("contexts: [{name: hub}]", "Expected key context"),
+        ("contexts: [{name: other, context: {cluster: c, user: u}}]", "Expected object with name hub"),
+    ],
+)
+@pytest.mark.parametrize("verb", [("doctor",), ("status",), ("status", "--watch"), ("reconcile", "--once")])
+def test_a_kubeconfig_that_is_none_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: tuple[str, ...], content: str, words: str
+) -> None:
+    (tmp_path / "kubeconfig").write_text(content, encoding="utf-8")
+    assert main([*verb, "--context", "hub", "--kubeconfig", str(tmp_path / "kubeconfig")]) == 1
+    said = capsys.readouterr()
+    assert words in said.err
+    assert "sekret" not in said.err
+    assert said.out == ""
 
 
 def test_errors_end_with_1_and_every_fix_names_the_hub(bare: ApiServer, run: Run) -> None:

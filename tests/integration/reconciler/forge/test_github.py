@@ -167,7 +167,23 @@ async def test_a_long_text_is_cut(scene: Scene) -> None:
     assert len(scene.server.pulls[0].body) < 65_536
 
 
-def test_a_private_certificate_must_be_one(scene: Scene) -> None:
-    (scene.secret / "ca.crt").write_text("no certificate", encoding="utf-8")
-    with pytest.raises(ForgeError, match=r"ca\.crt holds no certificates"):
-        scene.client()
+@in_loop
+async def test_a_private_certificate_must_be_one_and_is_read_anew(scene: Scene) -> None:
+    async with scene.client() as forge:
+        assert await forge.opened() == []
+        (scene.secret / "ca.crt").write_text("no certificate", encoding="utf-8")
+        with pytest.raises(ForgeError, match=r"ca\.crt holds no certificates"):
+            await forge.opened()
+        (scene.secret / "ca.crt").unlink()
+        assert await forge.opened() == []
+
+
+@pytest.mark.parametrize("token", [f"\ufeff{TOKEN}", f"{TOKEN}\u2026"])
+@in_loop
+async def test_a_token_that_no_header_takes_is_told_and_not_repeated(scene: Scene, token: str) -> None:
+    (scene.secret / "token").write_text(token, encoding="utf-8")
+    async with scene.client() as forge:
+        with pytest.raises(ForgeError, match="characters that no token has") as caught:
+            await forge.opened()
+    assert caught.value.cause is ForgeCause.DENIED
+    assert TOKEN not in str(caught.value)

@@ -1,0 +1,27 @@
+"""What is wrong with a kubeconfig, in words: the Kubernetes client raises whatever it runs into while it reads one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gitops_dsf.errors import HubError
+
+
+@contextmanager
+def reading(where: str) -> Iterator[None]:
+    """Turns what the client raises inside the block into HubError. No text of the file is repeated: it may be a token."""
+    from kubernetes import config  # noqa: PLC0415 - an extra, and slow to import
+    from yaml import MarkedYAMLError, YAMLError  # noqa: PLC0415 - comes with it
+
+    try:
+        yield
+    except YAMLError as error:
+        mark = error.problem_mark if isinstance(error, MarkedYAMLError) else None
+        place = f" (line {mark.line + 1})" if mark is not None else ""
+        msg = f"{where}: the kubeconfig is not YAML{place}"
+        raise HubError(msg) from error
+    except (config.ConfigException, OSError, ValueError) as error:
+        msg = f"{where}: {error}"
+        raise HubError(msg) from error
+    except (TypeError, KeyError, AttributeError) as error:
+        msg = f"{where}: the kubeconfig has another shape than kubectl's; kubectl config view shows what it should hold"
+        raise HubError(msg) from error
