@@ -138,6 +138,15 @@ class FleetRepositorySpec(Authored):
         if settings.state.enabled and settings.state.branch == git.target_revision:
             msg = f"reconciler.state.branch is git.targetRevision ({git.target_revision}): its content would be replaced; name another"
             raise FieldError(msg, "reconciler", "state", "branch")
+        if settings.uses_git and git.target_revision == "HEAD":
+            msg = "git.targetRevision is HEAD, and the reconciler must know which branch it may never force: write its name, such as main"
+            raise FieldError(msg, "git", "targetRevision")
+        if settings.state.enabled and settings.proposals.kinds and settings.proposals.branch_prefix.startswith(f"{settings.state.branch}/"):
+            msg = (
+                f"reconciler.state.branch is {settings.state.branch} and proposals are branches below it "
+                f"({settings.proposals.branch_prefix}), which git cannot have at once: name another one, such as gitops-dsf-state"
+            )
+            raise FieldError(msg, "reconciler", "state", "branch")
         if settings.uses_git and not _PUSHABLE.fullmatch(git.url):
             msg = (
                 f"the reconciler cannot push to git.url {git.url}: write https://host/owner/repository.git, "

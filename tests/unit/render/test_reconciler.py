@@ -210,6 +210,12 @@ class TestSwitches:
         assert message in str(error.value)
         assert "gitops-dsf.yaml" in str(error.value)
 
+    def test_a_branch_that_is_never_forced_has_a_name(self, tmp_path: Path) -> None:
+        git = {"url": "https://git.example.com/platform/fleet.git", "targetRevision": "HEAD"}
+        with pytest.raises(AssertionError, match=r"git\.targetRevision is HEAD"):
+            rendered(tmp_path, scorer("cpu"), reconciler={"proposals": {"kinds": ["Locks"]}}, git=git)
+        rendered(tmp_path, scorer("cpu"), git=git)
+
     @pytest.mark.parametrize(
         "url",
         [

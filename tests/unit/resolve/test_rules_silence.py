@@ -69,6 +69,11 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     ("DSF016", settings("agent: {resources: {limits: {memory: «10XB}}}"), "10XB is not allowed"),
     ("DSF016", settings("allowedHosts: [«'https://a.example.com']"), "https://a.example.com is not allowed"),
     ("DSF016", settings("reconciler: {state: {enabled: true, branch: «main}}"), "its content would be replaced"),
+    (
+        "DSF016",
+        settings("reconciler: {proposals: {kinds: [Locks]}, state: {enabled: true, branch: «gitops-dsf}}"),
+        "which git cannot have at once",
+    ),
 ]
 
 
