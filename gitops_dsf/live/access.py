@@ -32,7 +32,7 @@ def load_access(*, context: str | None, kubeconfig: Path | None) -> Access:
     named: Callable[..., None] = config.load_kube_config
     inside = context is None and kubeconfig is None
     where = "the pod's own account (outside a pod: --context NAME)" if inside else f"kubeconfig {kubeconfig or ''} {context or ''}".strip()
-    with reading(where):
+    with reading(where, config.ConfigException):
         if inside:
             own(client_configuration=configuration, try_refresh_token=False)
         else:

@@ -71,7 +71,7 @@ def connect(context: str, kubeconfig: Path | None) -> "ApiClient":
         msg = "asking a hub needs the Kubernetes client: pip install 'gitops-dsf[live]'"
         raise HubError(msg) from error
     new_client: Callable[..., ApiClient] = config.new_client_from_config
-    with reading(f"context {context}"):
+    with reading(f"context {context}", config.ConfigException):
         return new_client(config_file=str(kubeconfig) if kubeconfig else None, context=context)
 
 

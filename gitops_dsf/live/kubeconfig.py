@@ -7,10 +7,12 @@ from gitops_dsf.errors import HubError
 
 
 @contextmanager
-def reading(where: str) -> Iterator[None]:
-    """Turns what the client raises inside the block into HubError. No text of the file is repeated: it may be a token."""
-    from kubernetes import config  # noqa: PLC0415 - an extra, and slow to import
-    from yaml import MarkedYAMLError, YAMLError  # noqa: PLC0415 - comes with it
+def reading(where: str, refusal: type[Exception]) -> Iterator[None]:
+    """Turns what the client raises inside the block into HubError. No text of the file is repeated: it may be a token.
+
+    `refusal` is the client's own exception for what it does not accept.
+    """
+    from yaml import MarkedYAMLError, YAMLError  # noqa: PLC0415 - comes with the client, which is an extra
 
     try:
         yield
@@ -19,7 +21,7 @@ def reading(where: str) -> Iterator[None]:
         place = f" (line {mark.line + 1})" if mark is not None else ""
         msg = f"{where}: the kubeconfig is not YAML{place}"
         raise HubError(msg) from error
-    except (config.ConfigException, OSError, ValueError) as error:
+    except (refusal, OSError, ValueError) as error:
         msg = f"{where}: {error}"
         raise HubError(msg) from error
     except (TypeError, KeyError, AttributeError) as error:
