@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.importer.documents import split
-from gitops_dsf.importer.yamlfile import YamlFile
+from gitops_dsf.yamledit import YamlFile
+from gitops_dsf.yamledit.documents import split
 
 HEADER = "# Copyright of the team\n"
 FIRST = """\

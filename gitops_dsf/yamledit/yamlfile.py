@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
-from gitops_dsf.importer.comments import with_comments_of
-from gitops_dsf.importer.documents import Source, split
+from gitops_dsf.yamledit.comments import with_comments_of
+from gitops_dsf.yamledit.documents import Source, split
 
 _INDENTS: Final = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 6, 4), (4, 4, 0))
 """Mapping, sequence and dash: the ways people indent, the usual one first."""
