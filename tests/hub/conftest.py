@@ -2,6 +2,7 @@
 
 `FAMILY` (comma list, default all) says which families of programs may run: `FAMILY=kubernetes,ocm pytest tests/hub`.
 A test that needs families says so with `pytest.mark.family("ocm", ...)` and is skipped, visibly, when one is left out.
+The hub is shared: a test brings what it needs, waits for it, and takes it away again; scenes belong to one module.
 """
 
 import os

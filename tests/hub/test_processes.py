@@ -75,6 +75,7 @@ def test_a_restart_keeps_the_command_and_the_log(tmp_path: Path) -> None:
         second = processes.restart("one", kill=True)
         while first.tail().count("started") < 2:
             time.sleep(0.02)
+        assert second.written() == "started\n"
         assert second.pid != first.pid
         assert not first.running
         with pytest.raises(ProcessError, match=f"one is already running as process {second.pid}"):

@@ -16,7 +16,7 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import FLEET_LABEL, SCORE, SCORER, Fleet, scorer, write_fleet
 from tests.hub.scenario.installation import installed
-from tests.hub.scenario.reconciling import Reconciler, events, reconciling
+from tests.hub.scenario.reconciling import Reconciler, events, forget_events, reconciling
 from tests.integration.sync.pageserver import PageServer, says
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
@@ -116,6 +116,7 @@ def changes(scene: Scene) -> Iterator[None]:
         scene.server.manners.push_seconds = 0.0
         scene.pages.pages["/config"] = page(interval=60)
         scene.plane.remove_cluster(JOINED)
+        forget_events(scene.hub)
         for branch in scene.proposals():
             git("update-ref", "-d", f"refs/heads/{branch}", folder=scene.repository.bare)
 

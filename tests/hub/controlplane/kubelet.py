@@ -55,7 +55,7 @@ class Volume:
         except FileNotFoundError:
             return None
 
-    def wait_for_content(self, key: str, expected: str, *, timeout: float = 30.0) -> None:
+    def wait_for_content(self, key: str, expected: str, *, timeout: float = 60.0) -> None:
         """Wait until the key has this content; AssertionError shows what it has instead."""
         wait_for(
             lambda: self.read(key) == expected,

@@ -43,6 +43,8 @@ class Process:
     folder: Path
     log: Path
     child: "subprocess.Popen[bytes]"
+    begun: int = 0
+    """Bytes that the log held when this run began: every run of a name writes to one file."""
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -52,6 +54,12 @@ class Process:
     @property
     def running(self) -> bool:
         return self.child.poll() is None
+
+    def written(self) -> str:
+        """What this run wrote so far, and no other of its name."""
+        with self.log.open("rb") as log:
+            log.seek(self.begun)
+            return log.read().decode("utf-8", errors="replace")
 
     def tail(self, lines: int = TAIL_LINES) -> str:
         """The last lines of its log, each indented."""
@@ -164,6 +172,7 @@ class Processes:
 
     def _spawn(self, name: str, command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
         log = self._logs / f"{name}.log"
+        begun = log.stat().st_size if log.exists() else 0
         launched = [sys.executable, "-I", "-S", str(LAUNCH), str(os.getpid()), *command]
 
         def fork() -> "subprocess.Popen[bytes]":
@@ -180,7 +189,7 @@ class Processes:
 
         child = self._forker.submit(fork).result()
         self._started.append(child.pid)
-        return Process(name=name, command=command, environment=environment, folder=folder, log=log, child=child)
+        return Process(name=name, command=command, environment=environment, folder=folder, log=log, child=child, begun=begun)
 
     def _end(self, processes: Sequence[Process], first: signal.Signals, *, patience: float = STOP_SECONDS) -> None:
         leaders = [process.pid for process in processes]

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from gitops_dsf.render.applicationsets import APPLICATION_LABEL
 from tests.hub.controlplane.api import ApiError, Client, Object
+from tests.hub.controlplane.applications import APPLICATION
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for
 from tests.hub.scenario.fleet import FLEET_LABEL, Fleet, cluster_set, wave
@@ -60,11 +62,17 @@ class Installation:
             )
 
     def remove(self) -> None:
-        """Deletes what was applied except namespaces and CRDs, and waits until OCM has cleaned up the spokes."""
+        """Deletes what was applied except namespaces and CRDs, and waits until Argo CD and OCM have cleaned up the spokes."""
         for _, item in reversed(self.rendered()):
             if item["kind"] not in KEPT:
                 kind = f"{item['apiVersion']}/{item['kind']}"
                 self.hub.delete(kind, item["metadata"]["name"], namespace=item["metadata"].get("namespace"))
+        wait_for(
+            self._no_applications,
+            what="the ApplicationSets' Applications are gone, before another fleet takes them for its own",
+            timeout=90,
+            seen=self._applications,
+        )
         wait_for(
             lambda: not self._decisions(),
             what="the decisions are collected with their Placements, before another fleet takes them for its own",
@@ -81,6 +89,21 @@ class Installation:
             for score in self.hub.list(SCORE, namespace=name):
                 self.hub.delete(SCORE, score["metadata"]["name"], namespace=name)
         self.hub.delete(CLUSTER_SET, self.fleet.name)
+
+    def _no_applications(self) -> bool:
+        """Deletes them: an ApplicationSet that is being deleted may have made one more."""
+        left = self._applications()
+        for name in left:
+            self.hub.delete(APPLICATION, name, namespace="argocd")
+        return not left
+
+    def _applications(self) -> list[str]:
+        """Applications of the rendered ApplicationSets, those that go included."""
+        ours = {item["metadata"]["name"] for _, item in self.rendered() if item["kind"] == "ApplicationSet"}
+        if not ours:
+            return []  # there may be no Argo CD at all
+        found = self.hub.list(APPLICATION, namespace="argocd")
+        return [item["metadata"]["name"] for item in found if item["metadata"].get("labels", {}).get(APPLICATION_LABEL) in ours]
 
     def _decisions(self) -> list[str]:
         """PlacementDecisions of the rendered Placements."""

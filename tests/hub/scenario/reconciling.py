@@ -15,6 +15,8 @@ from tests.hub.controlplane.processes import Process
 from tests.hub.controlplane.waiting import wait_for
 
 HUB_NAMESPACE = "open-cluster-management"
+DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
+EVENT = "v1/Event"
 PREFIX = "gitops_dsf_reconciler"
 
 
@@ -53,6 +55,7 @@ def reconciling(plane: ControlPlane, *arguments: str) -> Iterator[Reconciler]:
     process = plane.processes.start("reconciler", command)
     running = Reconciler(process=process, url=f"http://127.0.0.1:{port}")
     try:
+        # One that was killed left a lease behind, and its 15 s count from the first look at it.
         wait_for(lambda: running.metric("leader") == 1 and running.get("/readyz") == "ok\n", what="it works", seen=process.tail)
         yield running
     finally:
@@ -60,6 +63,12 @@ def reconciling(plane: ControlPlane, *arguments: str) -> Iterator[Reconciler]:
 
 
 def events(hub: Client, name: str, reason: str) -> list[str]:
-    """What Events say about a DynamicScorer."""
-    found = hub.list("v1/Event", namespace=HUB_NAMESPACE)
-    return [item["message"] for item in found if item["reason"] == reason and item["involvedObject"]["name"] == name]
+    """What Events say about a DynamicScorer as it is now; every fleet has one of this name, and Events outlive them."""
+    uid = hub.get(DYNAMIC_SCORER, name, namespace=HUB_NAMESPACE)["metadata"]["uid"]
+    found = hub.list(EVENT, namespace=HUB_NAMESPACE)
+    return [item["message"] for item in found if item["reason"] == reason and item["involvedObject"].get("uid") == uid]
+
+
+def forget_events(hub: Client) -> None:
+    """Deletes the Events of the hub namespace: what is said again would otherwise be what a test before has heard."""
+    hub.request("DELETE", hub.path(EVENT, namespace=HUB_NAMESPACE))
