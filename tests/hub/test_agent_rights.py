@@ -22,7 +22,7 @@ from tests.hub.scenario.spokeagent import spoke_agent, wait_for_deployment
 pytestmark = pytest.mark.family("kubernetes", "ocm", "argocd")
 
 CLUSTERS = ("cluster1", "cluster2")
-SECRET = "api-token"
+SECRET, ELSE = "api-token", "somebody-elses"
 HUB_NAMESPACE = "open-cluster-management"
 
 
@@ -54,6 +54,15 @@ def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -
         spoke = control_plane.spokes["cluster1"]
         wait_for(lambda: agent.list(SCORE, namespace="cluster1") is not None or True, what="the add-on manager gave the agent its rights")
         account = stack.enter_context(Client(spoke.service_account_kubeconfig(AGENT_NAMESPACE, ADDON_NAME)))
+        for name in (SECRET, ELSE):
+            stack.callback(spoke.admin.delete, "v1/Secret", name, namespace=AGENT_NAMESPACE)
+        # A role counts a moment after it is written; a pod would simply be told "forbidden" once.
+        spoke.admin.apply(secret(SECRET, "s3cret"))
+        wait_for(lambda: account.get("v1/Secret", SECRET, namespace=AGENT_NAMESPACE), what="the agent may read its Secret")
+        wait_for(
+            lambda: agent.find("v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE) is None,
+            what="the agent may ask what is suspended",
+        )
         yield Rights(installation=installation, identity=identity, agent=agent, account=account)
 
 
@@ -110,11 +119,11 @@ def test_on_the_hub_everything_else_is_denied(rights: Rights, kind: str, namespa
 
 def test_on_the_spoke_it_reads_the_named_secrets_only(rights: Rights) -> None:
     admin = rights.installation.plane.spokes["cluster1"].admin
-    for name in (SECRET, "somebody-elses"):
+    for name in (SECRET, ELSE):
         admin.apply(secret(name, "s3cret"))
     assert rights.account.get("v1/Secret", SECRET, namespace=AGENT_NAMESPACE)["data"]
     for refused in (
-        lambda: rights.account.get("v1/Secret", "somebody-elses", namespace=AGENT_NAMESPACE),
+        lambda: rights.account.get("v1/Secret", ELSE, namespace=AGENT_NAMESPACE),
         lambda: rights.account.list("v1/Secret", namespace=AGENT_NAMESPACE),
         lambda: rights.account.list("v1/ConfigMap", namespace=AGENT_NAMESPACE),
         lambda: rights.account.list("v1/Pod", namespace=AGENT_NAMESPACE),
@@ -124,31 +133,24 @@ def test_on_the_spoke_it_reads_the_named_secrets_only(rights: Rights) -> None:
     ):
         with pytest.raises(ApiError, match="403 Forbidden"):
             refused()
-    admin.delete("v1/Secret", "somebody-elses", namespace=AGENT_NAMESPACE)
 
 
 def test_with_these_rights_it_works_and_a_rotated_token_is_taken_up(rights: Rights, tmp_path: Path) -> None:
     plane = rights.installation.plane
     admin = plane.spokes["cluster1"].admin
     admin.apply(secret(SECRET, "first"))
-    # A role counts a moment after it is written; a pod would simply be told "forbidden" once.
-    wait_for(lambda: rights.account.get("v1/Secret", SECRET, namespace=AGENT_NAMESPACE), what="the agent may read its Secret")
-    wait_for(
-        lambda: rights.agent.find("v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE) is None,
-        what="the agent may ask what is suspended",
-    )
-    with HeadroomApi(token="first") as api, ClusterDns({SCORING: api.url}) as names:
+    with HeadroomApi(token="first", fixed=0.5) as api, ClusterDns({SCORING: api.url}) as names:
         environment = names.environment
         with spoke_agent(plane, "cluster1", folder=tmp_path, environment=environment) as agent:
             wait_for(lambda: api.requests, what="the agent calls the API with its token", seen=agent.process.tail)
-            assert wait_for(lambda: rights.agent.find(SCORE, RESOURCE, namespace="cluster1") or not api.refused, what="no refusal")
+            wait_for(lambda: rights.agent.find(SCORE, RESOURCE, namespace="cluster1"), what="it publishes", seen=agent.process.tail)
+            assert not api.refused
             api.token = "second"
             wait_for(lambda: api.refused, what="the old token is refused")
             admin.apply(secret(SECRET, "second"))
             seen = len(api.requests)
             wait_for(lambda: len(api.requests) > seen, what="the new token is used", timeout=60, seen=agent.process.tail)
-            # The file is shared by every agent of this name; ours begins where it serves its metrics.
-            log = agent.process.log.read_text(encoding="utf-8").rpartition("serving /metrics")[2]
+            log = agent.process.written()
             assert "first" not in log
             assert "second" not in log
             assert "forbidden" not in log.lower()

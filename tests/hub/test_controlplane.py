@@ -82,6 +82,7 @@ def test_a_work_reaches_its_spoke_and_heals(control_plane: ControlPlane, hub: Cl
         ]
         hub.delete(WORK, "delivery", namespace="cluster1")
         wait_for(lambda: volume.read("key") is None, what="the file goes with the ConfigMap", timeout=60)
+    wait_for(lambda: hub.find(WORK, "delivery", namespace="cluster1") is None, what="the work is gone")
 
 
 @pytest.mark.family("ocm")
@@ -166,6 +167,8 @@ def test_an_add_on_rolls_out_from_plain_yaml(control_plane: ControlPlane, hub: C
         hub.delete(f"{ADDON}/ManagedClusterAddOn", addon, namespace="cluster1")
         hub.delete(f"{ADDON}/ClusterManagementAddOn", addon)
         hub.delete(f"{ADDON}/AddOnTemplate", f"{addon}-1")
+        hub.delete("rbac.authorization.k8s.io/v1/ClusterRoleBinding", f"{addon}-addon-manager")
+        hub.delete("rbac.authorization.k8s.io/v1/ClusterRole", f"{addon}-agent")
 
 
 def test_a_second_control_plane_starts_and_leaves_nothing_behind(
@@ -176,7 +179,7 @@ def test_a_second_control_plane_starts_and_leaves_nothing_behind(
     with ControlPlane(kubernetes=kubernetes, ocm_binaries=None, spoke_names=()) as second:
         leaders = [process.pid for process in processes.running.values()]
         assert second.hub.url != control_plane.hub.url
-        assert second.hub.admin.find("v1/Namespace", NAMESPACE) is None
+        assert uid(second.hub.admin) != uid(control_plane.hub.admin), "each has its own data"
         assert sorted(session_members(leaders)) == sorted(leaders)
     assert session_members(leaders) == {}
     hold_for(lambda: control_plane.hub.admin.get("v1/Namespace", "default"), what="the first one is unharmed", seconds=0.5)
@@ -215,6 +218,11 @@ def placed(hub: Client) -> Iterator[str]:
     hub.delete(f"{CLUSTER}/v1beta1/Placement", "best", namespace=name)
     for cluster in ("cluster1", "cluster2"):
         hub.delete(SCORE, "load", namespace=cluster)
+    wait_for(lambda: not decisions(hub, name), what="the decision is collected, before the next Placement takes it for its own")
+
+
+def uid(client: Client) -> str:
+    return str(client.get("v1/Namespace", "kube-system")["metadata"]["uid"])
 
 
 def spoke_claim() -> Object:
@@ -291,8 +299,8 @@ def run_as_pod(control_plane: ControlPlane, *, addon: str, identity: Identity, f
     script = 'echo "$GREETING $CLUSTER_NAME $(cat "${1#--config=}")"; cat "$HUB_KUBECONFIG"; sleep 600'
     with pod:
         process = pod.start(["/bin/sh", "-c", script, "agent"])
-        wait_for(lambda: "current-context" in process.log.read_text(encoding="utf-8"), what="the program saw its hub kubeconfig")
-        text = process.log.read_text(encoding="utf-8")
+        wait_for(lambda: "current-context" in process.written(), what="the program saw its hub kubeconfig")
+        text = process.written()
         assert text.startswith("hello cluster1 from the spoke\n")
         assert control_plane.hub.url in text
         with Client(pod.spoke_kubeconfig) as account, pytest.raises(ApiError, match="403 Forbidden"):
