@@ -62,6 +62,12 @@ class Synced:
     def settled(self, head: str) -> None:
         for name in self.names:
             wait_until_settled(self.hub, name, revision=head, timeout=120)
+        wait_for(lambda: all(self.rests(name) for name in self.names), what="no sync is under way")
+
+    def rests(self, name: str) -> bool:
+        """Whether no sync runs or is asked for; what was healed shows as Synced before its sync has ended."""
+        found = self.hub.get(APPLICATION, name, namespace="argocd")
+        return "operation" not in found and found.get("status", {}).get("operationState", {}).get("phase") == "Succeeded"
 
     def start_reconciler(self) -> None:
         """Says what the controllers of Deployment and PodDisruptionBudget would once the pods are ready."""
@@ -97,9 +103,7 @@ class Synced:
 
 
 @pytest.fixture(scope="module")
-def synced(
-    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client, note: Callable[[str], None]
-) -> Iterator[Synced]:
+def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client, note: Callable[[str], None]) -> Iterator[Synced]:
     fleet = Fleet(repository=git_server.create("synced"), name="synced")
     write_fleet(fleet, clusters=list(CLUSTERS))
     one_shard(fleet)
@@ -127,9 +131,9 @@ def synced(
         stack.callback(remove_applications, hub, names)
         for item in sorted(bootstrap, key=lambda item: item["kind"] != "AppProject"):
             hub.apply(item)
-        fixture = Synced(installation=installation, hub=hub, git_server=git_server, names=names)
+        scene = Synced(installation=installation, hub=hub, git_server=git_server, names=names)
         wait_for(lambda: hub.find(APPLICATION_SET, GUESTBOOK, namespace="argocd"), what="the ApplicationSet is there", timeout=120)
-        wait_for(fixture.decision, what="OCM made a first decision", timeout=120)
+        wait_for(scene.decision, what="OCM made a first decision", timeout=120)
         # Created together with its Placement, the ApplicationSet found no decision and would look again in 3 minutes only. The
         # reconciler gives it this annotation; until then it is Degraded, and that is all that is.
         refresh_set(hub, GUESTBOOK)
@@ -138,10 +142,17 @@ def synced(
         # Nobody runs pods here: what stands beside the reconciler did not wait for them.
         wait_for(lambda: hub.find(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE), what="the reconciler is deployed", timeout=120)
         wait_until_settled(hub, RECONCILER_APPLICATION, revision=head, health="Progressing", timeout=120)
-        fixture.start_reconciler()
-        fixture.settled(head)
+        scene.start_reconciler()
+        scene.settled(head)
         note(f"Argo CD: {len(names)} Applications over the rendered tree Synced and Healthy after {time.monotonic() - clock:.1f} s")
-        yield fixture
+        yield scene
+
+
+@pytest.fixture
+def synced(scene: Synced) -> Synced:
+    """With nothing under way of what a test before has changed."""
+    scene.settled(scene.fleet.repository.branches()["main"])
+    return scene
 
 
 def test_the_whole_tree_is_synced_and_healthy(synced: Synced) -> None:
@@ -278,6 +289,7 @@ def test_an_empty_decision_deletes_no_application(synced: Synced) -> None:
         assert state(synced.hub, "gitops-dsf-delivery").health == "Healthy"
     finally:
         synced.installation.label_clusters()
+    wait_for(synced.decision, what="OCM decides again")
 
 
 def test_while_git_is_away_nothing_changes(synced: Synced) -> None:
@@ -314,10 +326,10 @@ def remove_applications(hub: Client, names: tuple[str, ...]) -> None:
     """The bootstrap first, or it would heal what is taken away; generated Applications with what they brought."""
     for name in names:
         hub.delete(APPLICATION, name, namespace="argocd")
-    wait_for(lambda: not any(hub.find(APPLICATION, name, namespace="argocd") for name in names), what="Argo CD lets go")
+    wait_for(lambda: not any(hub.find(APPLICATION, name, namespace="argocd") for name in names), what="Argo CD lets go", timeout=90)
     hub.delete(APPLICATION_SET, GUESTBOOK, namespace="argocd")
     wait_for(
-        lambda: not hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}"), what="all gone", timeout=60
+        lambda: not hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}"), what="all gone", timeout=90
     )
     hub.delete("argoproj.io/v1alpha1/AppProject", "gitops-dsf", namespace="argocd")
     for name in CLUSTERS:

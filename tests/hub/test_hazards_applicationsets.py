@@ -115,6 +115,10 @@ def readable(argocd: ArgoCD, control_plane: ControlPlane, hub: Client) -> Iterat
     hub.apply({**role, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]})
     for name in SPOKES:
         argocd.add_cluster_secret(name, control_plane.spokes[name].url, control_plane.spokes[name].kubeconfig())
+    # A role counts a moment after it is written, and a look that is refused would be the last for three minutes.
+    kubeconfig = control_plane.hub.service_account_kubeconfig(argocd.namespace, "argocd-applicationset-controller")
+    with Client(kubeconfig) as controller:
+        wait_for(lambda: controller.list(DECISION, namespace=argocd.namespace) is not None, what="the controller may list decisions")
     yield
     for name in SPOKES:
         argocd.remove_cluster_secret(name)
@@ -249,6 +253,8 @@ def test_after_an_error_the_controller_looks_again_in_minutes_whatever_is_asked_
     followers.page(1, *SPOKES)
     followers.follow(policy="sync")
     followers.complains(CONFIG)
+    # It is asked twice, by the new object and by the annotation: the second look is to fail, too.
+    hold_for(followers.error, what="it goes on complaining", seconds=3)
     followers.config(**GENERATOR)
     assert REFRESH in followers.annotations(), "left from the look that failed"
     same = {"metadata": {"annotations": {REFRESH: followers.annotations()[REFRESH]}}}
