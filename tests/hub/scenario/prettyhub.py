@@ -78,9 +78,9 @@ class PrettyHub:
         """Makes this cluster the best by far, and waits until OCM decides for it and Argo CD makes the copy."""
         for name in CLUSTERS:
             self.publish(name, 90 if name == cluster else 5)
-        wait_for(lambda: self.decision() == [cluster], what=f"OCM decides for {cluster}", seen=self.decision)
+        wait_for(lambda: self.decision() == [cluster], what=f"OCM decides for {cluster}", timeout=90, seen=self.decision)
         refresh_set(self.hub, APPLICATION, namespace=ARGOCD_NAMESPACE)
-        wait_for(lambda: cluster in self.applications(), what=f"Argo CD makes the copy on {cluster}", timeout=60, seen=self.applications)
+        wait_for(lambda: cluster in self.applications(), what=f"Argo CD makes the copy on {cluster}", seen=self.applications)
 
     def agent_available(self, cluster: str, *, replicas: int = 1) -> None:
         """What a ready replica would make of the Deployment's status: no kubelet runs here."""
@@ -151,13 +151,4 @@ def pretty_hub(plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, *, na
                 timeout=90,
                 seen=lambda cluster=cluster: scene.hub.get(ADDON, ADDON_NAME, namespace=cluster),  # type: ignore[misc]
             )
-        stack.callback(_remove_applications, scene)
         yield scene
-
-
-def _remove_applications(scene: PrettyHub) -> None:
-    """ApplicationSets go with the installation; of their Applications nothing is to be left for the next module."""
-    for item in scene.applications().values():
-        name = item["metadata"]["name"]
-        scene.hub.patch("argoproj.io/v1alpha1/Application", name, {"metadata": {"finalizers": None}}, namespace=ARGOCD_NAMESPACE)
-        scene.hub.delete("argoproj.io/v1alpha1/Application", name, namespace=ARGOCD_NAMESPACE)
