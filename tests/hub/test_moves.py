@@ -173,7 +173,7 @@ class Scene:
         running = Running(process=process, url=f"http://127.0.0.1:{port}")
         try:
             wait_for(lambda: running.get("/readyz") == "ok\n", what="the reconciler is ready", seen=process.tail)
-            wait_for(lambda: running.series("leader") == {"": 1.0}, what="it leads", timeout=40, seen=process.tail)
+            wait_for(lambda: running.series("leader") == {"": 1.0}, what="it leads", seen=process.tail)
             yield running
         finally:
             self.plane.processes.stop(name)
@@ -230,18 +230,8 @@ def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hu
             url = spoke.url if name in control_plane.spokes else spoke.url.replace("127.0.0.1", "localhost")
             argocd.add_cluster_secret(name, url, spoke.kubeconfig())
             stack.callback(argocd.remove_cluster_secret, name)
-        # Before the Secrets go, so that Argo CD can still delete the workloads.
-        stack.callback(remove_copies, found)
         stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
         yield found
-
-
-def remove_copies(scene: Scene) -> None:
-    """What is left of the Applications; their ApplicationSets are gone, and with the policy they leave their Applications behind."""
-    for name in (SINGLE, KEPT, WIDE):
-        for item in scene.copies(name).values():
-            scene.hub.delete(APPLICATION, item["metadata"]["name"], namespace=ARGOCD_NAMESPACE)
-        wait_for(lambda name=name: not scene.copies(name), what=f"the copies of {name} are gone", timeout=60)  # type: ignore[misc]
 
 
 def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: Scene, note: Callable[[str], None]) -> None:
@@ -251,18 +241,16 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: 
         removed = reconciler.removed(SINGLE)
         scene.prefer(SINGLE, "cluster2")
         scene.become(SINGLE, "cluster1", "cluster2")
-        wait_for(lambda: reconciler.waiting(SINGLE) == {"NewCopyNotHealthy"}, what="it waits for the new copy", timeout=20)
+        wait_for(lambda: reconciler.waiting(SINGLE) == {"NewCopyNotHealthy"}, what="it waits for the new copy")
         wait_for(
             lambda: any("moving-single-cluster1 on cluster1 is still there" in text for _, text in scene.events(SINGLE, "MoveWaits")),
             what="an Event says so",
-            timeout=40,
             seen=lambda: (scene.events(SINGLE, "MoveWaits"), reconciler.process.tail()),
         )
         # The Event may be one of an earlier test: it is counted up.
         wait_for(
             lambda: reconciler.series("moves_waiting_seconds").get(f'{{applicationset="{SINGLE}"}}', 0) >= 10,
             what="it has waited for 10 s",
-            timeout=40,
             seen=reconciler.process.tail,
         )
         assert sorted(scene.copies(SINGLE)) == ["cluster1", "cluster2"]
@@ -272,11 +260,10 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: 
         wait_for(
             lambda: "going" in scene.states(SINGLE).get("cluster1", "going"),
             what="the old copy is deleted",
-            timeout=20,
             seen=reconciler.process.tail,
         )
         asked = time.monotonic() - clock
-        scene.become(SINGLE, "cluster2", timeout=30)
+        scene.become(SINGLE, "cluster2")
         note(f"moves: new copy Healthy to old copy's deletion {asked:.1f} s, to its end with its workload {time.monotonic() - clock:.1f} s")
         assert scene.workload_on(SINGLE, "cluster1") is None
         hold_for(lambda: list(scene.copies(SINGLE)) == ["cluster2"], what="nobody makes it again", seconds=7)
@@ -309,11 +296,10 @@ def test_a_new_copy_that_fails_never_costs_the_old_one_and_a_suspended_one_does_
         scene.prefer(SINGLE, "cluster2")
         scene.become(SINGLE, "cluster1", "cluster2")
         scene.report(SINGLE, "cluster2", DEGRADED, health="Degraded")
-        wait_for(lambda: reconciler.waiting(SINGLE) == {"TimedOut"}, what="the time-out is over", timeout=30, seen=reconciler.process.tail)
+        wait_for(lambda: reconciler.waiting(SINGLE) == {"TimedOut"}, what="the time-out is over", seen=reconciler.process.tail)
         wait_for(
             lambda: any(kind == "Warning" and "is Degraded/Synced" in text for kind, text in scene.events(SINGLE, "MoveWaits")),
             what="a Warning says why",
-            timeout=30,
             seen=lambda: scene.events(SINGLE, "MoveWaits"),
         )
         hold_for(lambda: scene.states(SINGLE)["cluster1"] == "Healthy/Synced", what="the old copy stays", seconds=5)
@@ -335,12 +321,12 @@ def test_an_empty_decision_removes_nothing(scene: Scene) -> None:
         scene.hub.patch(PLACEMENT, SINGLE, {"spec": {"predicates": nothing}}, namespace=ARGOCD_NAMESPACE)
         try:
             wait_for(lambda: scene.decision(SINGLE) == [], what="the decision is empty", seen=lambda: scene.decision(SINGLE))
-            wait_for(lambda: reconciler.waiting(SINGLE) == {"DecisionEmpty"}, what="it says so", timeout=15, seen=reconciler.process.tail)
+            wait_for(lambda: reconciler.waiting(SINGLE) == {"DecisionEmpty"}, what="it says so", seen=reconciler.process.tail)
             hold_for(lambda: scene.uid(SINGLE, "cluster1") == before, what="the copy stays", seconds=8)
         finally:
             scene.hub.patch(PLACEMENT, SINGLE, {"spec": {"predicates": predicates}}, namespace=ARGOCD_NAMESPACE)
         wait_for(lambda: scene.decision(SINGLE) == ["cluster1"], what="the decision is back", seen=lambda: scene.decision(SINGLE))
-        wait_for(lambda: reconciler.waiting(SINGLE) == set(), what="nothing waits", timeout=15, seen=reconciler.process.tail)
+        wait_for(lambda: reconciler.waiting(SINGLE) == set(), what="nothing waits", seen=reconciler.process.tail)
 
 
 def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: Scene) -> None:
@@ -349,7 +335,7 @@ def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: Scen
     with scene.reconciler("moves-killed") as reconciler:
         scene.prefer(SINGLE, "cluster2")
         scene.become(SINGLE, "cluster1", "cluster2")
-        wait_for(lambda: "NewCopyNotHealthy" in reconciler.waiting(SINGLE), what="it waits", timeout=20, seen=reconciler.process.tail)
+        wait_for(lambda: "NewCopyNotHealthy" in reconciler.waiting(SINGLE), what="it waits", seen=reconciler.process.tail)
         scene.plane.processes.stop("moves-killed", kill=True)
     new = scene.uid(SINGLE, "cluster2")
     scene.report(SINGLE, "cluster2", GOOD, health="Healthy")
@@ -358,7 +344,7 @@ def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: Scen
         wait_for(lambda: scene.states(SINGLE).get("cluster1", "going").startswith("going"), what="it deletes", seen=reconciler.process.tail)
         scene.plane.processes.stop("moves-killed", kill=True)
     with scene.reconciler("moves-killed") as reconciler:
-        scene.become(SINGLE, "cluster2", timeout=30)
+        scene.become(SINGLE, "cluster2")
         hold_for(lambda: scene.uid(SINGLE, "cluster2") == new, what="the new copy is untouched", seconds=8)
         assert reconciler.removed(SINGLE) == 0, "what was deleted before is not deleted again"
         # None where it was killed between the hub's answer and its own word.
@@ -383,7 +369,7 @@ def test_one_of_three_copies_moves_and_the_others_are_not_touched(scene: Scene) 
         scene.become(WIDE, *CLUSTERS)
         hold_for(lambda: len(scene.copies(WIDE)) == 4, what="four until the new one is Healthy", seconds=3)
         scene.report(WIDE, "cluster4", GOOD, health="Healthy")
-        scene.become(WIDE, "cluster1", "cluster2", "cluster4", timeout=30)
+        scene.become(WIDE, "cluster1", "cluster2", "cluster4")
         assert {cluster: scene.uid(WIDE, cluster) for cluster in before} == before
         assert scene.workload_on(WIDE, "cluster3") is None
         assert reconciler.series("decision_clusters")[f'{{placement="{WIDE}"}}'] == 3
@@ -439,18 +425,19 @@ def test_the_hub_refuses_to_delete_another_version_or_another_object(scene: Scen
 def test_a_look_that_failed_is_asked_for_again(scene: Scene) -> None:
     """Argo CD's own next look after a failure is three minutes away."""
     config = scene.hub.get("v1/ConfigMap", DUCK_TYPE_CONFIGMAP, namespace=ARGOCD_NAMESPACE)
-    with scene.reconciler() as reconciler:
+    with scene.reconciler("moves-asking") as reconciler:
         scene.settle(SINGLE, "cluster1")
         scene.hub.delete("v1/ConfigMap", DUCK_TYPE_CONFIGMAP, namespace=ARGOCD_NAMESPACE)
         try:
             scene.prefer(SINGLE, "cluster2")
-            wait_for(lambda: scene.error(SINGLE), what="its look fails", timeout=30, seen=lambda: scene.error(SINGLE))
-            first = wait_for(lambda: annotation(scene), what="it was asked, and the annotation is left", timeout=20)
+            wait_for(lambda: scene.error(SINGLE), what="its look fails", seen=lambda: scene.error(SINGLE))
+            first = wait_for(lambda: annotation(scene), what="it is asked")
+            hold_for(lambda: annotation(scene) == first, what="the look fails, and the annotation is left", seconds=3)
         finally:
             metadata = {"name": DUCK_TYPE_CONFIGMAP, "namespace": ARGOCD_NAMESPACE, "labels": config["metadata"].get("labels", {})}
             restore(scene.hub, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": config["data"]})
-        scene.become(SINGLE, "cluster1", "cluster2", timeout=60)
-        wait_for(lambda: annotation(scene) is None, what="Argo CD looked", timeout=20, seen=lambda: annotation(scene))
+        scene.become(SINGLE, "cluster1", "cluster2")
+        wait_for(lambda: annotation(scene) is None, what="Argo CD looked", seen=lambda: annotation(scene))
         assert first != "true"
         assert reconciler.said("did not look")
 

@@ -60,7 +60,7 @@ def test_a_changed_load_shows_within_seconds_in_the_same_series(running: Running
     running.exporter.set("cpu_load", labels, 0.05)
     changed = time.monotonic()
     while [one["value"][1] for one in running.prometheus.query('cpu_load{cluster="cluster2"}')] != ["0.05"]:
-        assert time.monotonic() - changed < 15, "the new load did not show within 15 s"
+        assert time.monotonic() - changed < 60, "the new load did not show within a minute"
         time.sleep(0.1)
     print(f"\nprometheus: a changed load shows after {time.monotonic() - changed:.2f} s")
     now = time.time()

@@ -4,6 +4,7 @@ Each test reads the hub, lets the simulator predict, makes the change, and compa
 a prediction starts from whatever is on the hub.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -167,6 +168,23 @@ def fleet(control_plane: ControlPlane, hub: Client) -> Iterator[Client]:
             hub.delete(PLACEMENT, name, namespace=UNBOUND)
 
 
+@pytest.fixture
+def several(fleet: Client) -> Iterator[Callable[[str], list[str]]]:
+    """Makes several Placements for a test that changes clusters or scores. They go with it, and OCM comes to rest: it looks at all
+    other Placements of the fleet, too, and one that balances depends on what it finds there.
+    """
+    made: list[str] = []
+
+    def create(prefix: str) -> list[str]:
+        made.extend(create_several(fleet, prefix))
+        return made
+
+    yield create
+    for name in made:
+        fleet.delete(PLACEMENT, name, namespace=NAMESPACE)
+    at_rest(fleet)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_new_placement_is_decided_as_predicted(fleet: Client, name: str) -> None:
     body = placement(name, namespace=NAMESPACE, **CASES[name])
@@ -227,36 +245,43 @@ def test_an_edited_placement_is_decided_as_predicted(fleet: Client, before: str,
     agrees(fleet, predicted)
 
 
-def test_a_changed_score_is_followed_as_predicted(fleet: Client, note: Callable[[str], None]) -> None:
-    names = create_several(fleet, "score")
+def test_a_changed_score_is_followed_as_predicted(fleet: Client, several: Callable[[str], list[str]], note: Callable[[str], None]) -> None:
+    names = several("score")
+    before = {cluster: scores_of(fleet.get(SCORE, LOAD, namespace=cluster)) for cluster in ("agree-a", "agree-c", "agree-f")}
     # One change at a time: two would be two passes, and with Steady the first decides where the second starts.
     moved = 0
-    for cluster, cpu in (("agree-c", 99), ("agree-a", 60), ("agree-f", 5), ("agree-c", -100)):
-        objects = observed(fleet)
-        changed = next(item for item in objects if item["kind"] == "AddOnPlacementScore" and key(item) == (cluster, LOAD))
-        others = [score for score in changed["status"]["scores"] if score["name"] != "cpu"]
-        changed["status"]["scores"] = [{"name": "cpu", "value": cpu}, *others]
-        verdicts = [simulate(objects, f"{NAMESPACE}/{name}") for name in names]
-        publish(fleet, cluster, LOAD, {score["name"]: score["value"] for score in changed["status"]["scores"]})
-        agrees(fleet, *verdicts)
-        moved += sum(verdict.current != verdict.chosen for verdict in verdicts)
+    try:
+        for cluster, cpu in (("agree-c", 99), ("agree-a", 60), ("agree-f", 5), ("agree-c", -100)):
+            objects = observed(fleet)
+            changed = next(item for item in objects if item["kind"] == "AddOnPlacementScore" and key(item) == (cluster, LOAD))
+            others = [score for score in changed["status"]["scores"] if score["name"] != "cpu"]
+            changed["status"]["scores"] = [{"name": "cpu", "value": cpu}, *others]
+            verdicts = [simulate(objects, f"{NAMESPACE}/{name}") for name in names]
+            publish(fleet, cluster, LOAD, scores_of(changed))
+            agrees(fleet, *verdicts)
+            moved += sum(verdict.current != verdict.chosen for verdict in verdicts)
+    finally:
+        for cluster, scores in before.items():
+            publish(fleet, cluster, LOAD, scores)
     assert moved >= 6, "the changes must move something, or they show nothing"
     note(f"simulator: {len(names)} Placements through 4 score changes as predicted, {moved} decisions moved")
 
 
-def test_a_new_taint_is_followed_as_predicted(fleet: Client) -> None:
-    names = create_several(fleet, "taint")
-    for key_, effect in (("draining", "NoSelectIfNew"), ("gone", "NoSelect")):
-        objects = observed(fleet)
-        tainted = next(item for item in objects if item["kind"] == "ManagedCluster" and item["metadata"]["name"] == "agree-d")
-        tainted["spec"].setdefault("taints", []).append({"key": key_, "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"})
-        verdicts = [simulate(objects, f"{NAMESPACE}/{name}") for name in names]
-        taint(fleet, "agree-d", key_, effect=effect)
-        agrees(fleet, *verdicts)
-        evicted = sum("agree-d" in verdict.evicted for verdict in verdicts)
-        assert (evicted == 0) == (effect == "NoSelectIfNew")
-    for key_ in ("draining", "gone"):
-        taint(fleet, "agree-d", key_, effect=None)
+def test_a_new_taint_is_followed_as_predicted(fleet: Client, several: Callable[[str], list[str]]) -> None:
+    names = several("taint")
+    try:
+        for key_, effect in (("draining", "NoSelectIfNew"), ("gone", "NoSelect")):
+            objects = observed(fleet)
+            tainted = next(item for item in objects if item["kind"] == "ManagedCluster" and item["metadata"]["name"] == "agree-d")
+            tainted["spec"].setdefault("taints", []).append({"key": key_, "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"})
+            verdicts = [simulate(objects, f"{NAMESPACE}/{name}") for name in names]
+            taint(fleet, "agree-d", key_, effect=effect)
+            agrees(fleet, *verdicts)
+            evicted = sum("agree-d" in verdict.evicted for verdict in verdicts)
+            assert (evicted == 0) == (effect == "NoSelectIfNew")
+    finally:
+        for key_ in ("draining", "gone"):
+            taint(fleet, "agree-d", key_, effect=None)
 
 
 def create_several(fleet: Client, prefix: str) -> list[str]:
@@ -278,6 +303,24 @@ def create_several(fleet: Client, prefix: str) -> list[str]:
     return names
 
 
+def scores_of(item: Object) -> dict[str, int]:
+    return {score["name"]: score["value"] for score in item["status"]["scores"]}
+
+
+def at_rest(fleet: Client) -> None:
+    """Wait until OCM has written nothing about the fleet's Placements for two seconds."""
+    written, since = None, time.monotonic()
+
+    def look() -> bool:
+        nonlocal written, since
+        found = {(kind, *key(item)): item["metadata"]["resourceVersion"] for kind in (PLACEMENT, DECISION) for item in fleet.list(kind)}
+        if found != written:
+            written, since = found, time.monotonic()
+        return time.monotonic() - since >= 2
+
+    wait_for(look, what="OCM is at rest")
+
+
 def agrees(fleet: Client, *verdicts: Verdict) -> None:
     """Wait until OCM shows what the verdicts say, and that it stays so."""
     wanted = {verdict.placement: expected(verdict) for verdict in verdicts}
@@ -286,7 +329,7 @@ def agrees(fleet: Client, *verdicts: Verdict) -> None:
         found = seen(fleet, wanted)
         return {name: (verdict, found[name]) for name, verdict in wanted.items() if found[name] != verdict}
 
-    wait_for(lambda: not difference(), what="OCM decides as predicted", timeout=20, seen=lambda: difference_text(difference()))
+    wait_for(lambda: not difference(), what="OCM decides as predicted", seen=lambda: difference_text(difference()))
     hold_for(lambda: not difference(), what="OCM goes on deciding as predicted", seconds=0.2)
 
 

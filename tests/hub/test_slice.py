@@ -142,6 +142,7 @@ def test_the_application_lands_where_the_headroom_is_best(loop: Loop) -> None:
 
 def test_load_moves_the_decision_and_the_application(loop: Loop) -> None:
     test_the_application_lands_where_the_headroom_is_best(loop)
+    wait_for(lambda: "cluster1" in loop.applications(), what="a copy is on cluster1", seen=loop.applications)
     clock = time.monotonic()
     loop.set_load("cluster1", 0.95)
     loop.set_load("cluster2", 0.1)
