@@ -23,7 +23,7 @@ from gitops_dsf.model.scoring_config import MASKS_CONFIGMAP, MASKS_KEY, Mask
 from gitops_dsf.overview import Inputs, Part
 from gitops_dsf.overview.scorer import read_scorer
 from gitops_dsf.render.applicationsets import APPLICATION_LABEL
-from gitops_dsf.snapshot import Snapshot, hubobjects
+from gitops_dsf.snapshot import Snapshot, SnapshotError, hubobjects
 from gitops_dsf.snapshot.unread import Unread, Why
 from gitops_dsf.snapshot.values import PublishedScore
 
@@ -132,10 +132,18 @@ def _with_kind(kind: str) -> Callable[[msgspec.Raw], Object]:
 
 
 def _score(raw: msgspec.Raw) -> tuple[str, str, bool, PublishedScore]:
-    """Name, cluster, whether an agent of ours wrote it, and what it says."""
+    """Name, cluster, whether an agent of ours wrote it, and what it says.
+
+    One spoke must not hide the others: the API server stores a validUntil that is no moment, such as one with the offset +99:99. Such a
+    score holds nothing that can be used.
+    """
     item = whole(raw)
     writer = (item["metadata"].get("labels") or {}).get(MANAGED_BY_LABEL)
-    name, cluster, found = hubobjects.score(item, place="AddOnPlacementScore")
+    try:
+        name, cluster, found = hubobjects.score(item, place="AddOnPlacementScore")
+    except SnapshotError:
+        cluster, name = hubobjects.namespaced({"metadata": item["metadata"]}, place="AddOnPlacementScore")
+        found = PublishedScore(values={}, valid_until=None)
     return name, cluster, writer == AGENT_MANAGER, found
 
 

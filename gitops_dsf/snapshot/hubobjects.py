@@ -116,7 +116,8 @@ def _read(data: Mapping[str, Any], model: type[T], place: str) -> T:
         return msgspec.convert(data, model)
     except msgspec.ValidationError as error:
         metadata = data.get("metadata")
-        name = f" {metadata.get('name')}" if isinstance(metadata, Mapping) and metadata.get("name") else ""
+        known = [metadata[key] for key in ("namespace", "name") if metadata.get(key)] if isinstance(metadata, Mapping) else []
+        which = " ".join(filter(None, (str(data.get("kind") or ""), "/".join(map(str, known)))))
         detail = str(error).replace(" - at `$.", " at `")
-        msg = f"{place}: {data.get('kind')}{name}: {detail}"
+        msg = ": ".join(filter(None, (place, which, detail)))
         raise SnapshotError(msg) from error

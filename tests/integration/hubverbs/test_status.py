@@ -87,6 +87,18 @@ def test_states_have_names_in_the_matrix(serve: Serve, run: Run) -> None:
         assert re.search(rf"^  {line}$", out, re.MULTILINE), f"{line}\n{out}"
 
 
+@pytest.mark.parametrize("moment", ["2026-11-21T10:00:00+99:99", "0000-01-01T00:00:00Z"])
+def test_a_score_that_nobody_can_read_hides_no_other(serve: Serve, run: Run, moment: str) -> None:
+    objects = fleet(now=now())
+    bad = next(item for item in objects if item["kind"] == "AddOnPlacementScore" and item["metadata"]["namespace"] == "cluster1")
+    bad["status"]["validUntil"] = moment
+    hub = serve(objects)
+    ran = run(hub, "status")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert re.search(r"cpu +Active +- +2 +0 +1 +0 ", ran.stdout), ran.stdout
+    assert run(hub, "doctor").stderr == ""
+
+
 def test_a_wide_fleet_is_summed_up_and_shown_when_asked(serve: Serve, run: Run) -> None:
     hub = serve(wide(60, 50))
     ran = run(hub, "status")

@@ -79,7 +79,7 @@ SCORE = "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPla
         (f"{HEAD}scores: {{cpu: {{eu: {{values: {{cpu: 101}}}}}}}}\n", r"Expected `int` <= 100 at `scores\[\.\.\.\]\[\.\.\.\]\.values"),
         (f"{HEAD}observed: now\n", "unknown field `observed`"),
         ("apiVersion: gitops-dsf.io/v9\nkind: HubSnapshot\n", "this version reads gitops-dsf.io/v1alpha1"),
-        (f"{SCORE}status: {{scores: [{{name: cpu, value: high}}]}}\n", "AddOnPlacementScore cpu: Expected `int`, got `str`"),
+        (f"{SCORE}status: {{scores: [{{name: cpu, value: high}}]}}\n", "AddOnPlacementScore eu/cpu: Expected `int`, got `str`"),
         (f"{SCORE}status: {{validUntil: '2026-06-01T00:00:00'}}\n", "status.validUntil"),
         (f"{SCORE}---\n{SCORE}", r"state.yaml:5: AddOnPlacementScore eu/cpu is there already, at .*state.yaml:1"),
         ("kind: List\nitems: 7\n", "items of a List must be a list"),
