@@ -1,4 +1,4 @@
-"""Tests written as coroutines: each runs in an event loop of its own."""
+"""Tests written as coroutines: each runs in an event loop of its own, and waits for what has no event."""
 
 import asyncio
 import functools
@@ -16,3 +16,10 @@ def in_loop(test: Callable[P, Coroutine[object, object, None]]) -> Callable[P, N
         asyncio.run(test(*args, **kwargs))
 
     return run
+
+
+async def until(look: Callable[[], object], *, seconds: float = 60) -> None:
+    """Waits for `look` to be true; the limit is for machines that do much else, and no test rests on it. Raises TimeoutError."""
+    async with asyncio.timeout(seconds):
+        while not look():  # noqa: ASYNC110 - what is looked at has no event
+            await asyncio.sleep(0.01)

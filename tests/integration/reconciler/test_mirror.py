@@ -16,6 +16,7 @@ from gitops_dsf.live.access import Access
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 from gitops_dsf.reconciler.hub.mirror import Mirror
 from gitops_dsf.reconciler.lease import LEASE, Leadership, LeaseLost
+from tests.support.in_loop import until
 
 PATH = "/apis/example.com/v1/things"
 
@@ -152,12 +153,6 @@ def event(kind: str, name: str, value: Any, version: int = 11) -> dict[str, Any]
         "type": kind,
         "object": {"metadata": {"name": name, "resourceVersion": str(version), "note": "next\x85line\u2028"}, "value": value},
     }
-
-
-async def until(look: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not look():  # noqa: ASYNC110 - what is looked at has no event
-            await asyncio.sleep(0.02)
 
 
 def mirroring(

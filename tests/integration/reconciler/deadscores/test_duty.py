@@ -12,6 +12,7 @@ from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from tests.integration.reconciler.objecthub import ObjectHub
+from tests.support.in_loop import until
 
 NAMESPACE, SCORE = "hub", "cpu-score"
 LOOK = 0.02
@@ -86,12 +87,6 @@ class Scene:
             finally:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-
-
-async def until(look: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not look():  # noqa: ASYNC110 - what is looked at has no event
-            await asyncio.sleep(0.01)
 
 
 def play(test: Callable[[Scene], Awaitable[None]]) -> None:

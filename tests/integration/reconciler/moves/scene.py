@@ -1,6 +1,5 @@
 """An ApplicationSet, its Placement, decision and Applications in an `ObjectHub`, as Argo CD and OCM write them."""
 
-import asyncio
 from typing import Any
 
 from gitops_dsf.reconciler.hub.applicationsets import Handover
@@ -88,9 +87,3 @@ class Scene:
 
     def deletions(self) -> list[str]:
         return [word for word in self.hub.asked if word.startswith("DELETE ")]
-
-
-async def until(look: Any, seconds: float = 10.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not look():  # noqa: ASYNC110 - what is looked at has no event
-            await asyncio.sleep(0.02)

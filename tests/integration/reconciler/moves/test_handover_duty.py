@@ -16,8 +16,9 @@ from gitops_dsf.reconciler.moves.pauses import PER_MINUTE, RETRY_SECONDS, SILENC
 from gitops_dsf.reconciler.moves.report import NEWS_SECONDS
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
-from tests.integration.reconciler.moves.scene import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, Scene, until
+from tests.integration.reconciler.moves.scene import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, Scene
 from tests.integration.reconciler.objecthub import ObjectHub
+from tests.support.in_loop import until
 
 
 @dataclass(kw_only=True)

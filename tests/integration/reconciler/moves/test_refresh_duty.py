@@ -10,9 +10,9 @@ from gitops_dsf.reconciler.moves.refresh import RefreshDuty
 from gitops_dsf.reconciler.moves.settling import CONSUME_SECONDS
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
-from tests.integration.reconciler.moves.scene import NAMESPACE, SETS, Scene, until
+from tests.integration.reconciler.moves.scene import NAMESPACE, SETS, Scene
 from tests.integration.reconciler.objecthub import ObjectHub
-from tests.support.in_loop import in_loop
+from tests.support.in_loop import in_loop, until
 
 ANNOTATION = "argocd.argoproj.io/application-set-refresh"
 ASKED = f"PATCH {SETS}/web"

@@ -16,6 +16,7 @@ from gitops_dsf.reconciler.settings import SuspensionSettings
 from gitops_dsf.reconciler.suspension.circuit import TRIAL_EVERY, TRIAL_SECONDS
 from gitops_dsf.reconciler.suspension.duty import SuspensionDuty
 from tests.integration.reconciler.objecthub import ObjectHub
+from tests.support.in_loop import until
 
 NAMESPACE, LIST = "hub", "gitops-dsf-suspended"
 INTERVAL = 0.02
@@ -109,12 +110,6 @@ class Scene:
         """So many looks have begun since: what one of them would do is done."""
         seen = self.hub.asked.count(f"GET configmaps/{LIST}")
         await until(lambda: self.hub.asked.count(f"GET configmaps/{LIST}") >= seen + number)
-
-
-async def until(look: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not look():  # noqa: ASYNC110 - what is looked at has no event
-            await asyncio.sleep(0.01)
 
 
 def play(test: Callable[[Scene], Awaitable[None]]) -> None:
