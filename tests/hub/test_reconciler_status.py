@@ -51,7 +51,7 @@ class Scene:
                 return item["status"], item["reason"], item["message"]
         return "", "", ""
 
-    def is_scored(self, reason: str, words: str = "", *, name: str = SCORER, timeout: float = 30) -> None:
+    def is_scored(self, reason: str, words: str = "", *, name: str = SCORER, timeout: float = 60) -> None:
         wait_for(
             lambda: self.scored(name)[1] == reason and words in self.scored(name)[2],
             what=f"{name} is {reason}: {words}",
@@ -135,13 +135,15 @@ def not_missing_while_masked(scene: Scene) -> None:
     config: Object = {"apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1", "kind": "DynamicScoringConfig"}
     scene.fleet.write("config/config.yaml", {**config, "metadata": {"name": "dynamic-scoring-config"}, "spec": {"masks": [mask]}})
     scene.fleet.render()
-    scene.installation.apply()
-    scene.is_scored("Fresh", "fresh on 1 cluster", timeout=MASKS_SECONDS)
-    assert "cluster2" not in scene.scored()[2].partition(". Placement")[0]
-    assert scene.reconciler.metric("scored_clusters", scorer=SCORER, state="missing") == 0
-    (scene.fleet.root / "config/config.yaml").unlink()
-    scene.fleet.render()
-    scene.installation.apply()
+    try:
+        scene.installation.apply()
+        scene.is_scored("Fresh", "fresh on 1 cluster", timeout=MASKS_SECONDS)
+        assert "cluster2" not in scene.scored()[2].partition(". Placement")[0]
+        assert scene.reconciler.metric("scored_clusters", scorer=SCORER, state="missing") == 0
+    finally:
+        (scene.fleet.root / "config/config.yaml").unlink()
+        scene.fleet.render()
+        scene.installation.apply()
     # New there, it has time to publish again.
     scene.is_scored("Fresh", "not published yet on 1 cluster (cluster2)", timeout=MASKS_SECONDS)
 
@@ -152,7 +154,6 @@ def test_a_placement_that_ranks_by_a_dead_score_is_named_and_told(scene: Scene) 
     wait_for(
         lambda: scene.reconciler.metric("placement_missing_scores", placement=APPLICATION, scorer=SCORER) == 0,
         what="the Placement has all scores",
-        timeout=30,
         seen=lambda: scene.reconciler.get("/metrics"),
     )
     scene.is_scored("Fresh", "fresh on 2 clusters")
@@ -163,7 +164,7 @@ def test_a_placement_that_ranks_by_a_dead_score_is_named_and_told(scene: Scene) 
     scene.publish("cluster2")
     scene.is_scored("Fresh", "fresh on 2 clusters")
     news = Counter({("Warning", "ScoresMissing"): 1, ("Normal", "ScoresComplete"): 1})
-    wait_for(lambda: told(scene) - before == news, what="beginning and end are told once", timeout=15, seen=lambda: told(scene))
+    wait_for(lambda: told(scene) - before == news, what="beginning and end are told once", seen=lambda: told(scene))
 
 
 def told(scene: Scene) -> Counter[tuple[str, str]]:

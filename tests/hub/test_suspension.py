@@ -34,6 +34,7 @@ class FragileApi(Loopback):
 
     def __init__(self) -> None:
         self.down = False
+        self.score = 0.5
         self.calls = 0
         """Scoring requests, answered or not."""
         api = self
@@ -45,7 +46,7 @@ class FragileApi(Loopback):
                 if api.down:
                     self.answer(503, b"down", "text/plain")
                 else:
-                    self.answer(200, json.dumps({"results": [{"metric": {}, "score": 0.5}]}).encode(), "application/json")
+                    self.answer(200, json.dumps({"results": [{"metric": {}, "score": api.score}]}).encode(), "application/json")
 
         super().__init__(FragileHandler, name="fragile")
 
@@ -71,6 +72,17 @@ class Scene:
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         scores = {cluster: self.hub.find(SCORE_KIND, RESOURCE, namespace=cluster) or {} for cluster in CLUSTERS}
         return [cluster for cluster, item in scores.items() if item.get("status", {}).get("validUntil", "") > now]
+
+    def publishes(self, score: float) -> None:
+        """The API answers this from now on: both agents publish at once, and their scores have the whole TTL before them."""
+        self.api.score = score
+        wanted = 1 + 99 * score
+        wait_for(lambda: all(abs(value - wanted) <= 1 for value in self.values()), what=f"both agents publish {score}", seen=self.seen)
+
+    def values(self) -> list[int]:
+        """Of both clusters; -1 where there is none."""
+        scores = [self.hub.find(SCORE_KIND, RESOURCE, namespace=cluster) or {} for cluster in CLUSTERS]
+        return [next((one["value"] for one in item.get("status", {}).get("scores", [])), -1) for item in scores]
 
     def health(self) -> str:
         return str(self.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE).get("status", {}).get("healthStatus"))
@@ -131,6 +143,7 @@ def available(addon: Object) -> bool:
 def test_down_suspended_off_and_on_back_resumed(scene: Scene, note: Callable[[str], None]) -> None:
     with reconciling(scene.plane, "--suspend") as first:
         wait_for(lambda: scene.health() == "Active", what="the hub reaches the API", seen=scene.health)
+        scene.publishes(0.7)
         scene.api.down = True
         clock = time.monotonic()
         wait_for(lambda: scene.health() == "Inactive", what="the hub sees that it is down", seen=scene.health)
