@@ -2,7 +2,6 @@
 
 import asyncio
 import ssl
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,17 +12,8 @@ from gitops_dsf.reconciler.run import run_once
 from gitops_dsf.reconciler.settings import Settings
 from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene
-from tests.integration.sync.pageserver import PageServer, says
+from tests.integration.sync.pageserver import PageServer
 from tests.support.in_loop import in_loop
-
-
-@pytest.fixture
-def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    with PageServer() as server:
-        server.pages["/healthz"] = says(ok=True)
-        yield server
 
 
 async def once(hub: ObjectHub, *, probe_timeout: float = 5.0) -> int:

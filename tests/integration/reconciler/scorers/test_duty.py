@@ -2,24 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
 
 import pytest
 
 from gitops_dsf.reconciler.hub.api import ApiError
 from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import Scene, stamp, working
-from tests.integration.sync.pageserver import Answer, PageServer, says
+from tests.integration.sync.pageserver import Answer, PageServer
 from tests.support.in_loop import in_loop
-
-
-@pytest.fixture
-def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    with PageServer() as server:
-        server.pages["/healthz"] = says(ok=True)
-        yield server
 
 
 @in_loop

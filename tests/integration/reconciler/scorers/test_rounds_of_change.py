@@ -1,10 +1,8 @@
 """What changes of a DynamicScorer mean for the verdict about its API."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-
-import pytest
 
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
@@ -13,19 +11,10 @@ from gitops_dsf.reconciler.scorers.duty import ScorerDuty
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.integration.reconciler.objecthub import Object, ObjectHub
 from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, working
-from tests.integration.sync.pageserver import PageServer, says
+from tests.integration.sync.pageserver import PageServer
 from tests.support.in_loop import in_loop
 
 NOBODY = "http://127.0.0.1:1/config"
-
-
-@pytest.fixture
-def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[PageServer]:
-    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    with PageServer() as server:
-        server.pages["/healthz"] = says(ok=True)
-        yield server
 
 
 def change(hub: ObjectHub, name: str, **spec: object) -> None:
