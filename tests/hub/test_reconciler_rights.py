@@ -389,11 +389,6 @@ class TestRefusedByPolicy:
         guarded.score("theirs", {})
         guarded.hub.delete(SCORE, "theirs", namespace="cluster1")
 
-    def test_the_hub_finds_no_fault_in_the_expressions(self, guarded: Guarded) -> None:
-        for name in ("applicationsets", "applications", "scores", "configmaps", "leases"):
-            policy = guarded.hub.get(POLICY, f"{NAME}-{name}")
-            assert policy.get("status", {}).get("typeChecking", {}).get("expressionWarnings") is None
-
 
 WRITES: dict[str, Callable[[Guarded], object]] = {
     "read settings of Argo CD": lambda it: it.account.get(CONFIG_MAP, "argocd-cm", namespace=ARGOCD),
