@@ -105,7 +105,7 @@ class ObjectHub:
         if method == "DELETE":
             del self.objects[key]
             return 200, {}
-        return 200, self._store(key, body if method == "PUT" else {**_merged(before, body), "metadata": before["metadata"]})
+        return 200, self._store(key, body if method == "PUT" else {**merged(before, body), "metadata": before["metadata"]})
 
     def _store(self, key: Key, item: Object) -> Object:
         self.version += 1
@@ -122,7 +122,7 @@ class ObjectHub:
         return {"metadata": {"resourceVersion": str(self.version)}, "items": items}
 
 
-def _merged(value: Any, change: Any) -> Any:
+def merged(value: Any, change: Any) -> Any:
     """A JSON merge patch (RFC 7386)."""
     if not isinstance(change, dict):
         return change
@@ -131,7 +131,7 @@ def _merged(value: Any, change: Any) -> Any:
         if item is None:
             result.pop(key, None)
         else:
-            result[key] = _merged(result.get(key), item)
+            result[key] = merged(result.get(key), item)
     return result
 
 

@@ -92,6 +92,11 @@ class Scene:
         status = {"conditions": [{"type": "ConfigSynced", "status": "False", "reason": reason}]}
         self.hub.put("dynamicscorers", name, namespace=HUB, spec={"scoring": {"params": {"name": f"{name}_score"}}}, status=status)
 
+    def departs(self, name: str) -> None:
+        """Its page says another interval than its lock, and the hub knows."""
+        self.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
+        self.drifts(name)
+
     def joins(self, name: str, *, accepted: bool = True, **labels: str) -> None:
         self.hub.put("managedclusters", name, metadata={"labels": {"region": "eu", **labels}}, spec={"hubAcceptsClient": accepted})
 

@@ -14,8 +14,7 @@ from tests.support.in_loop import in_loop
 
 @in_loop
 async def test_leaders_that_end_at_any_point_do_nothing_twice(scene: Scene, forge: GitHubServer) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     scene.joins("c6")
     scene.server.manners.push_seconds = 0.3
     pick = random.Random(7)
@@ -33,8 +32,7 @@ async def test_leaders_that_end_at_any_point_do_nothing_twice(scene: Scene, forg
 
 @in_loop
 async def test_two_that_think_they_lead_offer_it_once(scene: Scene, forge: GitHubServer, tmp_path: Path) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as one:
         scene.work = tmp_path / "other"
         async with scene.working() as other:
@@ -45,8 +43,7 @@ async def test_two_that_think_they_lead_offer_it_once(scene: Scene, forge: GitHu
 
 @in_loop
 async def test_git_that_is_away_or_wants_another_token_delays_only(scene: Scene) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     scene.server.stop()
     async with scene.hub, scene.working() as working:
         await working.until(lambda: working.count("locks", "failed") >= 1, "away is counted")
@@ -83,8 +80,7 @@ async def test_mistakes_of_others_keep_the_inventory_as_it_is(scene: Scene, capl
 async def test_direct_commits_go_on_top_of_the_newest_head(scene: Scene) -> None:
     scene.settings = {"direct": True}
     for name in ("cpu", "mem"):
-        scene.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
-        scene.drifts(name)
+        scene.departs(name)
     scene.joins("c6")
     scene.leaves("c5")
     before = scene.repository.branches()["main"]
@@ -104,8 +100,7 @@ async def test_direct_commits_go_on_top_of_the_newest_head(scene: Scene) -> None
 @in_loop
 async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_revert_it(scene: Scene) -> None:
     scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     scene.server.manners.push_seconds = 1.5
     async with scene.hub, scene.working() as working:
         requests = scene.server.manners.requests
@@ -140,8 +135,7 @@ async def test_a_lock_behind_a_link_stops_no_other_direct_commit(scene: Scene, c
     (scene.repository.clone / "locks/cpu.yaml").symlink_to("../shared/cpu.yaml")
     scene.repository.publish()
     for name in ("cpu", "mem"):
-        scene.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
-        scene.drifts(name)
+        scene.departs(name)
     async with scene.hub, scene.working() as working:
         await working.until(lambda: working.count("locks", "pushed") == 1, "the other one is in")
         await working.until(lambda: working.count("locks", "failed") >= 1, "it is told")

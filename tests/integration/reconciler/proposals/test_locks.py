@@ -12,8 +12,7 @@ from tests.support.in_loop import in_loop
 
 @in_loop
 async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Scene, tmp_path: Path) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     scene.drifts("mem", drifted=False)
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
@@ -51,8 +50,7 @@ async def test_a_look_that_finds_nothing_to_do_is_counted(scene: Scene, *, direc
 
 @in_loop
 async def test_newer_content_supersedes_and_none_withdraws(scene: Scene) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         first = scene.one
@@ -68,8 +66,7 @@ async def test_newer_content_supersedes_and_none_withdraws(scene: Scene) -> None
 
 @in_loop
 async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Scene) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         before = scene.proposals
@@ -82,8 +79,7 @@ async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Sce
 
 @in_loop
 async def test_a_merge_ends_it_and_begins_nothing(scene: Scene) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         git("fetch", "--quiet", "origin", scene.one, folder=scene.repository.clone)
@@ -98,8 +94,7 @@ async def test_a_merge_ends_it_and_begins_nothing(scene: Scene) -> None:
 
 @in_loop
 async def test_people_who_push_to_a_branch_own_it(scene: Scene) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         branch = scene.one
@@ -117,8 +112,7 @@ async def test_people_who_push_to_a_branch_own_it(scene: Scene) -> None:
 
 @in_loop
 async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: Scene) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         await working.looks_again("locks", "unchanged")
@@ -155,8 +149,7 @@ async def test_locks_that_share_a_file_are_offered_apart(scene: Scene, tmp_path:
     texts = [scene.repository.read(f"locks/{name}.yaml") for name in ("cpu", "mem")]
     scene.repository.commit({"locks/all.yaml": "---\n".join(texts), "locks/cpu.yaml": None, "locks/mem.yaml": None})
     for name in ("cpu", "mem"):
-        scene.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
-        scene.drifts(name)
+        scene.departs(name)
     async with scene.hub, scene.working() as working:
         await working.until(lambda: len(scene.proposals) == 2, "both are offered")
         for branch in scene.proposals:
@@ -169,8 +162,7 @@ async def test_locks_that_share_a_file_are_offered_apart(scene: Scene, tmp_path:
 async def test_never_more_than_so_many_at_once(scene: Scene) -> None:
     scene.settings = {"max_open": 1}
     for name in ("cpu", "mem"):
-        scene.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
-        scene.drifts(name)
+        scene.departs(name)
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "one is offered")
         await working.looks_again("locks", "waiting", times=3)
@@ -186,8 +178,7 @@ async def test_another_fleet_of_the_repository_is_not_touched(scene: Scene, tmp_
     theirs = "gitops-dsf/locks-cpu-0123456789abcdef"
     git("branch", theirs, "main", folder=scene.repository.bare)
     scene.folder = "fleets/eu"
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: len(scene.proposals) == 2, "a branch appears")
         await working.looks_again("locks", "unchanged")

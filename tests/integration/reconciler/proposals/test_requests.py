@@ -14,8 +14,7 @@ LIMIT = (403, {"message": "You have exceeded a secondary rate limit"}, {"retry-a
 
 @in_loop
 async def test_a_request_is_opened_superseded_and_withdrawn(scene: Scene, forge: GitHubServer) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: forge.opened() == [scene.one] if scene.proposals else False, "a request is opened")
         (first,) = forge.pulls
@@ -38,8 +37,7 @@ async def test_a_request_is_opened_superseded_and_withdrawn(scene: Scene, forge:
 
 @in_loop
 async def test_what_people_closed_is_not_offered_again_whoever_leads(scene: Scene, forge: GitHubServer) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub:
         async with scene.working() as working:
             await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
@@ -56,8 +54,7 @@ async def test_what_people_closed_is_not_offered_again_whoever_leads(scene: Scen
 
 @in_loop
 async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(scene: Scene, forge: GitHubServer) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
         forge.merge(1)
@@ -73,8 +70,7 @@ async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(scene: Scen
 async def test_what_people_pushed_to_a_merged_branch_is_not_written_over(
     scene: Scene, forge: GitHubServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
         branch = scene.one
@@ -97,8 +93,7 @@ async def test_a_request_that_was_not_opened_in_time_is_opened_later(scene: Scen
     """A limit, a fault or the end of the process between push and request."""
     failing = {"POST": LIMIT}
     forge.faults = [lambda method, path: failing.get(method) if path.endswith("/pulls") else None]
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: working.count("locks", "failed") >= 1, "the limit is met")
         branch = scene.one
@@ -113,8 +108,7 @@ async def test_a_request_that_was_not_opened_in_time_is_opened_later(scene: Scen
 async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(scene: Scene, forge: GitHubServer) -> None:
     answers = {"now": (502, {"message": "Bad Gateway"}, {})}
     forge.faults = [lambda _method, _path: answers.get("now")]
-    scene.pages.pages["/cpu/config"] = page("cpu_score", interval=30)
-    scene.drifts("cpu")
+    scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         for fault in ((502, {}, {}), LIMIT, (401, {"message": "Bad credentials"}, {})):
             answers["now"] = fault
@@ -132,8 +126,7 @@ async def test_a_push_that_the_rules_refuse_stops_no_other(scene: Scene, forge: 
     hook.write_text("#!/bin/sh\ncase $1 in *locks-cpu*) echo 'not so' >&2; exit 1;; esac\n", encoding="utf-8")
     hook.chmod(0o755)
     for name in ("cpu", "mem"):
-        scene.pages.pages[f"/{name}/config"] = page(f"{name}_score", interval=30)
-        scene.drifts(name)
+        scene.departs(name)
     async with scene.hub, scene.working() as working:
         await working.until(lambda: len(forge.opened()) == 1, "the other is offered")
         await working.until(lambda: working.count("locks", "failed") >= 1, "the refused one is counted")

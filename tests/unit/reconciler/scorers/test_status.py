@@ -18,6 +18,7 @@ from gitops_dsf.reconciler.scorers.health import FAILURES, SUCCESSES, Health, He
 from gitops_dsf.reconciler.scorers.status import desired, patch
 from gitops_dsf.schema.status import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, FaultKind, Page
+from tests.integration.reconciler.objecthub import merged
 from tests.support.fleets import JSON_VALUES
 
 GOOD = Page(url="http://a/healthz", media="", body=b"ok")
@@ -106,20 +107,7 @@ OBJECTS = st.dictionaries(st.text(max_size=3), JSON_VALUES.filter(lambda value: 
 
 @given(OBJECTS, OBJECTS)
 def test_a_patch_leads_from_one_to_the_other(before: dict[str, Any], target: dict[str, Any]) -> None:
-    assert merged(before, patch(before, target)) == without_nulls(target)
-
-
-def merged(value: Any, change: Any) -> Any:
-    """RFC 7386, section 2."""
-    if not isinstance(change, dict):
-        return change
-    result = dict(value) if isinstance(value, dict) else {}
-    for key, item in change.items():
-        if item is None:
-            result.pop(key, None)
-        else:
-            result[key] = merged(result.get(key), item)
-    return without_nulls(result)
+    assert without_nulls(merged(before, patch(before, target))) == without_nulls(target)
 
 
 def without_nulls(value: Any) -> Any:
