@@ -10,7 +10,7 @@ import yaml
 from tests.support.agent.apis import last_values, prometheus, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply, Seen
-from tests.support.agent.pace import pace
+from tests.support.agent.pace import beat, pace
 from tests.support.agent.process import agent, until
 from tests.support.agent.running import play, running
 
@@ -30,15 +30,13 @@ def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> None:
                 await until(lambda: source.to("one") and source.to("two"), what="both ran at once")
                 for query in ("a", "b", "c"):
                     calls = len(source.to("one"))
-                    at = asyncio.get_running_loop().time()
                     volume.put({**one, "sourceQuery": query}, two)
-                    await until(lambda calls=calls: len(source.to("one")) > calls, what="the edited one runs again")
+                    # At once: by its interval it would run half a minute later at the earliest.
+                    await until(lambda calls=calls: len(source.to("one")) > calls, what="the edited one runs again", seconds=25)
                     assert source.to("one")[-1].query["query"] == query
-                    asked = source.to("one")[-1].at
-                    assert asked - at < 1.0 + measured.taken(at, asked)
                 calls = len(source.to("two"))
                 await until(lambda: len(source.to("two")) >= calls + 3, what="the neighbour goes on")
-                measured.check(source.to("two")[1:], interval=1, least=2)
+                measured.check(source.to("two")[1:], cadence=beat("two"), least=2)
                 assert len(source.to("one")) == 4
 
     play(story())
@@ -60,7 +58,7 @@ def test_a_minute_of_thirty_swaps_a_second(tmp_path: Path) -> None:
                     # By the clock: a machine that was busy for a moment makes up for it, so there are thirty a second on average.
                     await asyncio.sleep(max(0.0, start + (number + 1) / 30 - asyncio.get_running_loop().time()))
                 await until(lambda: scoring.to(f"v{SWAPS - 1}"), what="the last state is in force")
-                measured.check(scoring.to("calm")[1:], interval=1, least=40)
+                measured.check(scoring.to("calm")[1:], cadence=beat("calm"), least=40)
                 # Bursts are collected for a tenth of a second, and the agent never falls behind them.
                 assert len({seen.path for seen in scoring.seen}) > SWAPS / 30
                 assert {path.stem for path in out.glob("*.yaml")} == {"calm-score", "edited-score"}

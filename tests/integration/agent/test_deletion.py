@@ -12,7 +12,7 @@ from tests.support.agent.apis import Scoring
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import HubFake, hub_flags, timestamp
-from tests.support.agent.pace import pace
+from tests.support.agent.pace import beat, pace
 from tests.support.agent.process import until
 from tests.support.agent.running import RunningAgent, play, running
 
@@ -51,7 +51,7 @@ def test_a_file_that_is_not_complete_deletes_nothing(tmp_path: Path, caplog: pyt
                 await until(lambda: _told(agent) == (reason, 0 if reason else 1), what=f"the change was seen: {name}")
                 calls = len(scoring.to("cpu"))
                 await until(lambda: len(scoring.to("cpu")) >= calls + 4, what=f"it runs on: {name}")
-                measured.check(scoring.to("cpu")[1:], interval=1, least=3)
+                measured.check(scoring.to("cpu")[1:], cadence=beat("cpu"), least=3)
                 assert set(hub.scores) == {("c1", "cpu-score"), ("c1", "mem-score")}, name
                 assert not any(method == "DELETE" for method, _ in hub.writes), name
                 samples = await agent.samples()

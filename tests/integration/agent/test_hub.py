@@ -10,7 +10,7 @@ from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, failure, hub_flags, timestamp
-from tests.support.agent.pace import pace
+from tests.support.agent.pace import beat, pace
 from tests.support.agent.process import eventually, until
 from tests.support.agent.running import RunningAgent, play, running
 
@@ -51,7 +51,7 @@ def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_p
                 for one in ("cpu", "mem"):
                     await until(lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}")
                     # The second run falls on the grid, half an interval to one and a half after the first; then one a second.
-                    measured.check(scoring.to(one)[1:], interval=1, least=2)
+                    measured.check(scoring.to(one)[1:], cadence=beat(one), least=2)
                 await eventually(lambda: _counted(agent, reason), what=f"the reason is counted: {name}")
                 assert agent.scorer()["publish"]["reason"] == reason, name
                 assert hub.values("cpu-score") == {}, name
@@ -90,7 +90,7 @@ def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
                 await until(lambda: hub.values("cpu-score") == hub.values("mem-score") == {"n0": 42}, what="the newest value")
                 for one in ("cpu", "mem"):
                     await until(lambda one=one: len(scoring.to(one)) >= 5, what="cycles")
-                    measured.check(scoring.to(one)[1:], interval=1, least=3)
+                    measured.check(scoring.to(one)[1:], cadence=beat(one), least=3)
                 assert await agent.failures() == {}
 
     play(story())

@@ -15,7 +15,7 @@ from tests.support.agent.apis import last_values, matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, kubeconfig
-from tests.support.agent.pace import pace
+from tests.support.agent.pace import beat, pace
 from tests.support.agent.process import agent, until
 from tests.support.agent.running import play, running
 
@@ -52,7 +52,7 @@ def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) -> None:
                 "--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--request-timeout", "60"
             ) as agent_:
                 await until(lambda: len(scoring.seen) >= 6, what="the healthy one goes on")
-                measured.check(scoring.seen[1:], interval=1, least=4)
+                measured.check(scoring.seen[1:], cadence=beat("well"), least=4)
                 assert "well-score" not in await agent_.failures()
                 assert [fake.open for fake in silent] == [8] * 10, "no more calls to one origin than allowed"
 

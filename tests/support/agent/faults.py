@@ -7,7 +7,7 @@ from typing import Final, Literal
 from tests.support.agent.apis import last_values, matrix, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.pace import pace
+from tests.support.agent.pace import beat, pace
 from tests.support.agent.process import eventually, until
 from tests.support.agent.running import RunningAgent, running
 
@@ -69,7 +69,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
                 await until(lambda: _failing(agent).keys() == expected.keys(), what="every fault was met", seconds=60)
                 await until(lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens", seconds=60)
                 await until(lambda: len(faulty.to(WELL)) >= calls + 5, what="the healthy one goes on")
-                measured.check(faulty.to(WELL)[calls + 1 :], interval=1, least=3)
+                measured.check(faulty.to(WELL)[calls + 1 :], cadence=beat(WELL), least=3)
             counted = await agent.failures()
             # The one that refuses may have been in the middle of an answer when it went away.
             counted[f"{REFUSED}-score"].discard("connection_lost")
