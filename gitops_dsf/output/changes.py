@@ -1,6 +1,7 @@
 """Rendered tree against directory: what would change. Compares bytes, never a recorded digest."""
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.output.inventory import read_inventory
 from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
 
-TEMPORARY_PREFIX = ".gitops-dsf-"
+TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".gitops-dsf-", ".tmp"
 WORK_SUFFIX = ".manifestwork.yaml"
 SCORER_PREFIX = "platform/dynamicscorer."
 
@@ -26,6 +27,10 @@ class Changes:
     """On disk and not ours: reported, never touched."""
     blocked: tuple[str, ...]
     """Wanted by us, but a file that is not ours stands there."""
+    owned: frozenset[str]
+    """What INVENTORY names."""
+    leftovers: tuple[str, ...]
+    """Temporary files that a killed render left."""
     works_before: int
     works_dropped: int
     scorers_dropped: int
@@ -47,13 +52,16 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
     owned = read_inventory(rendered)
     try:
         present = dict(_walk(rendered, ""))
+        leftovers = tuple(sorted(path for path in present if _is_temporary(path)))
+        for path in leftovers:
+            del present[path]
         added: list[str] = []
         changed: list[str] = []
         blocked: list[str] = []
         for path, parts in tree.files.items():
             if path not in present:
                 added.append(path)
-            elif not _same(rendered / path, present[path], parts):
+            elif not _same(f"{rendered}/{path}", present[path], parts):
                 (changed if path in owned or path == INVENTORY or _is_ours(rendered / path) else blocked).append(path)
     except OSError as error:
         msg = f"cannot read {rendered}: {error.strerror or error} ({error.filename})"
@@ -68,6 +76,8 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         removed=tuple(removed),
         foreign=tuple(foreign),
         blocked=tuple(blocked),
+        owned=owned,
+        leftovers=leftovers,
         works_before=len(works),
         # By file name: a work that only changes its shard is not dropped.
         works_dropped=len(works - {_file_name(path) for path in tree.files}),
@@ -79,6 +89,10 @@ def _file_name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def _is_temporary(path: str) -> bool:
+    return path.endswith(TEMPORARY_SUFFIX) and _file_name(path).startswith(TEMPORARY_PREFIX)
+
+
 def _walk(root: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
@@ -88,14 +102,17 @@ def _walk(root: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
         path = f"{prefix}{entry.name}"
         if entry.is_dir(follow_symlinks=False):
             yield from _walk(root / entry.name, f"{path}/")
-        elif not entry.name.startswith(TEMPORARY_PREFIX):
+        else:
             yield path, entry.stat(follow_symlinks=False)
 
 
-def _same(path: Path, status: os.stat_result, parts: tuple[bytes, ...]) -> bool:
-    if status.st_size != sum(map(len, parts)) or path.is_symlink():
+def _same(path: str, status: os.stat_result, parts: tuple[bytes, ...]) -> bool:
+    size = sum(map(len, parts))
+    if status.st_size != size or not stat.S_ISREG(status.st_mode):
         return False
-    return path.read_bytes() == b"".join(parts)
+    # Thousands of files: a Path for each, and asking again for the size of what is opened, cost as much as reading them.
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
+        return file.read(size + 1) == b"".join(parts)
 
 
 def _is_ours(path: Path) -> bool:

@@ -1,9 +1,11 @@
 """INVENTORY: the paths in rendered/ that we own, and nothing else. What is not in it is never deleted."""
 
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.render.tree import HEADER, INVENTORY
+
+_NO_NAMES = frozenset({"", ".", ".."})
 
 
 def read_inventory(rendered: Path) -> frozenset[str]:
@@ -34,5 +36,5 @@ def inventory_bytes(paths: frozenset[str]) -> bytes:
 
 
 def _is_inside(path: str) -> bool:
-    pure = PurePosixPath(path)
-    return not pure.is_absolute() and ".." not in pure.parts and "\\" not in path and path == str(pure) and pure.parts != ()
+    """Relative, and written as we write paths. By hand: a PurePosixPath for each of 6,000 lines took 20 ms."""
+    return "\\" not in path and _NO_NAMES.isdisjoint(path.split("/"))

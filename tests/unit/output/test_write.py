@@ -114,6 +114,14 @@ def test_a_symlink_in_our_place_is_not_followed(tmp_path: Path) -> None:
     assert not (rendered / "x" / "a").is_symlink()
 
 
+def test_a_symlink_to_the_very_bytes_is_replaced_all_the_same(tmp_path: Path) -> None:
+    rendered = tmp_path / "rendered"
+    bring(tree(x__a="1\n"), rendered)
+    outside = (rendered / "x" / "a").rename(tmp_path / "outside")
+    (rendered / "x" / "a").symlink_to(outside)
+    assert compare(tree(x__a="1\n"), rendered).changed == ("x/a",)
+
+
 def test_an_unwritable_folder_is_said_with_its_path(tmp_path: Path) -> None:
     target = tmp_path / "rendered"
     target.write_text("a file where the folder should be")
