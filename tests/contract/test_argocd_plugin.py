@@ -23,7 +23,7 @@ def generate(folder: Path, **parameters: str) -> subprocess.CompletedProcess[str
     environment = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {f"PARAM_{name.upper()}": value for name, value in parameters.items()}
     line = [*command["command"], *command["args"]]
-    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
 def kinds(text: str) -> set[str]:

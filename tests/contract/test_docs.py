@@ -131,6 +131,8 @@ def help_of(verb: str) -> frozenset[str]:
         [verb, "--help"],
         *([["scorer", sub, "--help"] for sub in ("run", "new")] if verb == "scorer" else []),
     ):
-        answer: Any = subprocess.run([sys.executable, "-m", "gitops_dsf", *command], capture_output=True, text=True, timeout=60, check=True)
+        answer: Any = subprocess.run(
+            [sys.executable, "-m", "gitops_dsf", *command], capture_output=True, text=True, timeout=120, check=True
+        )
         texts.append(answer.stdout)
     return frozenset(re.findall(r"--[a-z-]+", "\n".join(texts)))

@@ -20,7 +20,7 @@ URL = "https://git.internal/platform/emea.git"
 
 def gitops_dsf(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "gitops_dsf", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "gitops_dsf", *arguments], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -218,7 +218,7 @@ def test_every_step_of_a_newcomer_works_from_the_wheel(wheels: Path, tmp_path: P
     ]
     for step in steps:
         done = subprocess.run(
-            [sys.executable, "-I", "-c", script, *step], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+            [sys.executable, "-I", "-c", script, *step], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
         )
         assert done.returncode == 0, (step, done.stdout, done.stderr)
     assert (tmp_path / "fleet" / "rendered" / "INVENTORY").is_file()

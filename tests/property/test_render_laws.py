@@ -100,7 +100,7 @@ def test_the_surroundings_carry_no_meaning(sources: FleetSources, layout: int, s
         fleet, out = fleets.write(root / "Flotte zürich", sources, layout=layout), root / "out"
         command = [sys.executable, "-m", "gitops_dsf", "render", str(fleet), "--out", str(out)]
         environment = {"PATH": os.environ["PATH"], **surroundings}
-        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
         assert on_disk(out) == expected
 

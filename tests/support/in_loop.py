@@ -18,6 +18,12 @@ def in_loop(test: Callable[P, Coroutine[object, object, None]]) -> Callable[P, N
     return run
 
 
+async def for_a_while(seconds: float) -> None:
+    """Gives the other tasks of the loop this time, in small steps: had the machine stood for all of one sleep, they would have had none."""
+    for _ in range(20):
+        await asyncio.sleep(seconds / 20)
+
+
 async def until(look: Callable[[], object], *, seconds: float = 60) -> None:
     """Waits for `look` to be true; the limit is for machines that do much else, and no test rests on it. Raises TimeoutError."""
     async with asyncio.timeout(seconds):

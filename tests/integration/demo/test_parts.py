@@ -39,7 +39,7 @@ def source(load: ClusterLoad) -> Iterator[Loopback]:
 
 
 def ask(server: Loopback, path: str, *, method: str = "GET", **parameters: object) -> tuple[int, Any]:
-    connection = HTTPConnection(server.authority, timeout=5)
+    connection = HTTPConnection(server.authority, timeout=30)
     form = urlencode(parameters)
     if method == "GET":
         connection.request("GET", f"{path}?{form}")
@@ -117,7 +117,7 @@ def test_the_page_for_a_real_prometheus(source: Loopback) -> None:
 
 def test_one_name_leads_each_cluster_to_its_own_service(source: Loopback) -> None:
     with cluster_dns("eu", {"prometheus.svc:9090": source.authority}) as dns:
-        connection = HTTPConnection(dns.authority, timeout=5)
+        connection = HTTPConnection(dns.authority, timeout=30)
         connection.request("GET", f"http://prometheus.svc:9090/api/v1/query?{urlencode({'query': CORES})}")
         assert json.loads(connection.getresponse().read())["status"] == "success"
         connection.request("GET", "http://elsewhere.svc:9090/")

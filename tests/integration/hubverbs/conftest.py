@@ -35,6 +35,6 @@ def run(tmp_path: Path) -> Run:
     def verb(hub: ApiServer, *arguments: str) -> "subprocess.CompletedProcess[str]":
         kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
         command = [sys.executable, "-m", "gitops_dsf", *arguments, "--context", "hub", "--kubeconfig", str(kubeconfig)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
     return verb

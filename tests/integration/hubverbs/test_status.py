@@ -171,11 +171,11 @@ def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run,
     kubeconfig = other.kubeconfig(tmp_path / "other")
     kubeconfig.write_text(kubeconfig.read_text().replace("test-token", "wrong"))
     command = [sys.executable, "-m", "gitops_dsf", "status", "--context", "hub", "--kubeconfig", str(kubeconfig)]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "401" in ran.stderr
     assert "log in again" in ran.stderr
-    missing = subprocess.run([*command[:5], "nowhere", *command[6:]], capture_output=True, text=True, timeout=60, check=False)
+    missing = subprocess.run([*command[:5], "nowhere", *command[6:]], capture_output=True, text=True, timeout=120, check=False)
     assert missing.returncode == 1
     assert "nowhere" in missing.stderr
 
@@ -250,7 +250,7 @@ def test_watching_follows_the_hub_through_its_absence_and_ends_cleanly(serve: Se
         while seen != 4:
             seen = json.loads(process.stdout.readline())["hub"]["clusters"]
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.splitlines()[-1] == "gitops-dsf: interrupted"
     assert "Traceback" not in err
@@ -259,7 +259,7 @@ def test_watching_follows_the_hub_through_its_absence_and_ends_cleanly(serve: Se
 def test_the_first_look_must_work(serve: Serve, tmp_path: Path) -> None:
     hub = serve(away=True)
     with watching(hub, tmp_path) as process:
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, "")
     assert "does not answer" in err
 
@@ -274,7 +274,7 @@ def test_only_a_terminal_is_cleared(serve: Serve, tmp_path: Path) -> None:
         assert "does not answer" in until(leader, "asking again")
         assert "running on cluster1" in until(leader, "running on cluster1"), "the last view stays"
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
+        process.wait(timeout=60)
     os.close(follower)
     os.close(leader)
     assert process.returncode == 130
@@ -282,11 +282,11 @@ def test_only_a_terminal_is_cleared(serve: Serve, tmp_path: Path) -> None:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(5)]
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     assert "\x1b" not in "".join(lines)
 
 
-def until(descriptor: int, text: str, *, seconds: float = 20) -> str:
+def until(descriptor: int, text: str, *, seconds: float = 60) -> str:
     """What a terminal got up to this text."""
     deadline = time.monotonic() + seconds
     seen = ""

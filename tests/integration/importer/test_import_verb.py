@@ -25,7 +25,7 @@ def fleet(tmp_path: Path) -> Path:
 
 def gitops_dsf(*arguments: str, cwd: Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "gitops_dsf", *arguments], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "gitops_dsf", *arguments], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=120, check=False
     )
 
 

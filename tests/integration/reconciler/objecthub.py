@@ -45,7 +45,7 @@ class ObjectHub:
 
     def api(self) -> HubApi:
         access = Access(host=self.url, trust=ssl.create_default_context(), authorization="Bearer any", proxy=None)
-        return HubApi(load=lambda: access, timeout_seconds=2)
+        return HubApi(load=lambda: access, timeout_seconds=20)
 
     def put(self, plural: str, name: str, *, namespace: str = "", **fields: Any) -> Object:
         """As somebody else writes it; labels and the like go into metadata."""

@@ -78,6 +78,6 @@ def test_a_small_fleet_is_done_before_anybody_could_read(tmp_path: Path) -> None
 
 def test_pipes_hold_neither_progress_nor_escapes(large: Path) -> None:
     for verb in ("validate", "render"):
-        done = subprocess.run([sys.executable, "-m", "gitops_dsf", verb], cwd=large, capture_output=True, timeout=60, check=True)
+        done = subprocess.run([sys.executable, "-m", "gitops_dsf", verb], cwd=large, capture_output=True, timeout=120, check=True)
         assert ESCAPE not in done.stdout + done.stderr
         assert b"checking" not in done.stderr

@@ -22,7 +22,7 @@ DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 
 def render(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "gitops_dsf", "render", *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "gitops_dsf", "render", *arguments], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
     )
 
 

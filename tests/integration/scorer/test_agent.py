@@ -37,7 +37,7 @@ def test_an_agent_publishes_what_sample_scorers_say(tmp_path: Path) -> None:
             )
             out = tmp_path / "out"
             async with agent("--config-dir", tmp_path / "config", "--publish", f"dir:{out}", *FLAGS):
-                await until(lambda: len(published(out)) == 4, what="both scorers' scores are published", seconds=20)
+                await until(lambda: len(published(out)) == 4, what="both scorers' scores are published")
                 return published(out)
 
     with serving("mean:app", EXAMPLES / "mean") as mean, serving("fixed:app", EXAMPLES / "fixed") as fixed:
@@ -51,7 +51,7 @@ def test_a_refusal_of_the_sdk_reaches_the_agents_log(tmp_path: Path) -> None:
     async def scenario(url: str) -> str:
         ConfigMapVolume(tmp_path / "config").put(entry("fixed", scoring=url, scoringArguments={"score": {}}))
         async with agent("--config-dir", tmp_path / "config", "--publish", f"dir:{tmp_path / 'out'}", *FLAGS) as running:
-            await until(lambda: "scoring.arguments" in running.log, what="the agent logs the refusal", seconds=20)
+            await until(lambda: "scoring.arguments" in running.log, what="the agent logs the refusal")
             return running.log
 
     with serving("fixed:app", EXAMPLES / "fixed") as fixed:

@@ -337,15 +337,15 @@ def authority(folder: Path) -> tuple[Path, Path]:
 def test_text_is_for_people(stand_in: Callable[[Behaviour], StandIn]) -> None:
     api = stand_in(answers('{"results": [{"metric": {}, "score": 5000}]}'))
     command = [sys.executable, "-m", "gitops_dsf", "scorer", "check", api.url]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["warning", "scoring.range", "1", "scores", "are", "outside", "-100..100"]
     assert lines[1].strip().startswith("-> give the DynamicScorer a scoreRange")
     assert lines[-1].endswith("1 warnings, 0 errors")
     assert len(lines) == 3
     assert done.returncode == 0
-    assert subprocess.run([*command, "--strict"], capture_output=True, timeout=60, check=False).returncode == 1
-    verbose = subprocess.run([*command, "--verbose"], capture_output=True, text=True, timeout=60, check=False).stdout
+    assert subprocess.run([*command, "--strict"], capture_output=True, timeout=120, check=False).returncode == 1
+    verbose = subprocess.run([*command, "--verbose"], capture_output=True, text=True, timeout=120, check=False).stdout
     assert "ok       healthz" in verbose
 
 
@@ -393,7 +393,7 @@ def test_wrong_usage_is_explained(tmp_path: Path, arguments: list[str], text: st
     (tmp_path / "odd.json").write_text('{"data": 5}')
     (tmp_path / "empty").write_text("\n")
     command = [sys.executable, "-m", "gitops_dsf", "scorer", "check", *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2
     assert text in done.stderr
     assert "secret" not in done.stderr

@@ -26,6 +26,21 @@ def app(series: Series) -> float | None:
     return series.last
 """
 
+SLOW = """
+import time
+from pathlib import Path
+
+from gitops_dsf.scorer import Series, scorer
+
+@scorer(name="slow", query="up", step_seconds=60, interval_seconds=60)
+def app(series: Series) -> float | None:
+    Path("begun").touch()
+    while not Path("answered").exists():
+        time.sleep(0.01)
+    return series.last
+"""
+"""Takes for the first series as long as a test wants."""
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
@@ -37,7 +52,7 @@ def ask(url: str, *, body: bytes | None = None, token: str = "") -> tuple[int, A
     headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
     request = urllib.request.Request(url, data=body, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         with error:
@@ -69,7 +84,7 @@ def test_a_request_above_the_limit_gets_its_413(project: Path, serve: Callable[.
     monkeypatch.setenv("SCORER_MAX_BODY_BYTES", "1000")
     served = serve("scorer:app", project)
     host = served.url.removeprefix("http://")
-    connection = http.client.HTTPConnection(host, timeout=30)
+    connection = http.client.HTTPConnection(host, timeout=60)
     connection.putrequest("POST", "/scoring")
     connection.putheader("Content-Length", "100000000")
     connection.endheaders(b"{")
@@ -82,39 +97,41 @@ def test_a_request_above_the_limit_gets_its_413(project: Path, serve: Callable[.
 def test_a_chunked_request_above_the_limit_gets_its_413(project: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCORER_MAX_BODY_BYTES", "1000")
     served = serve("scorer:app", project)
-    connection = http.client.HTTPConnection(served.url.removeprefix("http://"), timeout=30)
+    connection = http.client.HTTPConnection(served.url.removeprefix("http://"), timeout=60)
     connection.request("POST", "/scoring", body=iter([b" " * 600, b" " * 600]), encode_chunked=True)
     assert connection.getresponse().status == 413
     connection.close()
 
 
 def test_health_is_answered_while_a_large_request_is_scored(project: Path, serve: Callable[..., Any]) -> None:
-    served = serve("scorer:app", project)
+    (project / "slow.py").write_text(SLOW)
+    served = serve("slow:app", project)
     row = json.dumps(series([0.5] * 60, node="a"))
     body = b'{"data":[' + b",".join([row.encode()] * 10_000) + b"]}"
     results: list[int] = []
     worker = threading.Thread(target=lambda: results.append(len(ask(f"{served.url}/scoring", body=body)[1]["results"])))
     worker.start()
-    slowest = 0.0
-    while worker.is_alive():
-        began = time.perf_counter()
-        assert ask(f"{served.url}/healthz")[0] == 200
-        slowest = max(slowest, time.perf_counter() - began)
-    worker.join()
+    while not (project / "begun").exists():
+        time.sleep(0.01)
+    try:
+        for _ in range(10):
+            assert ask(f"{served.url}/healthz")[0] == 200
+    finally:
+        (project / "answered").touch()
+        worker.join()
     assert results == [10_000]
-    assert slowest < 1.0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_stops_when_told_to(project: Path, serve: Callable[..., Any], number: signal.Signals) -> None:
     served = serve("scorer:app", project)
     served.process.send_signal(number)
-    assert served.process.wait(timeout=30) in {-number, 0, 130}
+    assert served.process.wait(timeout=60) in {-number, 0, 130}
 
 
 def start(directory: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "gitops_dsf", "scorer", "run", *arguments]
-    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.mark.parametrize(

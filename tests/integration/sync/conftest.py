@@ -45,7 +45,7 @@ class Repository:
         return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}
 
     def sync(self, *arguments: str) -> int:
-        return main(["sync", str(self.root), "--timeout", "2", *arguments])
+        return main(["sync", str(self.root), "--timeout", "20", *arguments])
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
 
         volume.put(*map(one, sorted(names)))
         async with running("--config-dir", volume.directory, "--publish", f"dir:{out}", *LIMITS) as agent:
-            await eventually(lambda: _exposes(agent, everyone), what="all are well", seconds=60)
+            await eventually(lambda: _exposes(agent, everyone), what="all are well")
             await until(lambda: {path.stem for path in out.glob("*.yaml")} == everyone, what="all are published")
             published = {path.name: path.read_bytes() for path in out.iterdir()}
 
@@ -66,8 +66,8 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
                 peer.failing = True
                 await refusing.stop()
                 expected = {f"{name}-score": {reason} for name, (_, reason) in faults.items()} | {f"{REFUSED}-score": {"unreachable"}}
-                await until(lambda: _failing(agent).keys() == expected.keys(), what="every fault was met", seconds=60)
-                await until(lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens", seconds=60)
+                await until(lambda: _failing(agent).keys() == expected.keys(), what="every fault was met")
+                await until(lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens")
                 await until(lambda: len(faulty.to(WELL)) >= calls + 5, what="the healthy one goes on")
                 measured.check(faulty.to(WELL)[calls + 1 :], cadence=beat(WELL), least=3)
             counted = await agent.failures()
@@ -80,7 +80,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
 
             peer.failing = False
             await refusing.start()
-            await eventually(lambda: _exposes(agent, everyone), what="all healed", seconds=60)
+            await eventually(lambda: _exposes(agent, everyone), what="all healed")
             assert {path.name: path.read_bytes() for path in out.iterdir()} == published
             assert not agent.task.done()
 

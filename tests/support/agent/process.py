@@ -47,7 +47,7 @@ class AgentProcess:
 
     async def terminate(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)
-        code = await asyncio.wait_for(self.process.wait(), timeout=20)
+        code = await asyncio.wait_for(self.process.wait(), timeout=60)
         await self._reader
         return code
 
@@ -79,7 +79,7 @@ async def agent(*arguments: str | Path, environ: Mapping[str, str] | None = None
     )
     running = AgentProcess(process)
     try:
-        await until(lambda: running.port > 0 or process.returncode is not None, what="the agent listens", seconds=20)
+        await until(lambda: running.port > 0 or process.returncode is not None, what="the agent listens")
         assert running.port, running.log
         yield running
     finally:
@@ -90,7 +90,7 @@ async def agent(*arguments: str | Path, environ: Mapping[str, str] | None = None
         await running._reader
 
 
-async def eventually(condition: Callable[[], Awaitable[object]], *, what: str, seconds: float = 20.0) -> None:
+async def eventually(condition: Callable[[], Awaitable[object]], *, what: str, seconds: float = 60.0) -> None:
     """``until`` for a condition that must be asked for over the network."""
     end = asyncio.get_running_loop().time() + seconds
     while not await condition():
@@ -98,7 +98,7 @@ async def eventually(condition: Callable[[], Awaitable[object]], *, what: str, s
         await asyncio.sleep(0.1)
 
 
-async def until(condition: Callable[[], object], *, what: str, seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], object], *, what: str, seconds: float = 60.0) -> None:
     """Polls until the condition holds; AssertionError with ``what`` otherwise."""
     end = asyncio.get_running_loop().time() + seconds
     while not condition():

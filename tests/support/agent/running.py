@@ -27,7 +27,7 @@ def play(story: Coroutine[Any, Any, None]) -> None:
     descriptors = _descriptors()
     asyncio.run(watched())
     # The file watch ends in a thread of its own, a moment after its last user.
-    end = time.monotonic() + 5
+    end = time.monotonic() + 30
     while (left := _descriptors() - descriptors) and time.monotonic() < end:
         time.sleep(0.05)
     assert not left, f"descriptors left behind: {sorted(left)}"
@@ -102,4 +102,4 @@ async def running(*flags: str | Path, clock: Clock | None = None) -> AsyncIterat
         yield RunningAgent(agent, task)
     finally:
         agent.stop()
-        await asyncio.wait_for(task, timeout=10)
+        await asyncio.wait_for(task, timeout=60)

@@ -53,11 +53,11 @@ async def _ends(work: Coroutine[Any, Any, object], news: Callable[[], object], *
     for _ in range(turns):
         await asyncio.sleep(0)
     task.cancel()
-    done, _ = await asyncio.wait({task}, timeout=1)
+    done, _ = await asyncio.wait({task}, timeout=30)
     if not done:
         # Once more, so that this test fails rather than hangs.
         task.cancel()
-        await asyncio.wait({task}, timeout=1)
+        await asyncio.wait({task}, timeout=30)
     assert done, f"{turns} turns after the news the cancellation was lost"
 
 

@@ -128,7 +128,7 @@ def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_path: 
     async def story() -> None:
         old, new = Authority("old"), Authority("new")
         vault, clock = Vault(ca=old.pem), Hands()
-        kept, transport = _credentials(vault, clock), Transport(limits=Limits(total_seconds=2))
+        kept, transport = _credentials(vault, clock), Transport(limits=Limits(total_seconds=30))
         endpoint = Endpoint(transport=transport, credentials=kept, auth=CA)
         async with (
             HttpFake(scores(1.0), tls=old.server(tmp_path / "a")) as one,

@@ -66,7 +66,7 @@ def test_only_what_holds_when_the_hub_answers_is_written(*, failed: bool) -> Non
         else:
             publication.offer({"a": 50})
         store.answer.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await publication.settled()
         await asyncio.sleep(0.02)
         assert store.writes == ([] if failed else [{"a": 50}])

@@ -27,7 +27,7 @@ class SlowValues(Mapping[str, int]):
 
     def __iter__(self) -> Iterator[str]:
         self.begun.set()
-        assert self.go_on.wait(timeout=20)
+        assert self.go_on.wait(timeout=60)
         return iter(["a"])
 
     def __len__(self) -> int:

@@ -28,7 +28,7 @@ class Cycle:
         if self.fault is not None:
             raise self.fault
         return CycleResult(
-            series=0, size=0, warnings=(), results=(), dropped=Items(values={}).dropped, first_fault="", items=Items(values={})
+            series=0, size=0, warnings=(), results=0, dropped=Items(values={}).dropped, first_fault="", items=Items(values={})
         )
 
 

@@ -61,7 +61,7 @@ def without(module: str, *arguments: str, cwd: Path) -> subprocess.CompletedProc
     """None in sys.modules is how Python itself marks a module that must not be found."""
     code = f"import sys; sys.modules[{module!r}] = None\nfrom gitops_dsf.cli.main import main; sys.exit(main(sys.argv[1:]))"
     command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.mark.parametrize("module", ["prometheus_client", "uvicorn"])
@@ -122,7 +122,7 @@ def test_an_interruption_is_130(tmp_path: Path) -> None:
         assert process.stdout.readline() == "up\n"
         time.sleep(0.1)
         process.send_signal(2)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in err
 

@@ -12,7 +12,7 @@ from gitops_dsf.scorer.http import Message
 from gitops_dsf.scorer.testing import Reply, exchange
 
 BODY = b'{"data":[{"metric":{},"values":[[1,"1"]]}]}'
-GRACE = 10.0
+GRACE = 60.0
 
 
 def app_of(function: Callable[[Series], float | None] | Callable[[Series], Awaitable[float | None]], settings: Settings) -> ScorerApp:

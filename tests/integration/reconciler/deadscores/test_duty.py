@@ -12,7 +12,7 @@ from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from tests.integration.reconciler.objecthub import ObjectHub
-from tests.support.in_loop import until
+from tests.support.in_loop import for_a_while, until
 
 NAMESPACE, SCORE = "hub", "cpu-score"
 LOOK = 0.02
@@ -76,7 +76,7 @@ class Scene:
             async def again() -> None:
                 for source in (view.scorers, view.scores, view.clusters, view.addons):
                     await source.refresh()
-                await asyncio.sleep(10 * LOOK)
+                await for_a_while(10 * LOOK)
 
             task = asyncio.create_task(duty.run())
             try:
@@ -174,7 +174,7 @@ def test_what_changed_since_the_lists_is_left() -> None:
                 change()  # the lists are not read again
                 before = len(scene.removed())
                 scene.now += TTL
-                await asyncio.sleep(10 * LOOK)
+                await for_a_while(10 * LOOK)
                 assert "c00" not in scene.removed()
                 if change is back:
                     assert len(scene.removed()) == before
@@ -276,7 +276,7 @@ def test_the_hubs_time_must_be_known_to_the_last() -> None:
             armed = True
             scene.now += TTL
             await until(lambda: scene.hub.clock is None)
-            await asyncio.sleep(10 * LOOK)
+            await for_a_while(10 * LOOK)
             assert scene.deletions == []
             armed = False
             await again()

@@ -234,7 +234,7 @@ async def test_a_cancelled_push_ends_its_processes(server: GitServer, repository
     server.manners.push_seconds = 3.0
     before = server.manners.requests
     task = asyncio.create_task(mine.push(commit, branch="state", expected=None))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while server.manners.requests < before + 2:  # noqa: ASYNC110 - the server lives in threads
             await asyncio.sleep(0.02)
     task.cancel()

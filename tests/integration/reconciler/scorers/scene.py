@@ -93,7 +93,7 @@ class Working:
 @asynccontextmanager
 async def working(hub: ObjectHub) -> AsyncIterator[Working]:
     metrics = Metrics()
-    async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=2.0)) as fetcher:
+    async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=20.0)) as fetcher:
         view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace=ARGOCD)
         events = Events(api=api, metrics=metrics.events)
         duty = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=30.0)

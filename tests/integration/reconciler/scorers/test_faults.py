@@ -101,17 +101,17 @@ def api(context: ssl.SSLContext | None = None) -> Iterator[PageServer]:
         yield server
 
 
-def probed(url: str, *, trust: ssl.SSLContext | None = None) -> Probe:
+def probed(url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 20.0) -> Probe:
     async def go() -> Probe:
-        async with Fetcher(limits=FetchLimits(seconds=1.0), trust=trust) as fetcher:
+        async with Fetcher(limits=FetchLimits(seconds=seconds), trust=trust) as fetcher:
             return (await probe([made(url)], fetcher=fetcher))[url]
 
     return asyncio.run(go())
 
 
-def verdicts(url: str, *, trust: ssl.SSLContext | None = None) -> tuple[str, str]:
+def verdicts(url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 20.0) -> tuple[str, str]:
     """Reason and message of Healthy when it was Active before, which takes several failures, and never reached."""
-    answer = probed(url, trust=trust).health
+    answer = probed(url, trust=trust, seconds=seconds).health
     down = Health(status=HealthStatus.ACTIVE)
     for _ in range(FAILURES):
         down = down.after(answer)
@@ -162,7 +162,7 @@ def test_a_name_that_nobody_has() -> None:
 def test_a_server_that_says_nothing() -> None:
     with api() as server:
         server.pages["/healthz"] = server.hang
-        assert verdicts(server.url) == ("Timeout", f"{server.url}/healthz gave no complete answer within 1 s")
+        assert verdicts(server.url, seconds=1.0) == ("Timeout", f"{server.url}/healthz gave no complete answer within 1 s")
         assert server.asked["/config"] == 0
 
 

@@ -13,7 +13,7 @@ from gitops_dsf.reconciler.scorers.probe import Probe, probe
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
 from tests.integration.reconciler.scorers.manypages import many_pages
 
-SECONDS = 3.0
+SECONDS = 4.0
 GOOD, HANGING = 360, 40
 
 
@@ -47,7 +47,8 @@ def test_those_that_hang_cost_one_time_limit_and_no_verdict_of_others() -> None:
         else:
             assert isinstance(answer.health, Page), answer.health
             assert isinstance(answer.config, Page), answer.config
-    assert taken < SECONDS + 2 + 2 * asking
+    # Asked one after another, or twice, they would cost two.
+    assert taken < 2 * SECONDS + 2 * asking
 
 
 def test_places_that_hang_are_given_free_after_one_time_limit_each() -> None:
@@ -55,4 +56,4 @@ def test_places_that_hang_are_given_free_after_one_time_limit_each() -> None:
         found, taken = asyncio.run(timed(urls, concurrent=2))
     assert {url for url, answer in found.items() if isinstance(answer.health, Fault)} == silent
     # Four that hang in two places; /config of none of them is asked.
-    assert taken < 2 * SECONDS + 2
+    assert taken < 3 * SECONDS

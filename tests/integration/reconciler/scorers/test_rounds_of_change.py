@@ -29,7 +29,7 @@ def change(hub: ObjectHub, name: str, **spec: object) -> None:
 async def probing(hub: ObjectHub) -> AsyncIterator[HubView]:
     """The duty at work; `view.scorers.refresh()` is when it hears of changes."""
     metrics = Metrics()
-    async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=2.0)) as fetcher:
+    async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=20.0)) as fetcher:
         view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace=ARGOCD)
         events = Events(api=api, metrics=metrics.events)
         duty = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=1000.0)
@@ -43,7 +43,7 @@ async def probing(hub: ObjectHub) -> AsyncIterator[HubView]:
 
 
 async def asked(pages: PageServer, page: str, times: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while pages.asked[page] < times:  # noqa: ASYNC110 - a counter has no event
             await asyncio.sleep(0.02)
 

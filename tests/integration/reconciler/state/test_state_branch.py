@@ -84,7 +84,7 @@ class Stage:
         return self.registry.get_sample_value("gitops_dsf_reconciler_state_pushes_total", {"outcome": outcome}) or 0.0
 
     async def until(self, outcome: str, *, more_than: float = 0) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while self.count(outcome) <= more_than:  # noqa: ASYNC110 - a counter of another task
                 await asyncio.sleep(0.02)
 
