@@ -26,7 +26,7 @@ class Scene:
 
     def client(self, *, name: str = NAME, url: str = "") -> GitHub:
         place = Address(host="github.test", owner=OWNER, name=name)
-        return GitHub(api=url or self.server.url, place=place, base="main", credentials=Credentials(folder=self.secret), seconds=2)
+        return GitHub(api=url or self.server.url, place=place, base="main", credentials=Credentials(folder=self.secret), seconds=20)
 
     def branch(self, name: str) -> None:
         git("commit", "--quiet", "--allow-empty", "--message", name, folder=self.repository.clone)

@@ -27,7 +27,7 @@ from tests.hub.controlplane.gitserver import GitServer
 from tests.integration.sync.pageserver import Answer, PageServer
 from tests.support import hubobjects
 from tests.support.apiserver import TOKEN, ApiServer, serving
-from tests.support.in_loop import in_loop
+from tests.support.in_loop import in_loop, until
 
 BRANCH = "gitops-dsf-state"
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
@@ -214,7 +214,7 @@ async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(hub: Ap
         for value in range(60, 66):
             hub.objects[SCORES][0]["status"]["scores"][0]["value"] = value
             await asyncio.sleep(0.1)
-    assert one.count("pushed") + other.count("pushed") >= 1
+        await until(lambda: one.count("pushed") + other.count("pushed") >= 1)
     assert len(repository.branches()) == 2
     assert one.snapshot(tmp_path / "out").score_count == 6
 
