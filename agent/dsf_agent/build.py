@@ -13,6 +13,7 @@ from dsf_agent.credentials import Credentials
 from dsf_agent.cycle import Cycle
 from dsf_agent.fetch import Fetch
 from dsf_agent.kubeaccess import AccessLoader, InCluster, KubeconfigFile
+from dsf_agent.labelset import LabelSets
 from dsf_agent.metrics import Metrics
 from dsf_agent.publish import Publication
 from dsf_agent.publish_rule import Rule
@@ -52,9 +53,14 @@ class Adapters:
     def cycle(self, scorer: Summary, *, publication: Publication | None) -> Cycle:
         return Cycle(
             scorer=scorer,
-            cluster=self.settings.cluster,
             fetch=Fetch(scorer=scorer, transport=self.transport, credentials=self.credentials),
-            score=Score(scorer=scorer, transport=self.transport, credentials=self.credentials, clock=self.clock),
+            score=Score(
+                scorer=scorer,
+                transport=self.transport,
+                credentials=self.credentials,
+                clock=self.clock,
+                label_sets=LabelSets(template=scorer.score_dimension_format, cluster=self.settings.cluster, score_name=scorer.score_name),
+            ),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
             clock=self.clock,

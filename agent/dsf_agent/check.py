@@ -89,7 +89,7 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
         own,
         str(result.series),
         str(result.size),
-        str(len(result.results)),
+        str(result.results),
         str(result.dropped.total()),
         str(result.items.clamped),
         str(len(items)) if publishes(scorer) else "-",

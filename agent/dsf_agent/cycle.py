@@ -13,7 +13,7 @@ from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.placement_score import Builder, Items
 from dsf_agent.publish import Publication
 from dsf_agent.reasons import Reason
-from dsf_agent.results import BATCH, Result, Results
+from dsf_agent.results import BATCH, Results
 from dsf_agent.score import Score
 from dsf_agent.snapshot import publishes
 from dsf_wire.summary import Summary
@@ -26,7 +26,7 @@ class CycleResult:
     series: int
     size: int
     warnings: tuple[str, ...]
-    results: tuple[Result, ...]
+    results: int
     dropped: Counter[str]
     first_fault: str
     """Why the first dropped result was dropped, if the result itself was bad."""
@@ -40,7 +40,6 @@ class Cycle:
         self,
         *,
         scorer: Summary,
-        cluster: str,
         fetch: Fetch,
         score: Score,
         publication: Publication | None,
@@ -49,7 +48,6 @@ class Cycle:
         budget: Budget,
     ) -> None:
         self._scorer = scorer
-        self._cluster = cluster
         self._fetch = fetch
         self._score = score
         self._publication = publication
@@ -77,7 +75,7 @@ class Cycle:
             results = await self._score(series)
         self._holds(series.size + results.size, share)
         self._drop(results.dropped)
-        if not results.results:
+        if not results.scores:
             raise self._score.nothing(results, series=series.count)
         items = await self._items(results)
         self._drop(items.dropped)
@@ -91,12 +89,12 @@ class Cycle:
         await self._expose(results)
         if self._publication is not None:
             self._publication.offer(items.values)
-        self._metrics.succeeded(at=self._clock.wall(), results=len(results.results))
+        self._metrics.succeeded(at=self._clock.wall(), results=len(results.scores))
         return CycleResult(
             series=series.count,
             size=series.size,
             warnings=series.warnings,
-            results=tuple(results.results),
+            results=len(results.scores),
             dropped=dropped,
             first_fault=results.first_fault,
             items=items,
@@ -111,24 +109,20 @@ class Cycle:
         share.holds(size)
 
     async def _items(self, results: Results) -> Items:
-        builder = Builder(scorer=self._scorer, cluster=self._cluster)
-        for start in range(0, len(results.results), BATCH):
-            builder.add(results.results[start : start + BATCH])
+        builder = Builder(scorer=self._scorer)
+        for label_sets, scores in results.batches():
+            builder.add(label_sets, scores)
             await asyncio.sleep(0)
         names = builder.order()
-        items: list[tuple[str, int]] = []
-        clamped = 0
         for start in range(0, len(names), BATCH):
             await asyncio.sleep(0)
-            batch, held = builder.values(names[start : start + BATCH])
-            items += batch
-            clamped += held
-        return builder.finish(items, clamped=clamped)
+            builder.map(names[start : start + BATCH])
+        return builder.finish()
 
     async def _expose(self, results: Results) -> None:
-        text = SampleText(cluster=self._cluster, score_name=self._scorer.score_name)
-        for start in range(0, len(results.results), BATCH):
-            text.add(results.results[start : start + BATCH])
+        text = SampleText()
+        for label_sets, scores in results.batches():
+            text.add([label_set.line for label_set in label_sets], scores)
             await asyncio.sleep(0)
         pieces: list[bytes] = []
         for piece in text.pieces():

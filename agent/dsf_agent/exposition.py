@@ -8,10 +8,10 @@ import itertools
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from dsf_agent.results import Result
+import msgspec
 
 NAME: Final = "dynamic_score"
 HEAD: Final = f"# HELP {NAME} Dynamic score from each scorer, as the scoring API gave it\n# TYPE {NAME} gauge\n".encode()
@@ -31,33 +31,49 @@ def escape(value: str) -> str:
     return value.translate(_ESCAPES)
 
 
-class SampleText:
-    """Collects one scorer's samples in batches. Of results with the same labels the last one counts, as upstream."""
+class Lines:
+    """How the lines of one scorer on one cluster begin."""
 
     def __init__(self, *, cluster: str, score_name: str) -> None:
         self._head = f'{NAME}{{ds_cluster="{escape(cluster)}",ds_node="'
-        self._tail = f'",ds_score_name="{escape(score_name)}"}}'
-        self._samples: dict[tuple[str, ...], float] = {}
+        self._tail = f'",ds_score_name="{escape(score_name)}"}} '
 
-    def add(self, batch: Sequence[Result]) -> None:
-        joined = ["".join(labels) for labels, _ in batch]
-        # One look at a thousand results instead of seven thousand at labels: nearly always none of them needs an escape or a cut.
-        if _SPECIAL("\0".join(joined)) or max(map(len, joined), default=0) > MAX_LABEL:
-            batch = [(tuple([escape(value) for value in labels]), score) for labels, score in batch]
-        self._samples.update(batch)
+    def begin(self, labels: tuple[str, ...]) -> bytes:
+        """A line up to its value; the labels in the order of dsf_wire.dimension.LABELS."""
+        joined = "".join(labels)
+        if _SPECIAL(joined) or len(joined) > MAX_LABEL:
+            labels = tuple([escape(value) for value in labels])
+        node, device, namespace, app, pod, container, meta = labels
+        text = (
+            f'{self._head}{node}",ds_device="{device}",ds_namespace="{namespace}",ds_app="{app}",ds_pod="{pod}"'
+            f',ds_container="{container}",ds_meta="{meta}{self._tail}'
+        )
+        return text.encode("utf-8", "replace")
+
+
+class SampleText:
+    """Collects one scorer's samples in batches. Of results with the same labels the last one counts, as upstream."""
+
+    def __init__(self) -> None:
+        self._samples: dict[bytes, float] = {}
+
+    def add(self, lines: Iterable[bytes], scores: Sequence[float]) -> None:
+        """``lines`` up to their values, see Lines; the scores are finite."""
+        self._samples.update(zip(lines, scores, strict=True))
 
     def pieces(self) -> Iterator[bytes]:
         """The lines, some thousands at a time."""
-        head, tail = self._head, self._tail
         samples = iter(self._samples.items())
         while batch := list(itertools.islice(samples, PIECE_LINES)):
-            # The labels in the order of dsf_wire.dimension.LABELS. Spelled out: half the time of a format string that is made of them.
-            lines = [
-                f'{head}{node}",ds_device="{device}",ds_namespace="{namespace}",ds_app="{app}",ds_pod="{pod}",ds_container="{container}",'
-                f'ds_meta="{meta}{tail} {value!r}\n'
-                for (node, device, namespace, app, pod, container, meta), value in batch
-            ]
-            yield "".join(lines).encode("utf-8", "replace")
+            parts: list[bytes] = [b""] * (2 * len(batch))
+            parts[::2] = [line for line, _ in batch]
+            parts[1::2] = _values([value for _, value in batch])
+            yield b"".join(parts)
+
+
+def _values(scores: list[float]) -> list[bytes]:
+    """The shortest text that reads back as the same number, each with its end of line. JSON's encoder is six times as fast as repr()."""
+    return (msgspec.json.encode(scores)[1:-1].replace(b",", b"\n,") + b"\n").split(b",")
 
 
 class Board:

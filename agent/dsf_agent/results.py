@@ -14,10 +14,11 @@ from typing import Any, Final
 import msgspec
 
 from dsf_agent.errors import ScoreError, excerpt
+from dsf_agent.labelset import Labels, LabelSet, LabelSets
 from dsf_agent.reasons import Reason
 from dsf_wire.scoring import ScoringResponse
 
-BATCH: Final = 1000
+BATCH: Final = 2500
 """Results between two turns of the event loop: one to three milliseconds of work."""
 
 DROP_INVALID: Final = "invalid"
@@ -26,39 +27,45 @@ DROP_NOT_FINITE: Final = "not_finite"
 """NaN, an infinity, or a number beyond the range of a float."""
 
 
-Result = tuple[tuple[str, ...], float]
-"""Labels in the order of dsf_wire.dimension.LABELS, absent ones empty, and the raw score. A plain tuple: there are tens of thousands."""
-
-
-class Labels(msgspec.Struct, gc=False):
-    """The labels that anything reads, in the order of dsf_wire.dimension.LABELS; others are skipped without being decoded."""
-
-    node: str = ""
-    device: str = ""
-    namespace: str = ""
-    app: str = ""
-    pod: str = ""
-    container: str = ""
-    meta: str = ""
-
-
 class _Row(msgspec.Struct, gc=False):
+    score: float
+    metric: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Plain(msgspec.Struct, gc=False):
     score: float
     metric: Labels = msgspec.field(default_factory=Labels)
 
 
 @dataclass(kw_only=True)
 class Results:
-    """What one answer of ``size`` bytes holds. ``dropped`` counts by reason; ``first_fault`` explains the first dropped one."""
+    """What one answer of ``size`` bytes holds: label sets and raw scores, side by side, in its order.
+
+    ``dropped`` counts by reason; ``first_fault`` explains the first dropped one.
+    """
 
     size: int = 0
-    results: list[Result] = field(default_factory=list)
+    label_sets: list[LabelSet] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     first_fault: str = ""
 
     @property
     def total(self) -> int:
-        return len(self.results) + self.dropped.total()
+        return len(self.scores) + self.dropped.total()
+
+    def batches(self) -> Iterator[tuple[list[LabelSet], list[float]]]:
+        """The results, BATCH at a time."""
+        for start in range(0, len(self.scores), BATCH):
+            yield self.label_sets[start : start + BATCH], self.scores[start : start + BATCH]
+
+    def add(self, label_set: LabelSet, score: float, *, where: str) -> None:
+        """One result, which is dropped if it is not finite."""
+        if math.isfinite(score):
+            self.label_sets.append(label_set)
+            self.scores.append(score)
+        else:
+            self.drop(DROP_NOT_FINITE, f"{where}: score is {score}")
 
     def drop(self, reason: str, fault: str) -> None:
         self.dropped[reason] += 1
@@ -66,45 +73,48 @@ class Results:
 
 
 _RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
-_ROW: Final = msgspec.json.Decoder(_Row)
+_PLAIN: Final = msgspec.json.Decoder(_Plain)
 _ROWS: Final = msgspec.json.Decoder(list[_Row])
 
 
-async def read(body: bytearray, *, where: str) -> Results:
+async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
     """Decodes an answer. Raises ScoreError with INVALID_BODY when it is not an object with a list ``results``."""
+    label_sets.turn()
     try:
         raw = _RESPONSE.decode(body).results
     except msgspec.ValidationError as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
         raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return await _lenient(body, where=where)
+        return await _lenient(body, where=where, label_sets=label_sets)
     read_so_far = Results(size=len(body))
     for start in range(0, len(raw), BATCH):
-        _decode(raw[start : start + BATCH], read_so_far, first=start)
+        _decode(raw[start : start + BATCH], read_so_far, first=start, label_sets=label_sets)
         await asyncio.sleep(0)
     return read_so_far
 
 
-def _decode(batch: Sequence[msgspec.Raw], into: Results, *, first: int) -> None:
+def _decode(batch: Sequence[msgspec.Raw], into: Results, *, first: int, label_sets: LabelSets) -> None:
     """A batch in one go, which is five times as fast; one by one when something in it is wrong."""
     try:
         rows = _ROWS.decode(b"".join([b"[", b",".join(batch), b"]"]))
+        found = label_sets.read([bytes(row.metric) for row in rows])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         for index, raw in enumerate(batch, start=first):
-            _decode_one(raw, into, index=index)
+            _decode_one(raw, into, index=index, label_sets=label_sets)
         return
-    astuple, finite = msgspec.structs.astuple, math.isfinite
-    found = [(astuple(row.metric), row.score) for row in rows if finite(row.score)]
-    if len(found) < len(rows):
-        into.dropped[DROP_NOT_FINITE] += len(rows) - len(found)
-        into.first_fault = into.first_fault or "a score is not finite"
-    into.results += found
+    scores = [row.score for row in rows]
+    if all(map(math.isfinite, scores)):
+        into.label_sets += found
+        into.scores += scores
+        return
+    for index, (label_set, score) in enumerate(zip(found, scores, strict=True), start=first):
+        into.add(label_set, score, where=f"result {index}")
 
 
-def _decode_one(raw: msgspec.Raw, into: Results, *, index: int) -> None:
+def _decode_one(raw: msgspec.Raw, into: Results, *, index: int, label_sets: LabelSets) -> None:
     try:
-        row = _ROW.decode(raw)
+        row = _PLAIN.decode(raw)
     except msgspec.ValidationError as error:
         # msgspec says "Number out of range" for 1e999; every other fault is one of shape.
         reason = DROP_NOT_FINITE if "out of range" in str(error) else DROP_INVALID
@@ -112,17 +122,14 @@ def _decode_one(raw: msgspec.Raw, into: Results, *, index: int) -> None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         into.drop(DROP_INVALID, f"result {index}: {error}")
     else:
-        _keep(row, into, where=f"result {index}")
+        into.add(_labelled(row, label_sets), row.score, where=f"result {index}")
 
 
-def _keep(row: _Row, into: Results, *, where: str) -> None:
-    if math.isfinite(row.score):
-        into.results.append((msgspec.structs.astuple(row.metric), row.score))
-    else:
-        into.drop(DROP_NOT_FINITE, f"{where}: score is {row.score}")
+def _labelled(row: _Plain, label_sets: LabelSets) -> LabelSet:
+    return label_sets.of(msgspec.structs.astuple(row.metric))
 
 
-async def _lenient(body: bytearray, *, where: str) -> Results:
+async def _lenient(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
     """An answer with NaN or Infinity literals or half surrogate pairs, which are no JSON but what Python services write.
 
     The standard library reads them, result by result, so that only those that hold one are lost.
@@ -131,8 +138,8 @@ async def _lenient(body: bytearray, *, where: str) -> Results:
     try:
         text = body.decode("utf-8")
         for index, plain in enumerate(_elements(text)):
-            _take(plain, read_so_far, where=f"result {index}")
-            if index % (BATCH // 4) == 0:
+            _take(plain, read_so_far, where=f"result {index}", label_sets=label_sets)
+            if index % (BATCH // 10) == 0:
                 await asyncio.sleep(0)
     except (ValueError, RecursionError) as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
@@ -140,16 +147,16 @@ async def _lenient(body: bytearray, *, where: str) -> Results:
     return read_so_far
 
 
-def _take(plain: Any, into: Results, *, where: str) -> None:  # noqa: ANN401 - whatever JSON holds
+def _take(plain: Any, into: Results, *, where: str, label_sets: LabelSets) -> None:  # noqa: ANN401 - whatever JSON holds
     try:
-        row = msgspec.convert(plain, _Row)
+        row = msgspec.convert(plain, _Plain)
     except msgspec.ValidationError as error:
         into.drop(DROP_INVALID, f"{where}: {error}")
         return
     if not all(map(_is_text, msgspec.structs.astuple(row.metric))):
         into.drop(DROP_INVALID, f"{where}: a label holds half a surrogate pair")
         return
-    _keep(row, into, where=where)
+    into.add(_labelled(row, label_sets), row.score, where=where)
 
 
 def _is_text(value: str) -> bool:

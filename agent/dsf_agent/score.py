@@ -9,6 +9,7 @@ from dsf_agent.clock import Clock
 from dsf_agent.credentials import Credentials, scoring_auth
 from dsf_agent.endpoint import Endpoint
 from dsf_agent.errors import CallError, ScoreError
+from dsf_agent.labelset import LabelSets
 from dsf_agent.reasons import Reason
 from dsf_agent.results import Results
 from dsf_agent.sources import Series
@@ -19,8 +20,9 @@ from dsf_wire.summary import Summary
 class Score:
     """The second stage of a cycle, bound to one scorer."""
 
-    def __init__(self, *, scorer: Summary, transport: Transport, credentials: Credentials, clock: Clock) -> None:
+    def __init__(self, *, scorer: Summary, transport: Transport, credentials: Credentials, clock: Clock, label_sets: LabelSets) -> None:
         self._scorer = scorer
+        self._label_sets = label_sets
         self._clock = clock
         self._endpoint = Endpoint(transport=transport, credentials=credentials, auth=scoring_auth(scorer))
         self._tail = b"]}"
@@ -51,7 +53,7 @@ class Score:
             raise ScoreError(text, reason=callfault.status_reason(answer.status), retry_after=wait)
         self._expected = len(answer.body)
         where = callfault.display(self._scorer.scoring_endpoint)
-        return await results.read(answer.body, where=where)
+        return await results.read(answer.body, where=where, label_sets=self._label_sets)
 
     def nothing(self, found: Results, *, series: int) -> ScoreError:
         """The failure of an answer without a usable result."""

@@ -132,7 +132,7 @@ class Worker:
         if self._state.failures:
             log.info("works again after %d failures", self._state.failures, extra=extra)
         self._state = WorkerState(last_success=self._clock.wall())
-        log.debug("%d series, %d results, %d items", result.series, len(result.results), len(result.items.values), extra=extra)
+        log.debug("%d series, %d results, %d items", result.series, result.results, len(result.items.values), extra=extra)
         if result.dropped:
             counts = ", ".join(f"{count} {reason}" for reason, count in sorted(result.dropped.items()))
             log.warning("dropped results: %s%s", counts, f"; the first: {result.first_fault}" if result.first_fault else "", extra=extra)

@@ -1,6 +1,7 @@
 """Results to items and to text: the same as the wire's own functions say, in any batches."""
 
 import gzip
+import json
 import math
 import random
 import zlib
@@ -10,14 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from dsf_agent import placement_score, results
+from dsf_agent import labelset, placement_score, results
 from dsf_agent.exposition import Board, SampleText
-from dsf_agent.placement_score import Builder, Naming, build
-from dsf_agent.results import Result
+from dsf_agent.labelset import LabelSets
+from dsf_agent.naming import Naming
+from dsf_agent.placement_score import Builder, Items
 from dsf_wire import dimension, scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import ScoreRange, Summary
 from tests.support.agent.running import play
+
+Result = tuple[tuple[str, ...], float]
+"""Labels in the order of dimension.LABELS, and the score."""
 
 WIDTH = len(dimension.LABELS)
 LABELS = st.tuples(*[st.text(max_size=4)] * WIDTH)
@@ -30,7 +35,7 @@ TEMPLATE = st.lists(
 
 def test_the_labels_are_those_of_the_wire() -> None:
     """Names and order of what is decoded."""
-    assert results.Labels.__struct_fields__ == dimension.LABELS
+    assert labelset.Labels.__struct_fields__ == dimension.LABELS
 
 
 @given(TEMPLATE, LABELS, st.text(max_size=5), st.text(max_size=5))
@@ -45,6 +50,29 @@ def _scorer(**more: object) -> Summary:
     return Summary(name="n", score_name="s", score_dimension_format="${node}", **more)  # type: ignore[arg-type]
 
 
+def _label_sets(template: str = "${node}", *, cluster: str = "c", score_name: str = "s") -> LabelSets:
+    return LabelSets(template=template, cluster=cluster, score_name=score_name)
+
+
+def _items(given_results: list[Result], *, scorer: Summary, size: int = 1000) -> Items:
+    """The items of these results, given in batches of a size."""
+    label_sets = _label_sets(scorer.score_dimension_format)
+    builder = Builder(scorer=scorer)
+    for start in range(0, len(given_results), size):
+        batch = given_results[start : start + size]
+        builder.add([label_sets.of(labels) for labels, _ in batch], [score for _, score in batch])
+    names = builder.order()
+    for start in range(0, len(names), size):
+        builder.map(names[start : start + size])
+    return builder.finish()
+
+
+def _text(given_results: list[Result], label_sets: LabelSets) -> bytes:
+    text = SampleText()
+    text.add([label_sets.of(labels).line for labels, _ in given_results], [score for _, score in given_results])
+    return b"".join(text.pieces())
+
+
 @given(
     RESULTS,
     st.sampled_from([None, "Last", "Mean", "Min", "Max", "Sum"]),
@@ -53,7 +81,7 @@ def _scorer(**more: object) -> Summary:
 def test_items_are_what_the_wire_says(given_results: list[Result], how: str | None, score_range: ScoreRange | None) -> None:
     """Grouped by name, aggregated in the order of the answer, mapped, sorted, in range."""
     scorer = _scorer(score_aggregation=how, score_range=score_range)
-    items = build(given_results, scorer=scorer, cluster="c")
+    items = _items(given_results, scorer=scorer)
     grouped: dict[str, list[float]] = {}
     for labels, score in given_results:
         if labels[0]:
@@ -72,21 +100,15 @@ def test_items_are_what_the_wire_says(given_results: list[Result], how: str | No
 @given(RESULTS, st.integers(1, 7))
 def test_batches_change_nothing(given_results: list[Result], size: int) -> None:
     """In pieces or in one go."""
-    builder = Builder(scorer=_scorer(), cluster="c")
-    for start in range(0, len(given_results), size):
-        builder.add(given_results[start : start + size])
-    items, clamped = builder.values(builder.order())
-    assert builder.finish(items, clamped=clamped) == build(given_results, scorer=_scorer(), cluster="c")
+    assert _items(given_results, scorer=_scorer(), size=size) == _items(given_results, scorer=_scorer())
 
 
 def test_upstreams_collision_of_label_sets() -> None:
     """{node: a} and {pod: a} are two series and two items (upstream's map key loses one)."""
     both: list[Result] = [(("a", "", "", "", "", "", ""), 1.0), (("", "", "", "", "a", "", ""), 2.0)]
     scorer = Summary(name="n", score_name="s", score_dimension_format="${node};${pod}")
-    assert build(both, scorer=scorer, cluster="c").values == {"a;": 1, ";a": 2}
-    text = SampleText(cluster="c", score_name="s")
-    text.add(both)
-    assert b"".join(text.pieces()).count(b"\n") == 2
+    assert _items(both, scorer=scorer).values == {"a;": 1, ";a": 2}
+    assert _text(both, _label_sets()).count(b"\n") == 2
 
 
 NASTY = st.text(alphabet=st.one_of(st.sampled_from('\\"\n{}=,%'), st.characters(codec="utf-8", exclude_characters="\r")), max_size=8)
@@ -95,10 +117,9 @@ NASTY = st.text(alphabet=st.one_of(st.sampled_from('\\"\n{}=,%'), st.characters(
 @given(st.lists(st.tuples(st.tuples(*[NASTY] * WIDTH), SCORES), max_size=10), NASTY, NASTY)
 def test_samples_can_be_parsed_back(given_results: list[Result], cluster: str, score_name: str) -> None:
     """Any label value survives the text format, the last of equal label sets counts, the raw score keeps all its digits."""
-    text = SampleText(cluster=cluster, score_name=score_name)
-    text.add(given_results)
+    text = _text(given_results, _label_sets(cluster=cluster, score_name=score_name))
     parsed: dict[tuple[str, ...], float] = {}
-    for family in text_string_to_metric_families(b"".join(text.pieces()).decode()):
+    for family in text_string_to_metric_families(text.decode()):
         for sample in family.samples:
             assert (sample.labels["ds_cluster"], sample.labels["ds_score_name"]) == (cluster, score_name)
             parsed[tuple(sample.labels[f"ds_{label}"] for label in dimension.LABELS)] = sample.value
@@ -108,10 +129,8 @@ def test_samples_can_be_parsed_back(given_results: list[Result], cluster: str, s
 def test_long_labels_are_cut_on_metrics_only() -> None:
     """At 256 characters, as upstream; the item's name is whole."""
     one: list[Result] = [(("n" * 10_000, "", "", "", "", "", ""), 1.0)]
-    text = SampleText(cluster="c", score_name="s")
-    text.add(one)
-    assert f'ds_node="{"n" * 256}"'.encode() in b"".join(text.pieces())
-    assert list(build(one, scorer=_scorer(), cluster="c").values) == ["n" * 10_000]
+    assert f'ds_node="{"n" * 256}"'.encode() in _text(one, _label_sets())
+    assert list(_items(one, scorer=_scorer()).values) == ["n" * 10_000]
 
 
 def test_the_gzip_file_is_one_member() -> None:
@@ -137,14 +156,15 @@ def test_the_gzip_file_is_one_member() -> None:
     play(story())
 
 
-@pytest.mark.parametrize("count", [0, 1, 999, 1000, 1001, 2500])
+@pytest.mark.parametrize("count", [0, 1, results.BATCH - 1, results.BATCH, results.BATCH + 1, 2 * results.BATCH])
 def test_every_result_is_read(count: int) -> None:
     """Batches lose nothing at their ends."""
 
     async def story() -> None:
         rows = ",".join(f'{{"metric": {{"node": "n{number}"}}, "score": {number}}}' for number in range(count))
-        read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api")
-        assert [(labels[0], score) for labels, score in read.results] == [(f"n{number}", float(number)) for number in range(count)]
+        read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets())
+        assert [label_set.item for label_set in read.label_sets] == [f"n{number}" for number in range(count)]
+        assert read.scores == [float(number) for number in range(count)]
 
     play(story())
 
@@ -154,9 +174,61 @@ def test_the_first_bad_result_is_named_by_its_place_in_the_answer(bad: str) -> N
     """Beyond the first batch too, whichever way the answer is read."""
 
     async def story() -> None:
-        rows = ",".join(f'{{"metric": {{}}, "score": {bad if number in {1500, 1600} else number}}}' for number in range(2000))
-        read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api")
-        assert (len(read.results), read.dropped.total()) == (1998, 2)
-        assert read.first_fault.startswith("result 1500: ")
+        wrong = {results.BATCH + 50, results.BATCH + 60}
+        rows = ",".join(f'{{"metric": {{}}, "score": {bad if number in wrong else number}}}' for number in range(2 * results.BATCH))
+        read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets())
+        assert (len(read.scores), read.dropped.total()) == (2 * results.BATCH - 2, 2)
+        assert read.first_fault.startswith(f"result {results.BATCH + 50}: ")
 
     play(story())
+
+
+METRIC = st.dictionaries(st.sampled_from([*dimension.LABELS, "other"]), st.text(max_size=3), max_size=3)
+
+
+@given(st.lists(st.lists(st.tuples(METRIC, SCORES), max_size=6), max_size=5))
+def test_what_is_remembered_changes_nothing(answers: list[list[tuple[dict[str, str], float]]]) -> None:
+    """Answer after answer, each as the first: label sets come, go and come back, in any spelling of their JSON."""
+
+    async def story() -> None:
+        remembering = _label_sets("${node};${pod}")
+        for answer in answers:
+            rows = [{"metric": metric, "score": score} for metric, score in answer]
+            body = json.dumps({"results": rows}, ensure_ascii=len(rows) % 2 == 0).encode()
+            again = await results.read(bytearray(body), where="api", label_sets=remembering)
+            assert again == await results.read(bytearray(body), where="api", label_sets=_label_sets("${node};${pod}"))
+            assert [one.item for one in again.label_sets] == [f"{metric.get('node', '')};{metric.get('pod', '')}" for metric, _ in answer]
+
+    play(story())
+
+
+def test_label_sets_are_kept_while_they_are_named() -> None:
+    """The same object as long as each answer names it; huge ones and those of an answer before the last are not held."""
+    label_sets = _label_sets()
+    small, huge = b'{"node":"a"}', b'{"node":"%b"}' % (b"n" * labelset.MAX_KEPT_BYTES)
+
+    def read(*metrics: bytes) -> list[labelset.LabelSet]:
+        label_sets.turn()
+        return label_sets.read(metrics)
+
+    first = read(small, huge)
+    second = read(small, huge)
+    assert second[0] is first[0]
+    assert second[1] == first[1]
+    assert second[1] is not first[1]
+    read()
+    assert read(small)[0] is not first[0]
+
+
+def test_no_more_label_sets_are_kept_than_some() -> None:
+    """An answer with ever more of them costs time, not memory for months."""
+    label_sets = _label_sets()
+    metrics = [b'{"node":"%d"}' % number for number in range(labelset.MAX_KEPT + results.BATCH)]
+    kept = []
+    for _ in range(2):
+        label_sets.turn()
+        found = [one for start in range(0, len(metrics), results.BATCH) for one in label_sets.read(metrics[start : start + results.BATCH])]
+        assert [one.item for one in found] == [str(number) for number in range(len(metrics))]
+        kept.append(found)
+    same = [before is after for before, after in zip(*kept, strict=True)]
+    assert same == [True] * labelset.MAX_KEPT + [False] * results.BATCH
