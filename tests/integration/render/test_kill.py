@@ -1,6 +1,5 @@
 """`render` killed by SIGKILL at random moments and run again: the tree is the same as without the kill, and nothing of others is lost."""
 
-import itertools
 import random
 import signal
 import subprocess
@@ -61,8 +60,10 @@ def test_the_next_render_after_a_kill_is_whole(tmp_path: Path, delays: Iterator[
     note.parent.mkdir(parents=True)
     note.write_text("mine", encoding="utf-8")
     hits = 0
-    # A machine that starves this process makes it miss some renders; then it tries more of them.
-    for attempt in itertools.takewhile(lambda number: number < KILLS or hits < KILLS // 2, range(5 * KILLS)):
+    for attempt in range(5 * KILLS):
+        # A machine that starves this process makes it miss some renders; then it tries more of them.
+        if attempt >= KILLS and hits >= KILLS // 2:
+            break
         clusters, names = states[attempt % 2]
         lay_out(fleet, clusters=clusters, names=names)
         hits += killed(fleet, after=next(delays))
