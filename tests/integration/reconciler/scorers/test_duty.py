@@ -207,7 +207,7 @@ async def test_the_hubs_clock_decides(pages: PageServer) -> None:
             scene.score("c1", seconds=300)
             await it.duty.once()
             assert scene.condition("cpu")[1] == reason
-            assert it.metric("clock_offset_seconds") == pytest.approx(ahead, abs=2)
+            assert it.metric("clock_offset_seconds") == pytest.approx(ahead, abs=30)
 
 
 @in_loop
