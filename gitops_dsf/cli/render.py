@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.garbage import kept
 from gitops_dsf.errors import RepositoryError, UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@kept()
 def run(args: argparse.Namespace) -> int:
     """0 when the tree is there, or fresh with --check; 1 when the repository has errors or the tree is stale."""
     from gitops_dsf.cli.progress import Progress

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.garbage import kept
+
 if TYPE_CHECKING:
     from gitops_dsf.resolve.types import Resolved
 
@@ -32,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
 
 
+@kept()
 def run(args: argparse.Namespace) -> int:
     """Checks the repository; 1 when there are errors, or with --strict warnings."""
     from gitops_dsf.cli.progress import Progress

@@ -27,20 +27,31 @@ class WorkRenderer:
     def __init__(self) -> None:
         self._scorers: dict[str, bytes] = {}
         self._bodies: dict[int, tuple[bytes, ...]] = {}
+        self._body_sizes: dict[int, int] = {}
         head, tail = _split(emit(_shell(_NAMESPACE)), f'"{_NAMESPACE}"')
         self._head, self._head_end = head, tail
         self._indent = b" " * 10
 
     def parts(self, work: ClusterWork) -> tuple[bytes, ...]:
         """The file of one cluster's ManifestWork, in pieces to be written one after another."""
-        body = self._bodies.get(id(work.configuration))
-        if body is None:
-            body = self._bodies[id(work.configuration)] = tuple(self._body(work.configuration))
-        return (self._head, scalar(work.cluster).encode(), self._head_end, *body)
+        return (*self._top(work), *self._shared(work.configuration))
 
     def size(self, work: ClusterWork) -> int:
         """Bytes of the pieces of one cluster's ManifestWork."""
-        return sum(map(len, self.parts(work)))
+        key = id(work.configuration)
+        size = self._body_sizes.get(key)
+        if size is None:
+            size = self._body_sizes[key] = sum(map(len, self._shared(work.configuration)))
+        return sum(map(len, self._top(work))) + size
+
+    def _top(self, work: ClusterWork) -> tuple[bytes, ...]:
+        return (self._head, scalar(work.cluster).encode(), self._head_end)
+
+    def _shared(self, configuration: Configuration) -> tuple[bytes, ...]:
+        body = self._bodies.get(id(configuration))
+        if body is None:
+            body = self._bodies[id(configuration)] = tuple(self._body(configuration))
+        return body
 
     def _body(self, configuration: Configuration) -> Iterator[bytes]:
         text = emit(_spec(configuration))

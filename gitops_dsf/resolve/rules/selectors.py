@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from gitops_dsf import codes
@@ -118,6 +119,7 @@ def value_at(data: Any, place: Place) -> Any:  # noqa: ANN401 - plain data
     return data
 
 
+@lru_cache(maxsize=4096)
 def label_key(key: str) -> bool:
     """Kubernetes' rule for label keys: an optional DNS prefix and a name of at most 63 characters."""
     prefix, slash, name = key.rpartition("/")
@@ -126,6 +128,7 @@ def label_key(key: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
+@lru_cache(maxsize=4096)
 def label_value(value: str) -> bool:
     """Kubernetes' rule for label values: empty, or at most 63 characters of letters, digits, '-', '_' and '.'."""
     return not value or _NAME.fullmatch(value) is not None
