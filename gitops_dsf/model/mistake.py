@@ -12,6 +12,7 @@ from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.load import Document, Path
 from gitops_dsf.model.base import BRANCH, DNS_LABEL, DNS_SUBDOMAIN, HOST_GLOB, IMAGE, QUANTITY, SECRET_KEY, Authored, FieldError
 from gitops_dsf.model.dialect import Dialect, explains
+from gitops_dsf.model.field_docs import field_docs
 from gitops_dsf.model.field_model import field_at, model_at
 from gitops_dsf.model.suggestion import did_you_mean, listed
 
@@ -159,9 +160,10 @@ def _describe(model: type[BaseModel], path: Path) -> str:
     owner = model_at(model, path[:-1])
     if owner is None or not path:
         return ""
+    docs = field_docs(owner)
     for name, field in owner.model_fields.items():
-        if path[-1] in {name, field.alias} and field.description:
-            return f"{path[-1]}: {field.description.split('. ')[0].rstrip('.')}"
+        if path[-1] in {name, field.alias} and name in docs:
+            return f"{path[-1]}: {docs[name].split('. ')[0].rstrip('.')}"
     return ""
 
 

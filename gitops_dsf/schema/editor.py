@@ -8,6 +8,7 @@ from typing import Final
 
 from gitops_dsf.model.base import Authored
 from gitops_dsf.model.kinds import KINDS
+from gitops_dsf.schema.described import json_schema
 from gitops_dsf.schema.rules import RULES, Schema
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -53,7 +54,7 @@ def editor_schemas() -> Mapping[str, Schema]:
 
 
 def _schema(model: type[Authored]) -> Schema:
-    plain = model.model_json_schema(by_alias=True)
+    plain = json_schema(model)
     definitions = {name: _definition(name, item) for name, item in plain.pop("$defs", {}).items()}
     top = _definition(model.__name__, plain)
     # The models know their own apiVersion and kind; a document has to say them.

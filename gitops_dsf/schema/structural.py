@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from gitops_dsf.schema.described import json_schema
 from gitops_dsf.schema.rules import RULES, Schema
 
 _KEPT = (
@@ -37,7 +38,7 @@ class NotStructuralError(TypeError):
 
 def structural(model: type[BaseModel]) -> Schema:
     """The structural schema of a model, references inlined, "or null" read as optional."""
-    whole = model.model_json_schema(by_alias=True)
+    whole = json_schema(model)
     return _convert(whole, definitions=whole.get("$defs", {}), path=model.__name__)
 
 

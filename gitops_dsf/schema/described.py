@@ -1,0 +1,32 @@
+"""Models to JSON Schema, each field with what its docstring says."""
+
+import inspect
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core.core_schema import ModelSchema
+
+from gitops_dsf.model.field_docs import field_docs
+from gitops_dsf.schema.rules import Schema
+
+
+class _Described(GenerateJsonSchema):
+    def model_schema(self, schema: ModelSchema) -> dict[str, Any]:
+        result = super().model_schema(schema)
+        model: type[BaseModel] = schema["cls"]
+        for name, text in field_docs(model).items():
+            field = model.model_fields[name]
+            if not _says(field.annotation, text):
+                result["properties"][field.alias or name]["description"] = text
+        return result
+
+
+def _says(annotation: Any, text: str) -> bool:  # noqa: ANN401 - any annotation
+    """Whether the field refers to a model that says the same of itself: a reference does not repeat it."""
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel) and inspect.getdoc(annotation) == text
+
+
+def json_schema(model: type[BaseModel]) -> Schema:
+    """The JSON Schema of a model by the names that people write."""
+    return model.model_json_schema(by_alias=True, schema_generator=_Described)
