@@ -1,5 +1,6 @@
 """What every test shares: a clean environment, hypothesis without deadlines, and the switch that refreshes golden files."""
 
+import gc
 import os
 
 import pytest
@@ -11,6 +12,12 @@ settings.load_profile("suite")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write what the programs say now into tests/golden")
+
+
+def pytest_collection_finish() -> None:
+    """The modules and thousands of tests stay to the end: no collection of a test's garbage need go through them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
