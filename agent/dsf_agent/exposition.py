@@ -18,7 +18,7 @@ HEAD: Final = f"# HELP {NAME} Dynamic score from each scorer, as the scoring API
 MAX_LABEL: Final = 256
 """Characters of a label value on /metrics; upstream cuts there too. Item names of the hub are not cut."""
 
-PIECE_LINES: Final = 5000
+PIECE_LINES: Final = 2500
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _SPECIAL: Final = re.compile(r'[\\"\n]').search

@@ -5,7 +5,6 @@ bytes it was written with: that takes a third of the CPU of 10,000 results away.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -31,8 +30,7 @@ class Labels(msgspec.Struct, gc=False):
     meta: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelSet:
+class LabelSet(msgspec.Struct, frozen=True, gc=False):
     """``item`` is empty where the dimension format yields nothing; ``line`` ends where the value begins."""
 
     item: str

@@ -18,8 +18,8 @@ from dsf_agent.labelset import Labels, LabelSet, LabelSets
 from dsf_agent.reasons import Reason
 from dsf_wire.scoring import ScoringResponse
 
-BATCH: Final = 2500
-"""Results between two turns of the event loop: one to three milliseconds of work."""
+BATCH: Final = 1000
+"""Results between two turns of the event loop: up to five milliseconds of work where all label sets are new."""
 
 DROP_INVALID: Final = "invalid"
 """Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
@@ -139,7 +139,7 @@ async def _lenient(body: bytearray, *, where: str, label_sets: LabelSets) -> Res
         text = body.decode("utf-8")
         for index, plain in enumerate(_elements(text)):
             _take(plain, read_so_far, where=f"result {index}", label_sets=label_sets)
-            if index % (BATCH // 10) == 0:
+            if index % (BATCH // 4) == 0:
                 await asyncio.sleep(0)
     except (ValueError, RecursionError) as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
