@@ -18,7 +18,7 @@ from dsf_agent.labelset import Labels, LabelSet, LabelSets
 from dsf_agent.reasons import Reason
 from dsf_wire.scoring import ScoringResponse
 
-BATCH: Final = 1000
+BATCH: Final = 2000
 """Results between two turns of the event loop: up to five milliseconds of work where all label sets are new."""
 
 DROP_INVALID: Final = "invalid"
