@@ -46,16 +46,16 @@ class Leader:
         await asyncio.gather(self.task, return_exceptions=True)
 
     async def after(self, seconds: float) -> None:
-        """Time goes by, the mirrors see what there is, and the duty looks, at least once, at all of it."""
+        """Time goes by, the mirrors see what there is, and the duty looks, at least once, at all of it and at what it made of it."""
         self.now += seconds
-        for _ in range(2):
+        # Of two looks the second began after the mirrors were read. Twice: it may delete, and until the mirrors see that, it is "Gone".
+        for _ in range(4):
             await self.view.refresh()
             looks = self.duty.looks
             self.ticks += 1
             # Something that concerns nobody wakes it.
             self.hub.put(CLUSTERS, "somewhere", metadata={"labels": {"tick": str(self.ticks)}})
             await self.view.clusters.refresh()
-            # A look that was under way counts as the first; the second has seen everything.
             await until(lambda looks=looks: self.duty.looks > looks or self.task.done())
 
     def value(self, name: str, **labels: str) -> float | None:
