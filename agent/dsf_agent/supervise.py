@@ -1,13 +1,12 @@
 """The process: root tasks, the state they share, readiness, and an orderly end."""
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Coroutine
 from typing import Any
 
-from dsf_agent import transport
+from dsf_agent import garbage, transport
 from dsf_agent.build import Adapters
 from dsf_agent.pages import Pages
 from dsf_agent.prune import Pruner
@@ -76,7 +75,7 @@ class Agent:
 
     def _roots(self) -> list[tuple[str, Coroutine[Any, Any, None]]]:
         adapters = self._adapters
-        roots: list[tuple[str, Coroutine[Any, Any, None]]] = [("watch", self._watcher.run())]
+        roots: list[tuple[str, Coroutine[Any, Any, None]]] = [("watch", self._watcher.run()), ("garbage", garbage.collect())]
         if self._pruner is not None:
             roots.append(("prune", self._pruner.run()))
         if adapters.hub is not None:
@@ -190,12 +189,6 @@ async def serve(adapters: Adapters) -> int:
 
 
 def tune() -> None:
-    """Settings of the whole process: wide reads, and a garbage collector that keeps out of the way of the event loop.
-
-    What start-up made lives as long as the process, and a cycle's tens of thousands of results are freed by reference counts: full
-    collections would find nothing and hold the loop for 20 ms each.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 50, 50)
+    """Settings of the whole process: wide reads, and a garbage collector that keeps out of the way of the event loop."""
+    garbage.settle()
     transport.read_widely()
