@@ -1,12 +1,9 @@
 """The item name of a result, from its labels and the scorer's dimension format."""
 
 import operator
-import re
 from collections.abc import Callable
 
 from dsf_wire import dimension
-
-_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
 
 
 class Naming:
@@ -17,15 +14,15 @@ class Naming:
         indexes: list[int] = []
         template = template or dimension.DEFAULT_FORMAT
         position = 0
-        for match in _PLACEHOLDER.finditer(template):
-            self._literal(template[position : match.start()])
-            position = match.end()
-            name = match[1]
-            if name in dimension.LABELS:
+        for found in dimension.placeholders(template):
+            self._literal(template[position : found.offset])
+            written = f"${{{found.name}}}"
+            position = found.offset + len(written)
+            if found.name in dimension.LABELS:
                 self._pattern += "%s"
-                indexes.append(dimension.LABELS.index(name))
+                indexes.append(dimension.LABELS.index(found.name))
             else:
-                self._literal({"cluster": cluster, "scoreName": score_name}.get(name, match[0]))
+                self._literal({"cluster": cluster, "scoreName": score_name}.get(found.name, written))
         self._literal(template[position:])
         pattern = self._pattern
         pick = _picker(indexes)
