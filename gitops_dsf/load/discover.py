@@ -117,8 +117,8 @@ def _read(root: Path, name: str, *, shown: str, base: Path, limits: Limits, diag
             diagnostics.append(codes.SIZE.at(Position(file=shown), message, "split it into several files"))
             return None
         with open(path, "rb") as file:  # noqa: PTH123 - as above
-            content = file.read(_USUAL_BYTES)
-            return content if len(content) < _USUAL_BYTES else content + file.read(limits.file_bytes)
+            content = file.read(min(_USUAL_BYTES, limits.file_bytes))
+            return content if len(content) < _USUAL_BYTES else content + file.read(limits.file_bytes - len(content))
     except OSError as error:
         msg = f"{shown} cannot be read: {error.strerror}"
         raise RepositoryError(msg) from error
