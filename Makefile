@@ -6,6 +6,8 @@ UV := $(VENV)/bin/uv
 PY := $(VENV)/bin/python
 FAMILY ?= kubernetes,ocm,argocd,prometheus
 PYTEST_ARGS ?=
+# More than the machine has cores: tests wait for processes and sockets about as long as they compute.
+TEST_WORKERS ?= 4
 DEMO_ARGS ?=
 .DEFAULT_GOAL := help
 
@@ -24,7 +26,7 @@ $(VENV)/.installed: pyproject.toml wire/pyproject.toml agent/pyproject.toml uv.l
 	touch $@
 
 test: install ## the tests that need no control plane
-	$(PY) -m pytest tests --ignore=tests/hub $(PYTEST_ARGS)
+	$(PY) -m pytest tests --ignore=tests/hub -n $(TEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 hub-programs: install ## build what test-hub runs, once: afterwards it is in a cache (GITOPS_DSF_CACHE)
 	$(PY) -m tests.hub.controlplane.binaries --family $(FAMILY)
