@@ -61,7 +61,8 @@ def _facts(resolved: "Resolved") -> str:
     from gitops_dsf.cli.report import count
     from gitops_dsf.resolve.hub_writes import writes_per_second
 
-    sizes = (("cluster", resolved.clusters), ("scorer", resolved.scorers), ("application", resolved.applications))
+    scorers = (*resolved.scorers, *resolved.open_scorers)
+    sizes = (("cluster", resolved.clusters), ("scorer", scorers), ("application", resolved.applications))
     holds = ", ".join(count(len(items), noun) for noun, items in sizes)
     return f"{holds}; about {writes_per_second(resolved):.3g} score writes per second on the hub"
 

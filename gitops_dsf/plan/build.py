@@ -18,6 +18,7 @@ def build(resolved: Resolved) -> Plan:
         repository=repository,
         scorers=resolved.scorers,
         pending=resolved.pending,
+        open_scorers=resolved.open_scorers,
         scoring_config=resolved.scoring_config,
         works=works,
         cluster_sets=_cluster_sets(resolved),

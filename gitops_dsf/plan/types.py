@@ -36,6 +36,8 @@ class Plan:
     repository: FleetRepository
     scorers: tuple[EffectiveScorer, ...]
     pending: tuple[PendingScorer, ...]
+    open_scorers: tuple[EffectiveScorer, ...]
+    """Scorers that upstream's controller completes from their /config."""
     scoring_config: DynamicScoringConfig | None
     works: tuple[ClusterWork, ...]
     """Empty with delivery mode UpstreamController."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render import agent
 from gitops_dsf.render.objects import Object, Wave, metadata
-from gitops_dsf.render.scorers import masks, scorer, scoring_config
+from gitops_dsf.render.scorers import masks, open_scorer, scorer, scoring_config
 from gitops_dsf.schema import crds
 
 KEEP = "Prune=false,Delete=false"
@@ -30,5 +30,7 @@ def platform(plan: Plan) -> Iterator[Object]:
         yield masks(plan.scoring_config, plan.repository)
     for item in plan.scorers:
         yield scorer(item, plan.repository)
+    for item in plan.open_scorers:
+        yield open_scorer(item, plan.repository)
     if not ours and plan.scoring_config is not None:
         yield scoring_config(plan.scoring_config, plan.repository)

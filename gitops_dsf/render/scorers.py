@@ -57,6 +57,20 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
     }
 
 
+def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
+    """The custom resource of a scorer that upstream's controller completes from /config: fields that nobody wrote are left out.
+
+    `params` is whole or absent: upstream's CRD requires all of its fields, and its controller takes empty ones for not written.
+    """
+    found = scorer(item, repository)
+    spec = {key: _written(value) if key in {"source", "scoring"} else value for key, value in found["spec"].items()}
+    return {**found, "spec": {key: value for key, value in spec.items() if value != {}}}
+
+
+def _written(section: Object) -> Object:
+    return {key: value for key, value in section.items() if value != "" and (key != "params" or any(value.values()))}
+
+
 def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) -> Object:
     """The masks, for an upstream controller to read."""
     return {

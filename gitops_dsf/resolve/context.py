@@ -43,9 +43,19 @@ class Context:
         declared = self.declared
         return not declared.unreadable.isdisjoint(kinds) or any(kind in kinds for kind, _ in (*declared.malformed, *declared.disputed))
 
+    @property
+    def is_upstream(self) -> bool:
+        """Whether upstream's controller makes the works: delivery.mode UpstreamController."""
+        repository = self.declared.repository
+        return repository is not None and repository.value.spec.delivery.mode == "UpstreamController"
+
     def waits_for_lock(self, scorer: Item[DynamicScorer]) -> bool:
-        """Whether the scorer is incomplete until `gitops-dsf sync` wrote its lock."""
+        """Whether fields are missing that only the scorer's /config says, and no lock says it yet."""
         return awaits_lock(self.overlays[scorer.name])
+
+    def config_is_unseen(self, overlay: Overlay) -> bool:
+        """Whether upstream's controller reads a /config that nobody looked at here: it may say anything that the spec leaves open."""
+        return self.is_upstream and overlay.scorer.value.spec.config_sync_mode == "Full" and overlay.lock is None
 
 
 def context_of(declared: Declared) -> Context:

@@ -4,7 +4,7 @@ from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.model.declared import Declared
 from gitops_dsf.resolve.applications import resolve_application
 from gitops_dsf.resolve.context import Context, context_of
-from gitops_dsf.resolve.effective import awaits_lock, pending
+from gitops_dsf.resolve.effective import awaits_lock, left_open, pending
 from gitops_dsf.resolve.mended import further_mistakes
 from gitops_dsf.resolve.rules.registry import RULES
 from gitops_dsf.resolve.targets import targets
@@ -33,6 +33,7 @@ def _decide(context: Context) -> Resolved:
         msg = "a repository without errors must resolve; a rule is missing"
         raise AssertionError(msg)
     scorers = tuple(context.scorers[name] for name in sorted(context.scorers))
+    waiting = [found for _, found in sorted(context.overlays.items()) if awaits_lock(found)]
     raw = [
         RawDocument(kind=item.document.kind, name=item.name, data=item.document.data, position=item.position)
         for item in (*declared.placements, *declared.application_sets)
@@ -40,7 +41,8 @@ def _decide(context: Context) -> Resolved:
     return Resolved(
         repository=repository.value,
         scorers=scorers,
-        pending=tuple(pending(found) for _, found in sorted(context.overlays.items()) if awaits_lock(found)),
+        pending=() if context.is_upstream else tuple(map(pending, waiting)),
+        open_scorers=tuple(map(left_open, waiting)) if context.is_upstream else (),
         clusters=tuple(item.value for item in declared.clusters),
         cluster_sets=tuple(item.value for item in declared.cluster_sets),
         scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,

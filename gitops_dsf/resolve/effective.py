@@ -1,5 +1,7 @@
 """Overlays to effective scorers."""
 
+from dataclasses import replace
+
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.dimension import DEFAULT_FORMAT
 from dsf_wire.scorename import sanitise
@@ -43,6 +45,15 @@ def effective(overlay: Overlay) -> EffectiveScorer:
         suspend=spec.suspend,
         selector=spec.cluster_selector,
     )
+
+
+def left_open(overlay: Overlay) -> EffectiveScorer:
+    """A Full scorer whose /config upstream's controller will read: what the spec does not say stays empty.
+
+    Without a query the type of the source stays open, too. The controller takes /config's, and leaves out a scorer without any.
+    """
+    known = str(overlay.source_type.value or ("Prometheus" if overlay.query.value else ""))
+    return replace(effective(overlay), source_type=known, source_path=overlay.effective_source_path if known else overlay.source_path.value)
 
 
 def pending(overlay: Overlay) -> PendingScorer:

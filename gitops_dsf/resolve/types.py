@@ -99,6 +99,9 @@ class Resolved:
     repository: FleetRepository
     scorers: tuple[EffectiveScorer, ...]
     pending: tuple[PendingScorer, ...]
+    open_scorers: tuple[EffectiveScorer, ...]
+    """Full scorers that are incomplete here and complete on the hub, where upstream's controller reads their /config. Only with
+    delivery mode UpstreamController; fields that only /config says are empty."""
     clusters: tuple[ManagedCluster, ...]
     cluster_sets: tuple[ManagedClusterSet, ...]
     scoring_config: DynamicScoringConfig | None

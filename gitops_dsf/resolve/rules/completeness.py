@@ -19,7 +19,7 @@ def settings_are_there(context: Context) -> Iterator[Diagnostic]:
 
 
 def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
-    """A scorer must be able to run; only one that waits for its first lock may be incomplete."""
+    """A scorer must be able to run; only one whose /config nobody has looked at may be incomplete."""
     for overlay in context.overlays.values():
         if context.waits_for_lock(overlay.scorer):
             continue
@@ -34,7 +34,9 @@ def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
 
 
 def locks_are_there(context: Context) -> Iterator[Diagnostic]:
-    """A Full scorer without a lock runs on what its spec says, or not at all."""
+    """A Full scorer without a lock runs on what its spec says, or not at all. Upstream's controller needs none: it reads /config itself."""
+    if context.is_upstream:
+        return
     for overlay in context.overlays.values():
         if overlay.scorer.value.spec.config_sync_mode != "Full" or overlay.lock is not None:
             continue

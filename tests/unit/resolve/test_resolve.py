@@ -135,6 +135,30 @@ def test_a_full_scorer_without_a_lock_waits_when_it_is_incomplete() -> None:
     assert found.targets == {"c1": ()}
 
 
+UPSTREAM = SETTINGS.replace("spec: {", "spec: {delivery: {mode: UpstreamController}, ")
+
+
+def test_upstreams_controller_needs_no_lock() -> None:
+    """It reads /config itself: an incomplete Full scorer is rendered, and what only /config says stays open."""
+    found = resolved(settings=UPSTREAM, scorers=scorer("cpu", "  source: {host: 'http://prom:9090'}", mode="Full"))
+    assert (found.scorers, found.pending) == ((), ())
+    [item] = found.open_scorers
+    assert (item.source_type, item.source_host, item.source_path, item.query) == ("", "http://prom:9090", "", "")
+    assert (item.score_name, item.interval, item.location, item.destination) == ("", 0, "Internal", "AddOnPlacementScore")
+    assert codes(settings=UPSTREAM, scorers=scorer("cpu", "  location: Internal", mode="Full")) == []
+
+
+def test_with_none_a_scorer_is_incomplete_for_upstreams_controller_too() -> None:
+    assert codes(settings=UPSTREAM, scorers=scorer("cpu", "  location: Internal")) == ["DSF106", "DSF106"]
+
+
+def test_an_application_of_upstream_mode_needs_the_name_of_the_score_alone() -> None:
+    app = APPLICATION.format(scores="{scorer: cpu}")
+    assert codes(settings=UPSTREAM, scorers=scorer("cpu", "  location: Internal", mode="Full"), apps=app)[:1] == ["DSF301"]
+    named = scorer("cpu", "  scoring: {params: {name: My_Score}}", mode="Full")
+    assert [score.resource_name for score in resolved(settings=UPSTREAM, scorers=named, apps=app).applications[0].scores] == ["my-score"]
+
+
 def test_a_complete_full_scorer_without_a_lock_runs() -> None:
     found = resolved(scorers=scorer("cpu", NAMED, mode="Full"))
     assert [item.name for item in found.scorers] == ["cpu"]
