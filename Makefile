@@ -18,7 +18,7 @@ help: ## this list
 
 install: $(VENV)/.installed ## .venv with everything from the lock file
 
-$(VENV)/.installed: pyproject.toml wire/pyproject.toml agent/pyproject.toml uv.lock
+$(VENV)/.installed: pyproject.toml wire/pyproject.toml scorer/pyproject.toml agent/pyproject.toml uv.lock
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gitops-dsf needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
@@ -46,7 +46,7 @@ format: install ## rewrite the code in the project's format
 
 schemas: install ## refresh what is generated from the models: schemas/ and docs/reference/
 	$(PY) -m gitops_dsf schema --out schemas
-	$(PY) -m gitops_dsf.schema.reference docs/reference
+	$(PY) -m tools.reference docs/reference
 
 lock: install ## refresh the lock file
 	$(UV) lock
@@ -55,12 +55,12 @@ golden: install ## write what the generator renders now into tests/golden
 	$(PY) -m pytest tests/golden --update-golden -q
 
 demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--keep-running leaves it up)
-	$(PY) -m gitops_dsf.demo $(DEMO_ARGS)
+	$(PY) -m demo $(DEMO_ARGS)
 
 bench: install ## every benchmark, with targets and floors
 	$(PY) benchmarks/run.py
 
-wheel: install ## the three distributions into dist/
+wheel: install ## the four distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist
 
 clean: ## remove what make install and the tests left

@@ -20,13 +20,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from gitops_dsf.scorer import request
+from dsf_scorer import request
 from tests.support.scorer.serving import serving
 
 POINTS = 60
 APP = """
 from statistics import fmean
-from gitops_dsf.scorer import Series, scorer
+from dsf_scorer import Series, scorer
 
 @scorer(name="mean", query="up", range_seconds=3600, step_seconds=60, interval_seconds=60)
 def app(series: Series) -> float | None:
@@ -72,7 +72,7 @@ def importing(rounds: int) -> float:
     taken = []
     for _ in range(rounds):
         began = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "import gitops_dsf.scorer"], check=True)
+        subprocess.run([sys.executable, "-c", "import dsf_scorer"], check=True)
         taken.append(time.perf_counter() - began)
     return statistics.median(taken)
 
@@ -144,7 +144,7 @@ def main() -> int:
     args = parser.parse_args()
     body = body_of(args.series)
     figures = [
-        Figure("import gitops_dsf.scorer, interpreter included", importing(args.rounds), 0.3, "s"),
+        Figure("import dsf_scorer, interpreter included", importing(args.rounds), 0.3, "s"),
         Figure("bytes to typed series", decoding(body, args.rounds), 0.3, "s"),
         *served(body, series=args.series, rounds=args.rounds),
     ]

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
-from gitops_dsf.load import Limits, load
-from gitops_dsf.model.validate import declare
 from gitops_dsf.plan import Plan, build
 from gitops_dsf.render import RenderedTree, render
 from gitops_dsf.render.limits import check_limits
+from gitops_dsf.repository.load import Limits, load
+from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.types import Resolved
 

@@ -7,9 +7,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from gitops_dsf.errors import RepositoryError, UsageError
-from gitops_dsf.model.base import DNS_LABEL
-from gitops_dsf.model.repository import CLONABLE
 from gitops_dsf.render.emit import scalar
+from gitops_dsf.repository.model.base import DNS_LABEL
+from gitops_dsf.repository.model.repository import CLONABLE
 from gitops_dsf.resources import repo_template
 from gitops_dsf.schema.tree import schema_tree
 

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from gitops_dsf.completion import SHELLS
+from gitops_dsf.cli.shell_completion import SHELLS
 
 EPILOG = """\
 bash   add to ~/.bashrc:                     source <(gitops-dsf completion bash)
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the code."""
-    from gitops_dsf.completion import script
+    from gitops_dsf.cli.shell_completion import script
 
     sys.stdout.write(script(arguments.shell))
     return 0

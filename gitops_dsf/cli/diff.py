@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gitops_dsf.diagnostics import Diagnostic
     from gitops_dsf.preview.build import Preview
     from gitops_dsf.preview.fleet import Fleet
-    from gitops_dsf.revision import Base
+    from gitops_dsf.repository.revision import Base
 
 DESCRIPTION = """\
 Renders a fleet repository as it is in the working tree and as it was at a revision, and says what differs: scorers and the clusters
@@ -60,7 +60,7 @@ class _Side:
 
 def run(args: argparse.Namespace) -> int:
     """0 when a preview was printed; 1 when the head has errors, or on differences with --exit-code."""
-    from gitops_dsf.revision import find_base
+    from gitops_dsf.repository.revision import find_base
 
     if not args.directory.is_dir():
         msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
@@ -115,7 +115,7 @@ def _working_tree(directory: Path) -> _Side:
 
 
 def _at(base: "Base", commit: str) -> _Side:
-    from gitops_dsf.revision import checkout
+    from gitops_dsf.repository.revision import checkout
 
     with checkout(base.repository, commit) as root:
         if not any(root.iterdir()):

@@ -103,7 +103,7 @@ def _snapshot(args: argparse.Namespace) -> "tuple[Snapshot | None, str]":
 
         return observe(context=args.context, kubeconfig=args.kubeconfig), ""
     if args.state_branch is not None:
-        from gitops_dsf.revision import find_branch
+        from gitops_dsf.repository.revision import find_branch
         from gitops_dsf.snapshot import from_texts
 
         branch = find_branch(args.directory, args.state_branch)

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     """0 when the repository holds what the hub knows. Raises what cannot be read or written."""
     from gitops_dsf.importer import Selection, take
     from gitops_dsf.importer.apply import apply
-    from gitops_dsf.load import SETTINGS_FILE
+    from gitops_dsf.repository.load import SETTINGS_FILE
 
     if not (args.directory / SETTINGS_FILE).is_file():
         msg = f"{args.directory} holds no {SETTINGS_FILE}; name a fleet repository, or make one with gitops-dsf init"

@@ -15,7 +15,8 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Final, Protocol, cast
 
-from gitops_dsf import __version__, completion
+from gitops_dsf import __version__
+from gitops_dsf.cli import shell_completion
 from gitops_dsf.errors import GitopsDsfError, UsageError
 
 OK: Final = 0
@@ -121,13 +122,13 @@ def _speak_utf8() -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    completing = completion.is_asked()
+    completing = shell_completion.is_asked()
     if completing:
-        arguments = completion.words()
+        arguments = shell_completion.words()
     verb = next((word for word in arguments if not word.startswith("-")), None)
     parser, verb_module = _parser(verb if verb in VERBS else None)
     if completing:
-        completion.answer(parser)
+        shell_completion.answer(parser)
     args = parser.parse_args(arguments)
     if verb_module is None:
         parser.print_help()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gitops_dsf.migrate import Rewritten
+    from gitops_dsf.repository.migrate import Rewritten
 
 DESCRIPTION = """\
 Rewrites the spellings of blog posts and of the first enhancement text (source.endpoint.host, source.query.query, mask,
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rewrites the files; 1 when something is left for people, cannot be read, or with --check would change."""
-    from gitops_dsf.migrate import rewrite
+    from gitops_dsf.repository.migrate import rewrite
 
     failed = False
     for path in args.files:
@@ -57,7 +57,7 @@ def _report(result: "Rewritten", *, check: bool) -> None:
 
 def _read(path: Path) -> str:
     from gitops_dsf.errors import RepositoryError, UsageError
-    from gitops_dsf.load import Limits
+    from gitops_dsf.repository.load import Limits
 
     try:
         content = path.read_bytes()

@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _is_no_source(out: Path, directory: Path) -> None:
     """A tree among the sources would be read as sources by the next run."""
-    from gitops_dsf.load.discover import FOLDERS
+    from gitops_dsf.repository.load.discover import FOLDERS
 
     root, target = directory.resolve(), out.resolve()
     if target == root or any(target.is_relative_to(root / folder) for folder in FOLDERS):

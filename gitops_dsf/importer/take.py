@@ -13,11 +13,11 @@ from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection
 from gitops_dsf.importer.update import may_differ, update, value_at
 from gitops_dsf.importer.wanted import Object, is_rendered, name_of, wanted
-from gitops_dsf.load import Document, load
-from gitops_dsf.model.cluster import BUILT_IN_SETS
-from gitops_dsf.model.kinds import FOLDERS, KINDS
 from gitops_dsf.render.emit import emit
-from gitops_dsf.yamledit import YamlFile, appended
+from gitops_dsf.repository.load import Document, load
+from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
+from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
+from gitops_dsf.repository.yamledit import YamlFile, appended
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")

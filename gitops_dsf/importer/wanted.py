@@ -7,9 +7,9 @@ from typing import Any, Final
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer.selection import Selection
-from gitops_dsf.model.base import CLUSTER_API, DNS_SUBDOMAIN, DSF_API
-from gitops_dsf.model.cluster import BUILT_IN_SETS
-from gitops_dsf.model.scoring_config import SINGLETON_NAME
+from gitops_dsf.repository.model.base import CLUSTER_API, DNS_SUBDOMAIN, DSF_API
+from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
+from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
 
 Object = dict[str, Any]
 

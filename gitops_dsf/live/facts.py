@@ -14,13 +14,13 @@ from gitops_dsf.doctor.checks.upstream import WORK as UPSTREAM_WORK
 from gitops_dsf.errors import HubError
 from gitops_dsf.live.overview import ADDONS, argo, read_inputs, reduced_application
 from gitops_dsf.live.reader import Object, Reader, Resource, whole
-from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.overview import build
 from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.decisions import DECISION_READER
 from gitops_dsf.render.objects import PART_OF_LABEL
 from gitops_dsf.render.reconciler.names import NAME as RECONCILER
 from gitops_dsf.render.works import WORK_NAME
+from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.snapshot.unread import Unread, Why
 
 ADDON_GROUP: Final = "addon.open-cluster-management.io"

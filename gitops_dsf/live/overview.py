@@ -19,10 +19,10 @@ from dsf_wire.constants import (
 )
 from gitops_dsf.errors import HubError
 from gitops_dsf.live.reader import Object, Reader, Resource, T, whole
-from gitops_dsf.model.scoring_config import MASKS_CONFIGMAP, MASKS_KEY, Mask
 from gitops_dsf.overview import Inputs, Part
 from gitops_dsf.overview.scorer import read_scorer
 from gitops_dsf.render.applicationsets import APPLICATION_LABEL
+from gitops_dsf.repository.model.scoring_config import MASKS_CONFIGMAP, MASKS_KEY, Mask
 from gitops_dsf.snapshot import Snapshot, SnapshotError, hubobjects
 from gitops_dsf.snapshot.unread import Unread, Why
 from gitops_dsf.snapshot.values import PublishedScore

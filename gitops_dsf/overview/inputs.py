@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from gitops_dsf.model.scoring_config import Mask
+from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.snapshot.unread import Unread
 from gitops_dsf.snapshot.values import Snapshot
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.scorename import sanitise
-from gitops_dsf.model.base import LabelSelector
+from gitops_dsf.repository.model.base import LabelSelector
 
 PUBLISHED = "AddOnPlacementScore"
 

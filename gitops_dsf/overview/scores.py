@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from gitops_dsf.model.base import LabelSelector
-from gitops_dsf.model.scoring_config import Mask
 from gitops_dsf.overview.inputs import Inputs, Part
 from gitops_dsf.overview.model import Cell, ScorerView, State
 from gitops_dsf.overview.scorer import Scorer
+from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.glob import matches
 from gitops_dsf.snapshot.values import PublishedScore
 

@@ -2,9 +2,9 @@
 
 import hashlib
 
-from gitops_dsf.model.scorer import Auth
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.plan.types import ClusterWork, Configuration, Plan
+from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 
 

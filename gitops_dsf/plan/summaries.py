@@ -4,7 +4,7 @@ import msgspec
 
 from dsf_wire.constants import default_ttl_seconds
 from dsf_wire.summary import ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, Summary
-from gitops_dsf.model.scorer import Auth, Publish
+from gitops_dsf.repository.model.scorer import Auth, Publish
 from gitops_dsf.resolve.types import EffectiveScorer
 
 _DEFAULT_PUBLISH = Publish()

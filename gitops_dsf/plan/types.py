@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from dsf_wire.summary import Summary
-from gitops_dsf.model.repository import FleetRepository
-from gitops_dsf.model.scoring_config import DynamicScoringConfig
+from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer, RawDocument, ResolvedApplication
 
 

@@ -18,8 +18,8 @@ from dsf_wire.constants import (
     SCORE_PLURAL,
     SUSPENDED_CONFIGMAP,
 )
-from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.repository.model.repository import FleetRepository
 
 HUB_ROLE = "gitops-dsf:agent"
 SUSPENDED_ROLE = "gitops-dsf-suspended-reader"

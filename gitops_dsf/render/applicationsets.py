@@ -3,9 +3,9 @@
 from typing import Any
 
 from gitops_dsf.hubnames import PLACEMENT_LABEL
-from gitops_dsf.model.application import Application, ApplicationSource
-from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.repository.model.application import Application, ApplicationSource
+from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.resolve.types import ResolvedApplication
 
 APPLICATION_LABEL = "gitops-dsf.io/application"

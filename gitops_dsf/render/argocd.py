@@ -8,8 +8,8 @@ import posixpath
 from collections.abc import Iterator
 
 from gitops_dsf.hubnames import REFRESH_ANNOTATION
-from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.repository.model.repository import FleetRepository
 
 RENDERED = "rendered"
 

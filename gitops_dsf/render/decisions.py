@@ -6,8 +6,8 @@ again only after 3 minutes (argocd.md section 1).
 
 from collections.abc import Iterator
 
-from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 
 DECISION_READER = "gitops-dsf-placement-decision-reader"
 DECISION_READERS = ("argocd-applicationset-controller", "argocd-server")

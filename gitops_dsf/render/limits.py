@@ -7,11 +7,11 @@ import msgspec
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
-from gitops_dsf.load import SETTINGS_FILE
-from gitops_dsf.model.declared import Declared
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render.works import WorkRenderer, payload_bytes
+from gitops_dsf.repository.load import SETTINGS_FILE
+from gitops_dsf.repository.model.declared import Declared
 
 WORK_LIMIT_BYTES = 512_000
 """OCM's ManifestWork webhook, --manifestLimit (ocm.md section 3)."""

@@ -1,8 +1,8 @@
 """Placements and ManagedClusterSetBindings: where an application may run and how its clusters are ranked."""
 
-from gitops_dsf.model.application import DecisionGroups, Toleration
-from gitops_dsf.model.base import LabelSelector
 from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.repository.model.application import DecisionGroups, Toleration
+from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.resolve.types import ResolvedApplication, ResolvedScore
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from dsf_wire.dimension import fixed_name
 from dsf_wire.scorename import sanitise
-from gitops_dsf.model.application import ScoredApplication
-from gitops_dsf.model.declared import Item
+from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.resolve.overlay import Overlay
 from gitops_dsf.resolve.stickiness import choose
 from gitops_dsf.resolve.types import ResolvedApplication, ResolvedScore

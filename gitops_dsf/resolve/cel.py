@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.repository.model.suggestion import did_you_mean
 
 if TYPE_CHECKING:
     from gitops_dsf.simulator.cel.checker import Checker, Mistake

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitops_dsf.model.declared import Declared, Item
-from gitops_dsf.model.scorer import DynamicScorer
-from gitops_dsf.model.scoring_config import Mask
+from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.scorer import DynamicScorer
+from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.effective import awaits_lock, effective
 from gitops_dsf.resolve.fleet import Fleet
 from gitops_dsf.resolve.overlay import Overlay, overlay

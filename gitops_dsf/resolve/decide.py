@@ -1,7 +1,7 @@
 """Declared objects to a decided repository."""
 
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
-from gitops_dsf.model.declared import Declared
+from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.resolve.applications import resolve_application
 from gitops_dsf.resolve.context import Context, context_of
 from gitops_dsf.resolve.effective import awaits_lock, left_open, pending

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from gitops_dsf.model.base import LabelSelector
-from gitops_dsf.model.cluster import BUILT_IN_SETS, CLUSTER_SET_LABEL, ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, CLUSTER_SET_LABEL, ManagedCluster, ManagedClusterSet
 
 NOBODY: frozenset[str] = frozenset()
 

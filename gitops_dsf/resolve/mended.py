@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.model.declared import Declared, Item
+from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.rules.registry import FIELD_RULES
 

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.load import Document, Path
-from gitops_dsf.model.declared import Item
-from gitops_dsf.model.lock import ScorerLock
-from gitops_dsf.model.scorer import DynamicScorer
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.scorer import DynamicScorer
 
 QUERY_PATH = "/api/v1/query_range"
 SCORING_PATH = "/scoring"

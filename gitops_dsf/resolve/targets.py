@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from gitops_dsf.model.scoring_config import Mask
+from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.fleet import Fleet
 from gitops_dsf.resolve.glob import is_glob, matches
 from gitops_dsf.resolve.types import EffectiveScorer

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.model.application import ScoredApplication
-from gitops_dsf.model.base import LabelSelector
-from gitops_dsf.model.cluster import ManagedCluster, ManagedClusterSet
-from gitops_dsf.model.repository import FleetRepository
-from gitops_dsf.model.scorer import Auth, DynamicScorer, Publish, ScoreRange
-from gitops_dsf.model.scoring_config import DynamicScoringConfig
+from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.scorer import Auth, DynamicScorer, Publish, ScoreRange
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,9 +6,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from dsf_wire.constants import DSF_GROUP, DSF_VERSION
-from gitops_dsf.model.base import Authored
-from gitops_dsf.model.scorer import DynamicScorer, DynamicScorerSpec
-from gitops_dsf.model.scoring_config import DynamicScoringConfig, DynamicScoringConfigSpec
+from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.scorer import DynamicScorer, DynamicScorerSpec
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, DynamicScoringConfigSpec
 from gitops_dsf.schema.rules import Schema
 from gitops_dsf.schema.status import DynamicScorerStatus
 from gitops_dsf.schema.structural import structural

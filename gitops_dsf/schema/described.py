@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
-from gitops_dsf.model.field_docs import field_docs
+from gitops_dsf.repository.model.field_docs import field_docs
 from gitops_dsf.schema.rules import Schema
 
 

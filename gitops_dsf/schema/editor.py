@@ -6,8 +6,8 @@ They accept what the models accept, as far as JSON Schema can say it: what needs
 from collections.abc import Mapping
 from typing import Final
 
-from gitops_dsf.model.base import Authored
-from gitops_dsf.model.kinds import KINDS
+from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.schema.described import json_schema
 from gitops_dsf.schema.rules import RULES, Schema
 

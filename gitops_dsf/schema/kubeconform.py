@@ -7,8 +7,8 @@ kinds are left out: what we read of them is less than what they are.
 from collections.abc import Mapping
 from typing import Any
 
-from gitops_dsf.model.base import PRODUCT_API
-from gitops_dsf.model.kinds import KINDS
+from gitops_dsf.repository.model.base import PRODUCT_API
+from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import DRAFT, kind_file, kind_schema
 from gitops_dsf.schema.rules import RULES, Schema

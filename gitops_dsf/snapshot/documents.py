@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.load import Limits, load_text
-from gitops_dsf.load.limits import MEBIBYTE
+from gitops_dsf.repository.load import Limits, load_text
+from gitops_dsf.repository.load.limits import MEBIBYTE
 from gitops_dsf.snapshot.errors import SnapshotError
 
 SUFFIXES = (".yaml", ".yml", ".json")

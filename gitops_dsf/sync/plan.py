@@ -6,12 +6,12 @@ from pathlib import Path
 
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.errors import RepositoryError, UsageError
-from gitops_dsf.load import load
-from gitops_dsf.model.declared import Declared, Item
-from gitops_dsf.model.lock import ScorerLock
-from gitops_dsf.model.scorer import DynamicScorer
-from gitops_dsf.model.suggestion import did_you_mean
-from gitops_dsf.model.validate import declare
+from gitops_dsf.repository.load import load
+from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.scorer import DynamicScorer
+from gitops_dsf.repository.model.suggestion import did_you_mean
+from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.sync.admission import Admission, Candidate, Judge
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page
 from gitops_dsf.sync.hosts import moved_hosts

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from gitops_dsf.cli.main import VERBS
-from gitops_dsf.model.kinds import KINDS
 from gitops_dsf.pipeline import produce
+from gitops_dsf.repository.model.kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "argocd/README.md", ROOT / "repo-template/README.md", *ROOT.glob("docs/**/*.md")])

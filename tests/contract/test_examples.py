@@ -12,10 +12,10 @@ import msgspec
 import pytest
 import yaml
 
+from dsf_scorer.conformance import HttpClient
 from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.cli.main import main
-from gitops_dsf.model.scorer import DynamicScorer
-from gitops_dsf.scorer.conformance import HttpClient
+from gitops_dsf.repository.model.scorer import DynamicScorer
 from tests.support.scorer.serving import serving
 
 SCORERS = Path(__file__).parents[2] / "examples" / "scorers"

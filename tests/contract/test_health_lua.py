@@ -11,8 +11,8 @@ import lupa.lua51
 import pytest
 import yaml
 
-from gitops_dsf.bootstrap import health
 from tests.support.health_cases import ARGOCD, CHECKS, Case, cases, read
+from tools import argocd_health
 
 REMOVED = ("string", "math", "io", "os", "debug", "package", "require", "module", "dofile", "loadfile", "load", "loadstring", "python")
 KINDS = {
@@ -100,8 +100,8 @@ def test_the_runtime_is_as_narrow_as_that_of_argocd(script: str) -> None:
 
 
 def test_the_fragment_of_argocd_cm_is_in_step() -> None:
-    assert health.main(["--folder", str(ARGOCD)]) == 0
-    document = yaml.safe_load((ARGOCD / health.FRAGMENT).read_text(encoding="utf-8"))
+    assert argocd_health.main(["--folder", str(ARGOCD)]) == 0
+    document = yaml.safe_load((ARGOCD / argocd_health.FRAGMENT).read_text(encoding="utf-8"))
     assert (document["kind"], document["metadata"]["name"]) == ("ConfigMap", "argocd-cm")
     assert document["data"] == {
         f"resource.customizations.health.{script.parts[-3]}_{script.parts[-2]}": script.read_text(encoding="utf-8") for script in CHECKS
@@ -113,20 +113,22 @@ def test_a_changed_script_is_noticed_and_written(tmp_path: Path, capsys: pytest.
     script.parent.mkdir(parents=True)
     script.write_text('return {status = "Healthy"}\n', encoding="utf-8")
     folder = ["--folder", str(tmp_path)]
-    assert health.main(folder) == 1
+    assert argocd_health.main(folder) == 1
     assert "run with --write" in capsys.readouterr().err
-    assert health.main([*folder, "--write"]) == 0
-    assert health.main(folder) == 0
-    written = yaml.safe_load((tmp_path / health.FRAGMENT).read_text(encoding="utf-8"))
+    assert argocd_health.main([*folder, "--write"]) == 0
+    assert argocd_health.main(folder) == 0
+    written = yaml.safe_load((tmp_path / argocd_health.FRAGMENT).read_text(encoding="utf-8"))
     assert written["data"] == {"resource.customizations.health.example.com_Widget": 'return {status = "Healthy"}\n'}
 
 
 def test_a_folder_without_checks_says_which_one_it_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert health.main(["--folder", str(tmp_path)]) == 2
+    assert argocd_health.main(["--folder", str(tmp_path)]) == 2
     assert f"{tmp_path}/health: no <group>/<Kind>/health.lua here" in capsys.readouterr().err
 
 
 def test_the_template_ships_the_same_fragment() -> None:
     """A fleet repository has what its README tells people to apply."""
-    ours = ARGOCD / health.FRAGMENT
-    assert (ARGOCD.parent / "repo-template/argocd" / health.FRAGMENT).read_bytes() == ours.read_bytes(), f"copy {ours} into repo-template"
+    ours = ARGOCD / argocd_health.FRAGMENT
+    assert (ARGOCD.parent / "repo-template/argocd" / argocd_health.FRAGMENT).read_bytes() == ours.read_bytes(), (
+        f"copy {ours} into repo-template"
+    )

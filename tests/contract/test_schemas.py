@@ -14,13 +14,13 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from dsf_wire.summary import UPSTREAM_KEYS, ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, Summary, decode, encode
-from gitops_dsf.model.kinds import KINDS
 from gitops_dsf.pipeline import produce
+from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.scaffold import scaffold
 from gitops_dsf.schema.editor import kind_file
-from gitops_dsf.schema.reference import reference_pages
 from gitops_dsf.schema.rules import RULES
 from gitops_dsf.schema.tree import schema_tree
+from tools.reference import reference_pages
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "schemas"

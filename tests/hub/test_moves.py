@@ -15,9 +15,9 @@ import httpx
 import pytest
 import yaml
 
-from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.render.applicationsets import TIMEOUT_ANNOTATION
 from gitops_dsf.render.reconciler.names import NAME
+from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.argocd import ArgoCD

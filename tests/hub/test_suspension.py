@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from demo.loopback import Handler, Loopback
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
-from gitops_dsf.demo.loopback import Handler, Loopback
 from tests.hub.controlplane.api import Client, Object
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane

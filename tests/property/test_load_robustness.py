@@ -20,9 +20,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.load import load_text
-from gitops_dsf.model.validate import declare
 from gitops_dsf.pipeline import check
+from gitops_dsf.repository.load import load_text
+from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 
 FILES = {

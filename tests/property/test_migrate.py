@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.load import load_text
-from gitops_dsf.migrate import rewrite
-from gitops_dsf.model.validate import declare
+from gitops_dsf.repository.load import load_text
+from gitops_dsf.repository.migrate import rewrite
+from gitops_dsf.repository.model.validate import declare
 
 HOST, PATH = "http://prometheus.monitoring.svc:9090", "/api/v1/query_range"
 QUERY = 'sum by (node) (rate(x{a="b"}[5m]))  # not a comment'

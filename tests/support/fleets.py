@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from gitops_dsf.model.kinds import FOLDERS
+from gitops_dsf.repository.model.kinds import FOLDERS
 
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 PRODUCT = "gitops-dsf.io/v1alpha1"

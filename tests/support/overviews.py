@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from gitops_dsf.model.scoring_config import Mask
 from gitops_dsf.overview import Inputs, Part
+from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.snapshot import collect
 from gitops_dsf.snapshot.documents import HubDocument
 from gitops_dsf.snapshot.unread import Unread, Why

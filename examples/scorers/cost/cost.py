@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gitops_dsf.scorer import RefusedError, Score, Series, batch_scorer
+from dsf_scorer import RefusedError, Score, Series, batch_scorer
 
 TYPE_LABEL = "label_node_kubernetes_io_instance_type"
 

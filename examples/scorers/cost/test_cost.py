@@ -2,7 +2,7 @@ from typing import Any
 
 from cost import TYPE_LABEL, app
 
-from gitops_dsf.scorer.testing import ask, series
+from dsf_scorer.testing import ask, series
 
 
 def nodes(instance_type: str, *cpus: float) -> dict[str, Any]:

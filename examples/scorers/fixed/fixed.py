@@ -2,7 +2,7 @@
 
 import msgspec
 
-from gitops_dsf.scorer import Score, Series, batch_scorer
+from dsf_scorer import Score, Series, batch_scorer
 
 
 class Values(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

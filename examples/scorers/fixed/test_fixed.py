@@ -1,7 +1,7 @@
 from fixed import app
 
-from gitops_dsf.scorer import Score
-from gitops_dsf.scorer.testing import ask
+from dsf_scorer import Score
+from dsf_scorer.testing import ask
 
 
 def test_each_value_is_a_dimension() -> None:

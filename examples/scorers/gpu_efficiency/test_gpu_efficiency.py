@@ -2,8 +2,8 @@ from typing import Any
 
 from gpu_efficiency import app
 
-from gitops_dsf.scorer import Score
-from gitops_dsf.scorer.testing import ask, series
+from dsf_scorer import Score
+from dsf_scorer.testing import ask, series
 
 
 def node(name: str, *, tokens: list[float], watts: list[float]) -> list[dict[str, Any]]:

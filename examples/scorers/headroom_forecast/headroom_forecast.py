@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from gitops_dsf.scorer import Series, scorer
+from dsf_scorer import Series, scorer
 
 FEWEST = 3
 """Samples below which there is no trend to speak of."""

@@ -3,7 +3,7 @@ import math
 import pytest
 from headroom_forecast import app
 
-from gitops_dsf.scorer.testing import ask, series
+from dsf_scorer.testing import ask, series
 
 METHODS = ["LeastSquares", "Holt"]
 

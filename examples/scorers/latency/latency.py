@@ -4,7 +4,7 @@ from statistics import fmean
 
 import msgspec
 
-from gitops_dsf.scorer import Score, Series, batch_scorer
+from dsf_scorer import Score, Series, batch_scorer
 
 
 class Endpoints(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from latency import app
 
-from gitops_dsf.scorer.testing import ask, series
+from dsf_scorer.testing import ask, series
 
 
 def probe(endpoint: str, *, seconds: list[float], success: list[float]) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from statistics import fmean
 
-from gitops_dsf.scorer import Series, scorer
+from dsf_scorer import Series, scorer
 
 
 @scorer(

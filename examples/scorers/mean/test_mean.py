@@ -1,6 +1,6 @@
 from mean import app
 
-from gitops_dsf.scorer.testing import ask, series
+from dsf_scorer.testing import ask, series
 
 
 def test_each_series_has_its_mean() -> None:

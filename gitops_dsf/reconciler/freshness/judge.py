@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
-from gitops_dsf.model.scoring_config import MASKS_CONFIGMAP
 from gitops_dsf.reconciler.hub.scorers import Scorer
 from gitops_dsf.reconciler.hub.scores import Freshness
+from gitops_dsf.repository.model.scoring_config import MASKS_CONFIGMAP
 
 NAMED: Final = 5
 """Clusters that a message names at most, of each state."""

@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 from pydantic import TypeAdapter, ValidationError
 
-from gitops_dsf.model.scoring_config import MASKS_CONFIGMAP, MASKS_KEY, Mask
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.repository.model.scoring_config import MASKS_CONFIGMAP, MASKS_KEY, Mask
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS: Final = 30.0

@@ -7,9 +7,9 @@ import msgspec
 from pydantic import ValidationError
 
 from dsf_wire.constants import SCORE_GROUP
-from gitops_dsf.model.base import LabelSelector
 from gitops_dsf.reconciler.events import Reference
 from gitops_dsf.reconciler.hub.metadata import Metadata
+from gitops_dsf.repository.model.base import LabelSelector
 
 PLACEMENTS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placements"
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 import msgspec
 from pydantic import ValidationError
 
-from gitops_dsf.model.base import LabelSelector
-from gitops_dsf.model.cluster import ClusterMetadata, ManagedCluster
-from gitops_dsf.model.scoring_config import Mask
 from gitops_dsf.reconciler.hub.addons import Addon
 from gitops_dsf.reconciler.hub.clusters import Cluster
 from gitops_dsf.reconciler.hub.scorers import Scorer
+from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.cluster import ClusterMetadata, ManagedCluster
+from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.fleet import Fleet
 from gitops_dsf.resolve.glob import matches
 from gitops_dsf.resolve.targets import masked_clusters

@@ -4,9 +4,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from gitops_dsf.load import SETTINGS_FILE
-from gitops_dsf.load.discover import FOLDERS, SUFFIXES
 from gitops_dsf.reconciler.git import Cause, Clone, GitError
+from gitops_dsf.repository.load import SETTINGS_FILE
+from gitops_dsf.repository.load.discover import FOLDERS, SUFFIXES
 
 
 class Checkout:

@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer import Import, Selection, take
-from gitops_dsf.load import Document, load
 from gitops_dsf.reconciler.proposals.exchange import Inventory
 from gitops_dsf.reconciler.proposals.newerrors import Checks
+from gitops_dsf.repository.load import Document, load
+from gitops_dsf.repository.yamledit import YamlFile
 from gitops_dsf.sync.text import shown
-from gitops_dsf.yamledit import YamlFile
 
 MOST_LEAVE: Final = 0.2
 """Of the clusters in git that one proposal may remove, as a render may remove no more ManifestWorks."""

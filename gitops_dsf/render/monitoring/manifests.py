@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.render.monitoring.alerts import rules
 from gitops_dsf.render.monitoring.dashboard import dashboard
 from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.render.reconciler.names import LABELS, NAME
+from gitops_dsf.repository.model.repository import FleetRepository
 
 OPERATOR_API: Final = "monitoring.coreos.com/v1"
 OPTIONAL_CRD: Final = "SkipDryRunOnMissingResource=true"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from gitops_dsf.model.reconciler import Proposals, StateBranch
-from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.render.reconciler.names import METRICS_PORT
+from gitops_dsf.repository.model.reconciler import Proposals, StateBranch
+from gitops_dsf.repository.model.repository import FleetRepository
 
 CREDENTIALS_DIR: Final = "/etc/gitops-dsf/git"
 TMP_DIR: Final = "/tmp"  # noqa: S108 - an emptyDir of the pod's own

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, TMP_DIR, arguments
 from gitops_dsf.render.reconciler.names import LABELS, METRICS_PORT, NAME
+from gitops_dsf.repository.model.repository import FleetRepository
 
 WORK_SIZE = "1Gi"
 """Of the emptyDir: a shallow clone of a fleet with 2,000 clusters is below 100 MB."""

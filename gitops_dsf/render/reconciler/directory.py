@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.render.monitoring import monitoring
 from gitops_dsf.render.objects import Object
 from gitops_dsf.render.reconciler.deployment import account, workload
 from gitops_dsf.render.reconciler.policies import policies
 from gitops_dsf.render.reconciler.rights import rights
+from gitops_dsf.repository.model.repository import FleetRepository
 
 
 def reconciler(repository: FleetRepository) -> Iterator[Object]:

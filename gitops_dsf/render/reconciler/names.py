@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gitops_dsf.model.repository import FleetRepository
+from gitops_dsf.repository.model.repository import FleetRepository
 
 NAME: Final = "gitops-dsf-reconciler"
 """Deployment, ServiceAccount, Service and Lease; reconciler/lease.py has it as LEASE."""

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
 from gitops_dsf.hubnames import REFRESH_ANNOTATION
-from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.render.applicationsets import APPLICATION_LABEL
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.render.reconciler.names import NAME, username
 from gitops_dsf.render.reconciler.rights import ARGO_GROUP
+from gitops_dsf.repository.model.repository import FleetRepository
 
 ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
 """Argo CD generates at once when an ApplicationSet has it, and removes it."""

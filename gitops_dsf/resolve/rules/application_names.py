@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.hubnames import PLACEMENT_LABEL
-from gitops_dsf.model.application import ScoredApplication
-from gitops_dsf.model.declared import Item
-from gitops_dsf.model.delivery import RawApplicationSet, RawPlacement
+from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.application_sets import GENERATOR
 from gitops_dsf.resolve.rules.candidates import choosable, eligible

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hubnames import PLACEMENT_LABEL
-from gitops_dsf.model.delivery import DUCK_TYPE_CONFIGMAP
-from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.known_fields import APPLICATION_SET
 from gitops_dsf.resolve.rules.raw_document import Reader

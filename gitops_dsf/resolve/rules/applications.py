@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.model.application import ApplicationSource
-from gitops_dsf.model.mistake import dotted
+from gitops_dsf.repository.model.application import ApplicationSource
+from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.applications import default_dimension
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.known_fields import SYNC_POLICY

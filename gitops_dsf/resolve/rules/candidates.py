@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gitops_dsf.model.application import ScoredApplication
-from gitops_dsf.model.base import LabelSelector
-from gitops_dsf.model.declared import Item
-from gitops_dsf.model.delivery import RawPlacement
+from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.fleet import Fleet
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.load import Path
+from gitops_dsf.repository.load import Path
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.glob import is_glob
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.load import Document
-from gitops_dsf.model.mistake import dotted
-from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.model.mistake import dotted
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.rules.known_fields import Fields
 from gitops_dsf.resolve.rules.selectors import Place, invalid, value_at
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
-from gitops_dsf.load import SETTINGS_FILE
-from gitops_dsf.model.application import ScoredApplication
-from gitops_dsf.model.declared import Item
-from gitops_dsf.model.suggestion import did_you_mean
+from gitops_dsf.repository.load import SETTINGS_FILE
+from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.declared import Item
+from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.candidates import choosable, eligible
 from gitops_dsf.resolve.rules.selectors import is_certain

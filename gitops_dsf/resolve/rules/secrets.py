@@ -6,7 +6,7 @@ from typing import Any
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.model.mistake import dotted
+from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 
 _NAME = re.compile(r"(?i)(^|[^a-z])(api[-_]?key|token|password|passwd|secret|bearer|private[-_]?key|access[-_]?key|credentials?)$")

@@ -7,8 +7,8 @@ from typing import Any
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.load import Document
-from gitops_dsf.model.base import LabelSelector
+from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.resolve.context import Context
 
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")

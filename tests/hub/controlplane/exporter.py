@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Mapping
 
-from gitops_dsf.demo.loopback import Handler, Loopback
+from demo.loopback import Handler, Loopback
 from tests.hub.controlplane.series import SeriesKey, sample_line
 
 

@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from gitops_dsf.demo.clusterdns import cluster_dns
+from demo.clusterdns import cluster_dns
 
 
 class ClusterDns:

@@ -4,7 +4,7 @@ import json
 from http import HTTPStatus
 from typing import Any
 
-from gitops_dsf.demo.loopback import Handler, Loopback
+from demo.loopback import Handler, Loopback
 
 
 class HeadroomApi(Loopback):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import VERBS, main
-from gitops_dsf.completion import SHELLS as OFFERED
+from gitops_dsf.cli.shell_completion import SHELLS as OFFERED
 from tests.support.shells import SHELLS
 
 Offered = Callable[[str], set[str]]

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "gitops_dsf.demo", "--fast", "--metrics", "builtin"]
+COMMAND = [sys.executable, "-m", "demo", "--fast", "--metrics", "builtin"]
 ROOT = Path(__file__).parents[3]
 
 

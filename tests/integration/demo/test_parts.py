@@ -12,16 +12,16 @@ from urllib.parse import urlencode
 
 import pytest
 
-from gitops_dsf.demo.clusterdns import cluster_dns
-from gitops_dsf.demo.errors import DemoError
-from gitops_dsf.demo.folder import Folder
-from gitops_dsf.demo.history import Event, History, Look
-from gitops_dsf.demo.kubelet import Volume
-from gitops_dsf.demo.load import ClusterLoad
-from gitops_dsf.demo.loopback import Loopback
-from gitops_dsf.demo.metricsource import metric_source
-from gitops_dsf.demo.report.clock import clock, ticks
-from gitops_dsf.demo.report.page import page
+from demo.clusterdns import cluster_dns
+from demo.errors import DemoError
+from demo.folder import Folder
+from demo.history import Event, History, Look
+from demo.kubelet import Volume
+from demo.load import ClusterLoad
+from demo.loopback import Loopback
+from demo.metricsource import metric_source
+from demo.report.clock import clock, ticks
+from demo.report.page import page
 
 CPU = "100 * avg(instance:node_cpu_utilisation:rate5m)"
 CORES = "sum by (label_node_kubernetes_io_instance_type) (cluster:capacity_cpu_cores:sum)"

@@ -29,7 +29,7 @@ CONFIG: dict[str, Any] = {
 }
 
 APP = """
-from gitops_dsf.scorer import Series, scorer
+from dsf_scorer import Series, scorer
 
 @scorer(name="last", query="up", range_seconds=600, step_seconds=60, interval_seconds=60)
 def app(series: Series) -> float | None:

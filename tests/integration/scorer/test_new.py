@@ -17,7 +17,7 @@ FILES = ["Containerfile", "README.md", "dynamicscorer.yaml", "pyproject.toml", "
 def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     folder = tmp_path / "cpu-mean"
     assert main(["scorer", "new", "cpu-mean", "--dir", str(folder)]) == 0
-    assert "gitops-dsf scorer run scorer:app" in capsys.readouterr().out
+    assert "dsf-scorer run scorer:app" in capsys.readouterr().out
     return folder
 
 

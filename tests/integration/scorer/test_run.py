@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.scorer.testing import series
+from dsf_scorer.testing import series
 
 APP = """
-from gitops_dsf.scorer import Series, scorer
+from dsf_scorer import Series, scorer
 
 @scorer(name="last", query="up", step_seconds=60, interval_seconds=60)
 def app(series: Series) -> float | None:
@@ -30,7 +30,7 @@ SLOW = """
 import time
 from pathlib import Path
 
-from gitops_dsf.scorer import Series, scorer
+from dsf_scorer import Series, scorer
 
 @scorer(name="slow", query="up", step_seconds=60, interval_seconds=60)
 def app(series: Series) -> float | None:

@@ -57,31 +57,6 @@ def test_a_folder_where_files_are_meant_is_2(tmp_path: Path, capsys: pytest.Capt
     assert f"is a folder; name its files, such as {tmp_path}/*.yaml" in capsys.readouterr().err
 
 
-def without(module: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """None in sys.modules is how Python itself marks a module that must not be found."""
-    code = f"import sys; sys.modules[{module!r}] = None\nfrom gitops_dsf.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
-
-
-@pytest.mark.parametrize("module", ["prometheus_client", "uvicorn"])
-def test_a_missing_extra_is_named_and_is_no_bug(module: str, tmp_path: Path) -> None:
-    done = without(module, "scorer", "run", "scorer:app", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert f"{module} is not installed; scoring APIs need: pip install 'gitops-dsf[scorer]'" in done.stderr
-
-
-def test_starting_and_checking_a_scoring_api_needs_no_extra(tmp_path: Path) -> None:
-    for module in ("prometheus_client", "uvicorn"):
-        assert without(module, "scorer", "--help", cwd=tmp_path).returncode == 0
-        done = without(module, "scorer", "new", f"by-{module[:4]}", cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
-        done = without(module, "scorer", "check", "http://127.0.0.1:1", cwd=tmp_path)
-        assert done.returncode == 1
-        assert "is not installed" not in done.stderr
-        assert "http://127.0.0.1:1" in done.stdout
-
-
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_help_of_a_verb_teaches_and_has_no_heavy_imports(verb: str) -> None:
     heavy = "print(sorted({'pydantic', 'yaml', 'httpx'} & {*sys.modules}))"

@@ -16,11 +16,11 @@ from prometheus_client import CollectorRegistry
 
 from dsf_agent.clock import OffsetClock, SystemClock
 from dsf_agent.metrics import Metrics as AgentMetrics
-from gitops_dsf.bootstrap.monitoring import files, main
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
 from gitops_dsf.render.monitoring import GROUPS, dashboard, rules
 from gitops_dsf.render.monitoring.dashboard import COLUMNS
 from tests.support.rendering import objects, rendered, scorer
+from tools.monitoring import files, main
 
 ROOT = Path(__file__).parents[3]
 ALERTS = {alert.name: alert for alerts in GROUPS.values() for alert in alerts}
@@ -171,7 +171,7 @@ class TestFiles:
     def test_they_are_in_step(self) -> None:
         for name, text in files().items():
             assert (ROOT / "monitoring" / name).read_text(encoding="utf-8") == text, (
-                "run `python -m gitops_dsf.bootstrap.monitoring --write` and commit the result"
+                "run `python -m tools.monitoring --write` and commit the result"
             )
 
     def test_readers_see_what_was_meant(self) -> None:

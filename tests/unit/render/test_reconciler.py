@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli import reconcile
-from gitops_dsf.model.repository import FleetRepository
 from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.render.reconciler import RIGHTS, Where, rights
 from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, WORK_DIR
 from gitops_dsf.render.reconciler.names import METRICS_PORT, NAME
+from gitops_dsf.repository.model.repository import FleetRepository
 from tests.support.rendering import objects, rendered, scorer
 
 FOLDER = "reconciler/"

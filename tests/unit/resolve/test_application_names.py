@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.load import load_text
-from gitops_dsf.model.validate import declare
+from gitops_dsf.repository.load import load_text
+from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.rules.application_names import applications_have_one_maker
 from tests.support import fleets

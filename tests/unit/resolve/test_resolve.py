@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.load import Document, Loaded, load_text
-from gitops_dsf.model.validate import declare
+from gitops_dsf.repository.load import Document, Loaded, load_text
+from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 

@@ -4,8 +4,8 @@ import pytest
 
 from gitops_dsf.codes import CODES
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.load import Loaded, load_text
-from gitops_dsf.model.validate import declare
+from gitops_dsf.repository.load import Loaded, load_text
+from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.rules.registry import RULES
 from gitops_dsf.resolve.rules.selectors import label_key, label_value

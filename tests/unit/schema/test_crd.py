@@ -7,8 +7,8 @@ import jsonschema
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from gitops_dsf.model.scorer import DynamicScorer
-from gitops_dsf.model.scoring_config import DynamicScoringConfig
+from gitops_dsf.repository.model.scorer import DynamicScorer
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.schema import crds
 from gitops_dsf.schema.structural import NotStructuralError, structural
 

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from gitops_dsf.scorer import ScorerApp, Series, Settings, scorer
-from gitops_dsf.scorer.http import Message
-from gitops_dsf.scorer.testing import Reply, exchange
+from dsf_scorer import ScorerApp, Series, Settings, scorer
+from dsf_scorer.http import Message
+from dsf_scorer.testing import Reply, exchange
 
 BODY = b'{"data":[{"metric":{},"values":[[1,"1"]]}]}'
 GRACE = 60.0

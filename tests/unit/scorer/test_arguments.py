@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.scorer import DefinitionError, Series, scorer
-from gitops_dsf.scorer.testing import ask, series
+from dsf_scorer import DefinitionError, Series, scorer
+from dsf_scorer.testing import ask, series
 
 
 class Prices(msgspec.Struct, forbid_unknown_fields=True):

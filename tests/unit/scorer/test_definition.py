@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.scorer import DefinitionError
-from gitops_dsf.scorer.definition import Definition
+from dsf_scorer import DefinitionError
+from dsf_scorer.definition import Definition
 
 GOOD: dict[str, Any] = {"name": "cpu", "query": "up", "range_seconds": 3600, "step_seconds": 60, "interval_seconds": 60}
 

@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from gitops_dsf.scorer import Settings
-from gitops_dsf.scorer.testing import ask, series
+from dsf_scorer import Settings
+from dsf_scorer.testing import ask, series
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "writing-scorers.md").read_text()
 BLOCKS = dict(re.findall(r'^```python title="(\S+)"\n(.*?)^```$', GUIDE, re.MULTILINE | re.DOTALL))

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_dsf.scorer import RefusedError, Score, Series, Settings, batch_scorer, scorer
-from gitops_dsf.scorer.testing import ask, send, series
+from dsf_scorer import RefusedError, Score, Series, Settings, batch_scorer, scorer
+from dsf_scorer.testing import ask, send, series
 
 SMALL = Settings(max_body_bytes=200, max_series=2)
 

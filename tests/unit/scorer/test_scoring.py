@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from dsf_scorer import Score, ScorerApp, Series, batch_scorer, scorer
+from dsf_scorer.testing import ask, send, series
 from dsf_wire.scoring import ScorerConfig
-from gitops_dsf.scorer import Score, ScorerApp, Series, batch_scorer, scorer
-from gitops_dsf.scorer.testing import ask, send, series
 
 
 @scorer(name="mean", query="up", range_seconds=3600, step_seconds=60, interval_seconds=30)

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-import gitops_dsf.scorer
+import dsf_scorer
 
 FOREIGN = (
     "pydantic",
@@ -21,16 +21,16 @@ FOREIGN = (
 
 
 def test_all_lists_what_is_there_sorted() -> None:
-    names = gitops_dsf.scorer.__all__
+    names = dsf_scorer.__all__
     assert sorted(names) == list(names)
-    assert all(hasattr(gitops_dsf.scorer, name) for name in names)
+    assert all(hasattr(dsf_scorer, name) for name in names)
 
 
 def test_importing_the_sdk_imports_nothing_of_the_generator() -> None:
     code = (
-        "import sys, gitops_dsf.scorer, gitops_dsf.scorer.testing; "
+        "import sys, dsf_scorer, dsf_scorer.testing; "
         f"print([n for n in {FOREIGN!r} if n in sys.modules], "
-        "sorted(n for n in sys.modules if n.startswith('gitops_dsf.') and not n.startswith('gitops_dsf.scorer')))"
+        "sorted(n for n in sys.modules if n.startswith('gitops_dsf.') and not n.startswith('dsf_scorer')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] []"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.scorer import DefinitionError, ScorerApp, Series, Settings, scorer
-from gitops_dsf.scorer.testing import ask, send
+from dsf_scorer import DefinitionError, ScorerApp, Series, Settings, scorer
+from dsf_scorer.testing import ask, send
 
 
 def app_with(settings: Settings) -> ScorerApp:

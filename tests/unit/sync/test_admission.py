@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.diagnostics import Severity
-from gitops_dsf.load import load
-from gitops_dsf.model.validate import declare
 from gitops_dsf.pipeline import check
+from gitops_dsf.repository.load import load
+from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.sync.admission import Candidate, Judge
 from gitops_dsf.sync.write import write_locks
 from tests.support.fleets import FleetSources, fleets, write

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.load import load_text
+from gitops_dsf.repository.load import load_text
 from gitops_dsf.sync.lockfile import updated
 from gitops_dsf.sync.page import filled
 

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.model.base import LabelSelector
-from gitops_dsf.model.scoring_config import Mask
 from gitops_dsf.reconciler.hub.addons import Addon, addon
 from gitops_dsf.reconciler.hub.clusters import Cluster, cluster
 from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
 from gitops_dsf.reconciler.hub.territory import Territory, expected
+from gitops_dsf.repository.model.base import LabelSelector
+from gitops_dsf.repository.model.scoring_config import Mask
 
 THEN = "2026-01-01T00:00:00Z"
 

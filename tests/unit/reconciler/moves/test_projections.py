@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.model.application import Moves
 from gitops_dsf.reconciler.hub.applications import Copy, application, versioned
 from gitops_dsf.reconciler.hub.applicationsets import TIMEOUT_SECONDS, Follower, Handover, follower
 from gitops_dsf.reconciler.hub.decisions import PLACEMENT_LABEL
+from gitops_dsf.repository.model.application import Moves
 
 GENERATOR: dict[str, Any] = {
     "configMapRef": "gitops-dsf-placements",

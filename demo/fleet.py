@@ -1,0 +1,109 @@
+"""The git repository of the demo, worked on by commands as people type them."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from demo.errors import DemoError
+from demo.history import Command
+from demo.signals import Stop
+
+CONTENT: Final = Path(__file__).with_name("repository")
+BRANCH: Final = "main"
+_REPLACED: Final = ("apps", "clusters", "config", "locks", "scorers")
+COMMAND_SECONDS: Final = 60
+
+
+class FleetRepository:
+    """A clone. Nothing of the user's git configuration takes part: no hooks, no signing, no other default branch.
+
+    Every method raises DemoError when a command fails, and StoppedError after a signal.
+    """
+
+    def __init__(self, root: Path, *, stop: Stop) -> None:
+        self.root = root
+        self._stop = stop
+
+    def create(self) -> list[Command]:
+        """`gitops-dsf init`, and its first commit."""
+        made = self._run(
+            [*PRODUCT, "init", str(self.root), "--name", "demo-fleet"], shown="gitops-dsf init fleet --name demo-fleet", at=self.root.parent
+        )
+        git = [self.git("init", "--quiet"), self.git("symbolic-ref", "HEAD", f"refs/heads/{BRANCH}")]
+        return [made, *git, *self.commit("Start the fleet with gitops-dsf init")]
+
+    def fill(self) -> None:
+        """Replaces the example clusters, scorers and applications by the demo's."""
+        for name in _REPLACED:
+            shutil.rmtree(self.root / name, ignore_errors=True)
+        shutil.copytree(CONTENT, self.root, dirs_exist_ok=True)
+
+    def edit(self, path: str, before: str, after: str) -> None:
+        """Replaces text that stands in a file once. Raises DemoError otherwise."""
+        file = self.root / path
+        text = file.read_text("utf-8")
+        if text.count(before) != 1:
+            msg = f"{file} does not hold {before!r} once"
+            raise DemoError(msg)
+        file.write_text(text.replace(before, after), "utf-8")
+
+    def product(self, *arguments: str, expect: int = 0) -> Command:
+        """`gitops-dsf` in the repository. Raises DemoError when it ends with another code."""
+        return self._run([*PRODUCT, *arguments], shown=shlex.join(["gitops-dsf", *arguments]), at=self.root, expect=expect)
+
+    def git(self, *arguments: str) -> Command:
+        """`git` in the repository. Raises DemoError when it fails."""
+        return self._run(["git", *_GIT_SETTINGS, *arguments], shown=shlex.join(["git", *arguments]), at=self.root)
+
+    def commit(self, message: str) -> list[Command]:
+        """Commits everything."""
+        return [self.git("add", "--all"), self.git("commit", "--quiet", "--message", message)]
+
+    def head(self) -> str:
+        """The short id of the last commit."""
+        return self.git("rev-parse", "--short", "HEAD").output.strip()
+
+    def works(self) -> dict[str, Path]:
+        """The rendered ManifestWorks by cluster."""
+        found = sorted(self.root.glob("rendered/works-*/*.manifestwork.yaml"))
+        return {path.name.removesuffix(".manifestwork.yaml"): path for path in found}
+
+    def _run(self, command: list[str], *, shown: str, at: Path, expect: int = 0) -> Command:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "NO_COLOR": "1"}
+        try:
+            ran = subprocess.run(
+                command,
+                cwd=at,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=COMMAND_SECONDS,
+                check=False,
+            )
+        except FileNotFoundError as error:
+            msg = f"{command[0]} is not installed: the demo needs it in the PATH"
+            raise DemoError(msg) from error
+        except subprocess.TimeoutExpired as error:
+            msg = f"{shown} did not end within {COMMAND_SECONDS} s"
+            raise DemoError(msg) from error
+        # A terminal sends Ctrl-C to this command, too: then its code says nothing about the repository.
+        self._stop.check()
+        if ran.returncode != expect:
+            msg = f"`{shown}` in {at} ended with {ran.returncode}, not {expect}:\n{ran.stdout.rstrip()}"
+            raise DemoError(msg)
+        return Command(text=shown, output=ran.stdout, code=ran.returncode)
+
+
+PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")
+"""The command `gitops-dsf` of this very installation."""
+_GIT_SETTINGS: Final = (
+    *("-c", "user.name=Platform Team", "-c", "user.email=platform@example.com"),
+    *("-c", "commit.gpgSign=false", "-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0", "-c", "advice.detachedHead=false"),
+)

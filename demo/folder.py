@@ -1,0 +1,104 @@
+"""demo-out: the folder that a demo makes and leaves behind, and that no two demos use at a time."""
+
+import fcntl
+import shutil
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TextIO
+
+from demo.errors import DemoError
+
+MARKER: Final = ".gitops-dsf-demo"
+
+
+class Folder:
+    """Holds the lock for as long as its `with` block. Paths are absolute."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._lock: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        """Raises DemoError for a folder that holds anything else, and while another demo runs in it."""
+        marker = self.root / MARKER
+        try:
+            if self.root.exists() and not marker.is_file() and (not self.root.is_dir() or any(self.root.iterdir())):
+                msg = f"{self.root} is there and no demo made it: remove it, or name another folder with --out"
+                raise DemoError(msg)
+            self.root.mkdir(parents=True, exist_ok=True)
+            self._lock = marker.open("a", encoding="utf-8")
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            for item in self.root.iterdir():
+                if item.name == MARKER:
+                    continue
+                if item.is_dir() and not item.is_symlink():
+                    shutil.rmtree(item)
+                else:
+                    item.unlink()
+        except BlockingIOError as error:
+            self._release()
+            msg = f"a demo is running in {self.root}: end it with Ctrl-C, or name another folder with --out"
+            raise DemoError(msg) from error
+        except OSError as error:
+            self._release()
+            msg = f"{error.filename or self.root} cannot be used: {error.strerror or error}"
+            raise DemoError(msg) from error
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    @property
+    def fleet(self) -> Path:
+        """The git repository."""
+        return self.root / "fleet"
+
+    @property
+    def scores(self) -> Path:
+        """A folder per cluster, which its agent publishes to."""
+        return self.root / "scores"
+
+    @property
+    def hub(self) -> Path:
+        """The snapshot of scores and decisions."""
+        return self.root / "hub"
+
+    @property
+    def volumes(self) -> Path:
+        """A folder per cluster, mounted into its agent."""
+        return self.root / "volumes"
+
+    @property
+    def loads(self) -> Path:
+        """A file per cluster with the CPU use in percent, which people may change with --keep-running."""
+        return self.root / "load"
+
+    @property
+    def logs(self) -> Path:
+        """A file per program."""
+        return self.root / "logs"
+
+    @property
+    def prometheus(self) -> Path:
+        """A folder per cluster, where a real Prometheus runs."""
+        return self.root / "prometheus"
+
+    @property
+    def report(self) -> Path:
+        """The HTML page."""
+        return self.root / "report.html"
+
+    @property
+    def numbers(self) -> Path:
+        """The same as JSON data."""
+        return self.root / "history.json"
+
+    @property
+    def processes(self) -> Path:
+        """The running programs, as lines of pid and name."""
+        return self.root / "processes"

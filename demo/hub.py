@@ -1,0 +1,133 @@
+"""The hub's part: reads what agents publish, decides as OCM's placement controller would, and keeps the PlacementDecisions.
+
+Also writes a snapshot as the branch gitops-dsf-state holds it, so that `simulate`, `explain` and `diff` have data: a
+snapshot of scores, raw scores (from the agents' metrics) and decisions.
+"""
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Final
+
+from demo.errors import DemoError
+from gitops_dsf.pipeline import produce
+from gitops_dsf.preview.fleet import Fleet, fleet_of
+from gitops_dsf.preview.hub import hub_state
+from gitops_dsf.simulator import Verdict, simulate
+from gitops_dsf.snapshot import Snapshot, SnapshotError, from_path
+from gitops_dsf.snapshot.fileformat import files
+from gitops_dsf.snapshot.values import Decision, PublishedScore
+
+_RAW: Final = re.compile(r'^dynamic_score\{[^}]*ds_score_name="([^"]*)"[^}]*\} (\S+)$', re.MULTILINE)
+
+
+class Hub:
+    """One hub. ``agents`` are the agents' `host:port` by cluster, filled as they start."""
+
+    def __init__(self, *, scores: Path, state: Path) -> None:
+        self._scores = scores
+        self._state = state
+        self._fleet: Fleet | None = None
+        self._decisions: dict[str, tuple[Decision, ...]] = {}
+        self.agents: dict[str, str] = {}
+
+    def apply(self, repository: Path) -> None:
+        """What Argo CD would apply from now on. Raises DemoError when the repository does not render."""
+        fleet = fleet_of(produce(repository))
+        if fleet is None:
+            msg = f"{repository} has errors; gitops-dsf validate says which"
+            raise DemoError(msg)
+        self._fleet = fleet
+
+    def placement(self) -> str:
+        """`namespace/name` of the first Placement. Raises DemoError where there is none."""
+        if self._fleet is None or not self._fleet.placements:
+            msg = "the fleet repository renders no Placement: apps/ needs a ScoredApplication"
+            raise DemoError(msg)
+        return next(iter(self._fleet.placements))
+
+    def pending(self) -> list[str]:
+        """`score on cluster` for every score that agents are to publish and have not, or have published without a value."""
+        found = self._published()
+        if self._fleet is None:
+            return []
+        runs = self._fleet.runs_on
+        return [
+            f"{resource} on {cluster}"
+            for resource, scorer in self._fleet.by_resource.items()
+            for cluster in sorted(runs[scorer.name])
+            if not _has_values(found, resource, cluster)
+        ]
+
+    def decide(self) -> Verdict:
+        """One pass of the placement controller over the scores of this moment; its decisions stand for the next."""
+        if self._fleet is None:
+            msg = "nothing was applied to the hub yet"
+            raise DemoError(msg)
+        now = datetime.now(UTC)
+        published = self._published() or Snapshot(origin=str(self._scores))
+        decisions = tuple(item for key in sorted(self._decisions) for item in self._decisions[key])
+        state = hub_state(self._fleet, published, decisions=decisions)
+        verdict = simulate(state, self.placement(), now)
+        name = verdict.placement.partition("/")[2]
+        self._decisions[verdict.placement] = tuple(
+            Decision(namespace=item.namespace, name=item.name, placement=name, clusters=item.clusters) for item in verdict.decisions
+        )
+        return verdict
+
+    def publish(self) -> None:
+        """Writes the snapshot, in the format of the state branch."""
+        published = self._published()
+        if published is None:
+            return
+        raw = {cluster: self._raw(authority) for cluster, authority in self.agents.items()}
+        scores = {
+            resource: {cluster: self._with_raw(found, resource, raw.get(cluster, {})) for cluster, found in table.items()}
+            for resource, table in published.scores.items()
+        }
+        decisions = tuple(item for key in sorted(self._decisions) for item in self._decisions[key])
+        snapshot = replace(published, scores=scores, decisions=decisions, observed_at=datetime.now(UTC))
+        fresh = self._state.with_name(f".{self._state.name}.new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        for path, content in files(snapshot, hub="demo").items():
+            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / path).write_bytes(content)
+        shutil.rmtree(self._state, ignore_errors=True)
+        fresh.rename(self._state)
+
+    def _published(self) -> Snapshot | None:
+        """None while no agent has published anything."""
+        try:
+            return from_path(self._scores) if any(self._scores.glob("*/*.yaml")) else None
+        except SnapshotError:
+            # A file that went away between listing and reading; the next look finds the folder as it is then.
+            return None
+
+    def _with_raw(self, found: PublishedScore, resource: str, raw: Mapping[str, float]) -> PublishedScore:
+        """A scorer whose format is one fixed name has one dimension, and its raw score is the one of its score name."""
+        scorer = self._fleet.by_resource.get(resource) if self._fleet else None
+        if scorer is None or scorer.score_name not in raw or len(found.values) != 1:
+            return found
+        return replace(found, raw={next(iter(found.values)): raw[scorer.score_name]})
+
+    @staticmethod
+    def _raw(authority: str) -> dict[str, float]:
+        """Raw scores by score name, from an agent's metrics; nothing where it does not answer."""
+        connection = HTTPConnection(authority, timeout=2)
+        try:
+            connection.request("GET", "/metrics")
+            text = connection.getresponse().read().decode("utf-8", "replace")
+        except (OSError, HTTPException):
+            return {}
+        finally:
+            connection.close()
+        return {name: float(value) for name, value in _RAW.findall(text)}
+
+
+def _has_values(found: Snapshot | None, resource: str, cluster: str) -> bool:
+    published = found.published(resource, cluster) if found else None
+    return published is not None and bool(published.values)

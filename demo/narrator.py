@@ -1,0 +1,64 @@
+"""What the demo says, on the terminal and for the report: numbered steps, the commands that did them, and what those said."""
+
+import os
+import textwrap
+from collections.abc import Sequence
+from typing import TextIO
+
+from demo.history import Command, History, Step
+
+WIDTH = 110
+OUTPUT_LINES = 24
+
+
+class Narrator:
+    """Writes to a stream, and keeps the steps in the history."""
+
+    def __init__(self, out: TextIO, history: History, *, steps: int) -> None:
+        self._out = out
+        self._history = history
+        self._steps = steps
+        self._styled = out.isatty() and "NO_COLOR" not in os.environ
+
+    def step(self, title: str) -> None:
+        """Begins a step."""
+        number = len(self._history.steps) + 1
+        self._history.steps.append(Step(number=number, title=title))
+        self._line(f"\n{self._style('1;36', f'[{number}/{self._steps}]')} {self._style('1', title)}")
+
+    def say(self, text: str) -> None:
+        """A paragraph."""
+        plain = " ".join(text.split())
+        if self._history.steps:
+            self._history.steps[-1].lines.append(plain)
+        self._line(textwrap.fill(plain, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False, break_long_words=False))
+
+    def command(self, command: Command, *, lines: int = OUTPUT_LINES) -> None:
+        """A command with its output, of which the terminal gets the first ``lines`` lines."""
+        if self._history.steps:
+            self._history.steps[-1].commands.append(command)
+        self._line(f"  {self._style('32', '$')} {self._style('1', command.text)}")
+        shown = command.output.rstrip("\n").splitlines()
+        for line in shown[:lines]:
+            self._line(f"    {self._style('2', line)}" if line else "")
+        if len(shown) > lines:
+            self._line(f"    {self._style('2', f'... {len(shown) - lines} more lines')}")
+
+    def seen(self, text: str) -> None:
+        """A line of what goes on at the moment; not kept."""
+        self._line(f"    {text}")
+
+    def plain(self, lines: Sequence[str]) -> None:
+        """Lines as they are."""
+        for line in lines:
+            self._line(line)
+
+    def placed(self, text: str) -> str:
+        """Marks the cluster where the application is."""
+        return self._style("1;33", text)
+
+    def _line(self, text: str) -> None:
+        print(text, file=self._out, flush=True)
+
+    def _style(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._styled else text

@@ -1,0 +1,198 @@
+"""Lines over time as SVG, with what happened as vertical marks. Colours come from the page's style by class."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+from demo.report.clock import clock, ticks
+
+LABEL_GAP: Final = 15
+TOP: Final = 26
+AXIS: Final = 22
+LEFT: Final = 34
+LETTER: Final = 6.8
+"""Width of a letter of a label in the chart's units, on the safe side."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One cluster: seconds and values. ``colour`` is a class of the page's style."""
+
+    name: str
+    colour: str
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """Something that happened, with the number that the list beside the chart gives it."""
+
+    seconds: float
+    number: int
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """A stretch of time in which one cluster had the application."""
+
+    start: float
+    end: float
+    name: str
+    colour: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """An area above a line, from the line's values up by ``height``."""
+
+    colour: str
+    points: Sequence[tuple[float, float]]
+    height: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """Everything that a chart shows."""
+
+    key: str
+    """Makes the ids of this chart unique on the page."""
+    heading: str
+    title: str
+    """For those who hear it: more than the heading beside it."""
+    description: str
+    """What a person who cannot see it should know."""
+    lines: Sequence[Line]
+    low: float
+    high: float
+    end: float
+    marks: Sequence[Mark] = ()
+    spans: Sequence[Span] = ()
+    bands: Sequence[Band] = ()
+    unit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """A drawing of a chart for some width of screen."""
+
+    name: str
+    width: int
+    height: int
+    right: int
+    """Room for the names at the ends of the lines; without room the legend names them."""
+    moments: int
+
+
+WIDE: Final = Size(name="wide", width=960, height=330, right=118, moments=12)
+NARROW: Final = Size(name="narrow", width=360, height=280, right=12, moments=6)
+SMALL: Final = Size(name="small", width=360, height=215, right=12, moments=6)
+SPAN_HEIGHT: Final = 30
+
+
+def draw(chart: Chart, size: Size) -> str:
+    """The SVG element."""
+    return "".join(_Drawing(chart, size).parts())
+
+
+class _Drawing:
+    def __init__(self, chart: Chart, size: Size) -> None:
+        self.chart, self.size = chart, size
+        self.bottom = size.height - AXIS - (SPAN_HEIGHT if chart.spans else 0)
+        self.end = max(chart.end, 1.0)
+
+    def x(self, seconds: float) -> float:
+        part = min(max(seconds / self.end, 0.0), 1.0)
+        return LEFT + part * (self.size.width - LEFT - self.size.right)
+
+    def y(self, value: float) -> float:
+        part = (value - self.chart.low) / (self.chart.high - self.chart.low)
+        return self.bottom - min(max(part, 0.0), 1.0) * (self.bottom - TOP)
+
+    def parts(self) -> Iterator[str]:
+        chart, size = self.chart, self.size
+        key = f"{chart.key}-{size.name}"
+        yield (
+            f'<svg class="chart {size.name}" viewBox="0 0 {size.width} {size.height}" role="img" aria-labelledby="{key}-t {key}-d">'
+            f'<title id="{key}-t">{escape(chart.title)}</title><desc id="{key}-d">{escape(chart.description)}</desc>'
+        )
+        yield from self.grid()
+        for band in chart.bands:
+            yield self.band(band)
+        yield from self.marks()
+        for line in chart.lines:
+            yield f'<path class="line {line.colour}" d="{self.path(line.points)}"/>'
+        yield from self.ends()
+        yield from self.spans()
+        yield "</svg>"
+
+    def grid(self) -> Iterator[str]:
+        left, right = self.x(0), self.x(self.end)
+        for value in _steps(self.chart.low, self.chart.high):
+            height = self.y(value)
+            yield f'<path class="grid" d="M{left:.1f} {height:.1f}H{right:.1f}"/>'
+            yield f'<text class="axis" x="{left - 7:.1f}" y="{height + 4:.1f}" text-anchor="end">{value:g}{escape(self.chart.unit)}</text>'
+        for moment in ticks(self.end, most=self.size.moments):
+            yield f'<text class="axis" x="{self.x(moment):.1f}" y="{self.size.height - 5}" text-anchor="middle">{clock(moment)}</text>'
+
+    def path(self, points: Sequence[tuple[float, float]]) -> str:
+        return "".join(f"{'L' if index else 'M'}{self.x(t):.1f} {self.y(v):.1f}" for index, (t, v) in enumerate(points))
+
+    def band(self, band: Band) -> str:
+        above = [(t, v + band.height) for t, v in reversed(band.points)]
+        return f'<path class="band {band.colour}" d="{self.path([*band.points, *above])}Z"/>'
+
+    def marks(self) -> Iterator[str]:
+        taken = float("-inf")
+        for mark in self.chart.marks:
+            place = self.x(mark.seconds)
+            # Two marks in quick succession: the number of the later one moves aside, its line stays where it belongs.
+            label = max(place, taken + 18)
+            taken = label
+            yield f'<g class="mark {mark.kind}"><title>{mark.number}: {escape(clock(mark.seconds))} {escape(mark.text)}</title>'
+            yield f'<path d="M{place:.1f} {TOP - 6}V{self.bottom:.1f}"/><circle cx="{label:.1f}" cy="11" r="8.5"/>'
+            yield f'<text x="{label:.1f}" y="15" text-anchor="middle">{mark.number}</text></g>'
+
+    def ends(self) -> Iterator[str]:
+        ends = [(self.y(line.points[-1][1]), line) for line in self.chart.lines if line.points]
+        for height, line in ends:
+            yield f'<circle class="end {line.colour}" cx="{self.x(line.points[-1][0]):.1f}" cy="{height:.1f}" r="3.5"/>'
+        if self.size.right < 60:
+            return
+        # Names must not cover each other: from the top down, each at least a gap below the one before.
+        heights = _apart([height for height, _ in sorted(ends, key=lambda item: item[0])], low=TOP, high=self.bottom)
+        for at, (_, line) in zip(heights, sorted(ends, key=lambda item: item[0]), strict=True):
+            text = f"{escape(line.name)} {line.points[-1][1]:.0f}"
+            yield f'<text class="name {line.colour}" x="{self.x(self.end) + 9:.1f}" y="{at + 4:.1f}">{text}</text>'
+
+    def spans(self) -> Iterator[str]:
+        top = self.bottom + 8
+        for span in self.chart.spans:
+            left, right = self.x(span.start), self.x(span.end)
+            said = f"{span.name} from {clock(span.start)} to {clock(span.end)}"
+            yield f'<g class="span {span.colour}"><title>{escape(said)}</title>'
+            yield f'<rect x="{left:.1f}" y="{top:.1f}" width="{max(right - left - 1.5, 1.0):.1f}" height="18" rx="3"/>'
+            room = right - left - 10
+            label = span.name if room >= len(span.name) * LETTER else ""
+            if label:
+                yield f'<text x="{(left + right) / 2:.1f}" y="{top + 13:.1f}" text-anchor="middle">{escape(label)}</text>'
+            yield "</g>"
+
+
+def _apart(heights: list[float], *, low: float, high: float) -> list[float]:
+    """Sorted places moved down to keep the gap, then up where they left the chart."""
+    found: list[float] = []
+    for height in heights:
+        found.append(max(height, found[-1] + LABEL_GAP if found else low))
+    for index in reversed(range(len(found))):
+        limit = high if index == len(found) - 1 else found[index + 1] - LABEL_GAP
+        found[index] = min(found[index], limit)
+    return found
+
+
+def _steps(low: float, high: float) -> list[float]:
+    step = next((step for step in (5, 10, 20, 25, 50) if (high - low) / step <= 6), 50)
+    first = -(-int(low) // step) * step
+    return [float(value) for value in range(first, int(high) + 1, step)]

@@ -1,0 +1,43 @@
+"""Ctrl-C, SIGTERM and a closed terminal as a request that is looked at between two actions, never in the middle of one.
+
+An exception out of a signal handler could strike between the start of a program and the note of its pid; that program would outlive
+the demo.
+"""
+
+import signal
+import time
+from types import FrameType
+from typing import Final
+
+from demo.errors import StoppedError
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SLICE_SECONDS: Final = 0.1
+
+
+class Stop:
+    """Whether the demo was asked to end."""
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+
+    def listen(self) -> None:
+        """Takes the signals over, for the rest of the process."""
+        for number in SIGNALS:
+            signal.signal(number, self._asked)
+
+    def check(self) -> None:
+        """Raises StoppedError when a signal has come."""
+        if self._number is not None:
+            raise StoppedError(self._number)
+
+    def sleep(self, seconds: float) -> None:
+        """Sleeps. Raises StoppedError soon after a signal."""
+        end = time.monotonic() + seconds
+        self.check()
+        while (left := end - time.monotonic()) > 0:
+            time.sleep(min(left, _SLICE_SECONDS))
+            self.check()
+
+    def _asked(self, number: int, _frame: FrameType | None) -> None:
+        self._number = number

@@ -1,0 +1,148 @@
+"""Everything that runs during a demo: metric sources, scoring APIs, agents, and the hub that looks at their scores."""
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from demo import prometheus
+from demo.clusterdns import cluster_dns
+from demo.errors import DemoError
+from demo.fleet import PRODUCT, FleetRepository
+from demo.folder import Folder
+from demo.history import Event, History, Look, Move
+from demo.hub import Hub
+from demo.kubelet import Volume, configmap_of
+from demo.load import ClusterLoad
+from demo.loopback import HOST
+from demo.metricsource import metric_source
+from demo.pace import Pace
+from demo.programs import Programs
+from demo.signals import Stop
+from gitops_dsf.simulator import Verdict
+
+PROMETHEUS: Final = "prometheus-operated.monitoring.svc:9090"
+SCORERS: Final = {
+    "cpu-headroom-forecast": ("headroom_forecast", "cpu-headroom-forecast.scoring.svc:8000"),
+    "vcpu-cost": ("cost", "vcpu-cost.scoring.svc:8000"),
+}
+"""Score name to folder and module below examples/scorers, and `host:port` as the clusters write it."""
+EXAMPLES: Final = Path(__file__).resolve().parents[2] / "examples" / "scorers"
+STEADY: Final = "Steady"
+STEADY_POINTS: Final = 100
+
+
+class Stage:
+    """Owns what runs, inside the `with` block of its ExitStack. One thread works here; the servers have their own."""
+
+    def __init__(
+        self, *, folder: Folder, pace: Pace, stop: Stop, history: History, loads: dict[str, ClusterLoad], stack: ExitStack
+    ) -> None:
+        self.folder = folder
+        self.pace = pace
+        self.stop = stop
+        self.history = history
+        self.loads = loads
+        self.fleet = FleetRepository(folder.fleet, stop=stop)
+        self.hub = Hub(scores=folder.scores, state=folder.hub)
+        self.programs = stack.enter_context(Programs(logs=folder.logs, register=folder.processes, stop=stop))
+        self._stack = stack
+        self._volumes = {cluster: Volume(folder.volumes / cluster) for cluster in loads}
+        self._services: dict[str, str] = {}
+        self._sources: dict[str, str] = {}
+
+    def start_sources(self, binary: prometheus.PrometheusBinary | None) -> None:
+        """A metric source per cluster: a real Prometheus that scrapes the cluster's metrics page, else that page's own query API."""
+        pages = {cluster: self._stack.enter_context(metric_source(load)).authority for cluster, load in self.loads.items()}
+        if binary is None:
+            self._sources = pages
+            return
+        started = {
+            cluster: prometheus.start(binary, self.programs, cluster=cluster, scrapes=page, folder=self.folder.prometheus / cluster)
+            for cluster, page in pages.items()
+        }
+        self._sources = {cluster: prometheus.authority(self.programs, program) for cluster, program in started.items()}
+
+    def start_scorers(self) -> dict[str, str]:
+        """The sample scorers, each a process; their `host:port` by score name."""
+        started = {
+            name: self.programs.start(
+                f"scorer-{name}",
+                [*PRODUCT, "scorer", "run", f"{folder}:app", "--app-dir", EXAMPLES / folder, "--port", "0", "--access-log"],
+            )
+            for name, (folder, _) in SCORERS.items()
+        }
+        found = {}
+        for name, program in started.items():
+            port = self.programs.port(program, r"running on http://127\.0\.0\.1:(\d+)")
+            found[name] = f"{HOST}:{port}"
+            self._services[SCORERS[name][1]] = found[name]
+        return found
+
+    def start_agents(self) -> dict[str, str]:
+        """An agent per cluster; the `host:port` of their metrics by cluster."""
+        started = {}
+        for cluster in self.loads:
+            dns = self._stack.enter_context(cluster_dns(cluster, {**self._services, PROMETHEUS: self._sources[cluster]}))
+            flags = [
+                f"--cluster-name={cluster}",
+                f"--config-dir={self._volumes[cluster].directory}",
+                f"--publish=dir:{self.folder.scores / cluster}",
+                f"--metrics-address={HOST}:0",
+                "--splay=0",
+            ]
+            environment = {"HTTP_PROXY": f"http://{dns.authority}"}
+            started[cluster] = self.programs.start(
+                f"agent-{cluster}", [sys.executable, "-P", "-m", "dsf_agent", "run", *flags], environment=environment
+            )
+        for cluster, program in started.items():
+            port = self.programs.port(program, r"serving /metrics on port (\d+)")
+            self.hub.agents[cluster] = f"{HOST}:{port}"
+        return self.hub.agents
+
+    def deliver(self) -> list[str]:
+        """Argo CD applies the rendered tree, the kubelets project the ConfigMaps. The clusters whose configuration changed."""
+        self.hub.apply(self.fleet.root)
+        works = self.fleet.works()
+        return [cluster for cluster, volume in self._volumes.items() if cluster in works and volume.project(configmap_of(works[cluster]))]
+
+    def happened(self, kind: str, text: str) -> None:
+        """Remembers a `commit` or a change of `load`."""
+        self.history.event(Event(time=time.time(), kind="commit" if kind == "commit" else "load", text=text))
+
+    def look(self) -> tuple[Look, Move | None]:
+        """One look at the hub: scores as they are now, and what OCM would decide. Raises DemoError when a program has died."""
+        self.programs.check()
+        verdict = self.hub.decide()
+        self.hub.publish()
+        now = time.time()
+        look = look_at(verdict, now=now, load={name: load.at(now) for name, load in self.loads.items()})
+        return look, self.history.look(look)
+
+    def until(self, condition: Callable[[], object], *, what: str, seconds: float = 30.0) -> None:
+        """Waits. Raises DemoError with what was waited for."""
+        end = time.monotonic() + seconds
+        while not condition():
+            self.programs.check()
+            if time.monotonic() > end:
+                msg = f"not within {seconds:.0f} s: {what}; the logs in {self.folder.logs} may say why"
+                raise DemoError(msg)
+            self.stop.sleep(self.pace.tick)
+
+
+def look_at(verdict: Verdict, *, now: float, load: dict[str, float]) -> Look:
+    """A verdict as points that people can compare: the weighted mean of the scores, with stickiness beside it and not in it."""
+    scored = [(name, weight, scores) for name, weight, scores in verdict.prioritizer_scores if name != STEADY]
+    steady = sum(weight for name, weight, _ in verdict.prioritizer_scores if name == STEADY)
+    total = sum(abs(weight) for _, weight, _ in scored) or 1
+    ranked = verdict.scores or {}
+    return Look(
+        time=now,
+        scores={name.split("/")[1]: dict(scores) for name, _, scores in scored},
+        points={cluster: sum(weight * scores.get(cluster, 0) for _, weight, scores in scored) / total for cluster in ranked},
+        stickiness=steady * STEADY_POINTS / total,
+        chosen=tuple(sorted(verdict.chosen)),
+        load=load,
+    )

@@ -1,0 +1,256 @@
+"""The story that the demo tells. It does things and says what then really happened; nothing is told that was not seen."""
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+from demo.history import Move
+from demo.load import ClusterLoad
+from demo.narrator import Narrator
+from demo.prometheus import PrometheusBinary
+from demo.stage import EXAMPLES, PROMETHEUS, SCORERS, Stage
+
+STEPS: Final = 9
+APPLICATION: Final = "guestbook"
+PEAK_PERCENT: Final = 96.0
+EASED_PERCENT: Final = 55.0
+SCORER_FILE: Final = "scorers/vcpu-cost.yaml"
+LINE_SECONDS: Final = 1.5
+MOVE_SECONDS: Final = 30.0
+SETTLE_SECONDS: Final = 3.0
+"""Until the forecast has caught up with a load that no longer changes."""
+
+
+def loads() -> dict[str, ClusterLoad]:
+    """The clusters of the demo as the story begins."""
+    found = [
+        ClusterLoad(cluster="eu-west-1", percent=20.0, instance_type="m7i.large", cores=48),
+        ClusterLoad(cluster="eu-north-1", percent=40.0, instance_type="m7g.large", cores=32),
+        ClusterLoad(cluster="us-east-1", percent=41.0, instance_type="m7a.large", cores=64),
+        ClusterLoad(cluster="ap-south-1", percent=62.0, instance_type="m6i.large", cores=32),
+    ]
+    return {load.cluster: load for load in found}
+
+
+class Story:
+    """Runs the steps in order."""
+
+    def __init__(self, stage: Stage, narrator: Narrator, *, binary: PrometheusBinary | None) -> None:
+        self._stage = stage
+        self._fleet = stage.fleet
+        self._tell = narrator
+        self._binary = binary
+
+    def run(self) -> None:
+        """Everything up to the report. Raises DemoError and StoppedError."""
+        self._repository()
+        self._content()
+        self._programs()
+        self._first_decision()
+        self._pull_request()
+        self._delivery()
+        self._peak()
+        self._ease()
+
+    def _repository(self) -> None:
+        self._tell.step("A fleet repository in git")
+        self._tell.say("How clusters are scored and what runs where is YAML in git. `init` makes a repository that is valid as it is.")
+        for command in self._fleet.create():
+            self._tell.command(command, lines=1)
+
+    def _content(self) -> None:
+        self._tell.step("Four clusters, two scorers, one application")
+        self._tell.say(
+            f"The example files are replaced by the demo's: clusters {', '.join(self._stage.loads)}; scorers {' and '.join(SCORERS)}; and "
+            f"{APPLICATION}, which is to run on one cluster, where both scores together are best. `validate` checks every file, `render` "
+            "writes the tree that Argo CD would apply to the hub: one ManifestWork per cluster, Placement, ApplicationSet and so on. The "
+            f"commands below run in {shown(self._fleet.root)}."
+        )
+        self._fleet.fill()
+        self._tell.command(self._fleet.product("validate"))
+        self._tell.command(self._fleet.product("render"))
+        for command in self._fleet.commit("Score by CPU headroom and cost; place guestbook"):
+            self._tell.command(command)
+
+    def _programs(self) -> None:
+        self._tell.step("Scoring APIs, metrics and agents start")
+        if self._binary is None:
+            self._tell.say(
+                "No Prometheus is used (one in the PATH would be): a small built-in source of each cluster speaks its query API and "
+                "answers from synthetic load curves."
+            )
+        else:
+            self._tell.say(
+                f"Each cluster gets a real Prometheus {self._binary.version} that scrapes a page with synthetic load every second."
+            )
+        self._stage.start_sources(self._binary)
+        for name, authority in self._stage.start_scorers().items():
+            where = shown(EXAMPLES / SCORERS[name][0])
+            self._tell.seen(f"{name:<22} http://{authority}   gitops-dsf scorer run {SCORERS[name][0]}:app --app-dir {where}")
+        for cluster, authority in self._stage.start_agents().items():
+            self._tell.seen(f"agent of {cluster:<13} http://{authority}   gitops-dsf-agent run --cluster-name {cluster} --publish dir:...")
+        self._tell.say(
+            f"Every cluster's configuration names the same http://{PROMETHEUS}. In a cluster, DNS makes that its own Prometheus; here a "
+            "forward proxy per agent (HTTP_PROXY) does."
+        )
+
+    def _first_decision(self) -> None:
+        self._tell.step("Configuration arrives, agents score, OCM decides")
+        changed = self._stage.deliver()
+        self._tell.say(
+            f"The ConfigMap in each rendered ManifestWork is written into the mounted directories of {len(changed)} agents, by a swap of "
+            "the ..data link as the kubelet does it (a real one takes 60 to 90 s for a change). The agents see it, query their metrics "
+            "and call the scoring APIs every second, and publish AddOnPlacementScores, here as files."
+        )
+        self._stage.until(lambda: not self._stage.hub.pending(), what="every agent has published both scores")
+        self._stage.look()
+        self._tell.command(self._fleet.product("simulate", "--scores", "../hub"))
+        self._tell.say(
+            f"So {self._where()} gets {APPLICATION}. The simulator computes what OCM's placement controller would. From here on the points "
+            f"are shown as the mean of both scores, * where {APPLICATION} runs:"
+        )
+        self._watch(self._stage.pace.watch)
+
+    def _pull_request(self) -> None:
+        self._tell.step("A pull request: let prices count")
+        self._tell.say(
+            "Prices between 3.6 and 6.2 cents hardly differ on a scale from 0 to 20. Somebody narrows the scale of vcpu-cost to 3 to 7 "
+            "cents, and at first writes it wrong. `validate` says where:"
+        )
+        self._tell.command(self._fleet.git("checkout", "--quiet", "-b", "prices-count"))
+        self._fleet.edit(SCORER_FILE, "    min: 0\n    max: 20\n", "    min: 7\n    max: 3\n")
+        self._tell.seen(f"... an editor changes {SCORER_FILE}: min: 7, max: 3")
+        self._tell.command(self._fleet.product("validate", expect=1))
+        self._fleet.edit(SCORER_FILE, "    min: 7\n    max: 3\n", "    min: 3\n    max: 7\n")
+        self._fleet.edit(SCORER_FILE, "free becomes 100, 20 cents become 1", "3 cents become 100, 7 cents become 1")
+        self._tell.command(self._fleet.git("diff", "--unified=0", SCORER_FILE))
+        self._tell.command(self._fleet.product("validate"))
+        self._tell.command(self._fleet.product("render"))
+        for command in self._fleet.commit("Let prices count: vcpu-cost from 3 to 7 cents"):
+            self._tell.command(command)
+        self._look_on()
+        self._tell.say("CI comments on the pull request what would change, with the scores of this moment:")
+        preview = self._fleet.product("diff", "--base", "main", "--scores", "../hub")
+        self._stage.history.preview = preview.output
+        self._tell.command(preview, lines=40)
+
+    def _delivery(self) -> None:
+        self._tell.step("It is merged and delivered")
+        self._tell.command(self._fleet.git("checkout", "--quiet", "main"))
+        self._tell.command(self._fleet.git("merge", "--quiet", "--no-ff", "--message", "Merge branch prices-count", "prices-count"))
+        self._look_on()
+        self._stage.happened("commit", f"commit {self._fleet.head()}: vcpu-cost from 3 to 7 cents")
+        changed = self._stage.deliver()
+        self._tell.say(f"Argo CD applies the tree; the ConfigMap of {len(changed)} clusters changes; each agent restarts that one scorer.")
+        self._await_move("the change of the scorer")
+        self._tell.say(self._followed())
+        self._watch(self._stage.pace.watch)
+
+    def _peak(self) -> None:
+        where = self._where()
+        self._tell.step(f"Load moves: a peak on {where}")
+        self._tell.say(
+            f"The CPU use of {where} goes to {PEAK_PERCENT:.0f} %. Nothing in git changes. The forecast looks ahead, so scores fall early:"
+        )
+        self._turn(where, to=PEAK_PERCENT, seconds=self._stage.pace.rise)
+        self._await_move(f"the load of {where}")
+        self._tell.say(self._followed())
+        self._look_on()
+        self._tell.command(self._fleet.product("explain", f"argocd/{APPLICATION}", where, "--scores", "../hub"))
+        self._watch(self._stage.pace.watch / 2)
+
+    def _ease(self) -> None:
+        move = self._stage.history.moves[-1]
+        left = move.origin[0] if move.origin else self._where()
+        self._tell.step(f"The load of {left} eases")
+        here = self._where()
+        self._turn(left, to=EASED_PERCENT, seconds=self._stage.pace.ease)
+        before = len(self._stage.history.moves)
+        self._watch(self._stage.pace.ease + SETTLE_SECONDS)
+        last = self._stage.history.looks[-1]
+        lead = last.points[left] - last.points[here]
+        if len(self._stage.history.moves) > before:
+            self._tell.say(self._followed())
+        elif lead > 0:
+            self._tell.say(
+                f"{left} is ahead of {here} again, by {lead:.1f} points. That is less than the stickiness of {last.stickiness:g}, so "
+                f"{APPLICATION} stays: an application does not wander for every small lead."
+            )
+        else:
+            self._tell.say(f"{left} is {-lead:.1f} points behind {here} still, so {APPLICATION} stays.")
+
+    def _turn(self, cluster: str, *, to: float, seconds: float) -> None:
+        now = time.time()
+        before = self._stage.loads[cluster].mean(now)
+        self._stage.loads[cluster].turn(to, seconds=seconds, now=now)
+        self._stage.happened("load", f"CPU use of {cluster} goes from {before:.0f} to {to:.0f} %")
+
+    def _await_move(self, why: str) -> None:
+        """Watches until the decision has changed."""
+        self._watch(MOVE_SECONDS, until_moves=len(self._stage.history.moves) + 1, what=f"the decision follows {why}")
+
+    def _watch(self, seconds: float, *, until_moves: int | None = None, what: str = "") -> None:
+        """Looks on for a while, or until there were so many moves."""
+        end = time.monotonic() + seconds
+        shown = 0.0
+        while time.monotonic() < end:
+            move = self._look_on()
+            if move is not None or time.monotonic() - shown >= LINE_SECONDS:
+                shown = time.monotonic()
+                self._tell.seen(self._line())
+            if move is not None:
+                self._tell.say(f"{self._arrow(move)} ({move.reason})")
+            if until_moves is not None and len(self._stage.history.moves) >= until_moves:
+                return
+            self._stage.stop.sleep(self._stage.pace.tick)
+        if until_moves is not None:
+            self._stage.until(lambda: False, what=what, seconds=0.0)
+
+    def _look_on(self) -> Move | None:
+        return self._stage.look()[1]
+
+    def _line(self) -> str:
+        look = self._stage.history.looks[-1]
+        cells = []
+        for cluster in self._stage.loads:
+            points = look.points.get(cluster)
+            text = f"{cluster} {'-' if points is None else format(points, '.1f'):>5}"
+            cells.append(self._tell.placed(f"*{text}") if cluster in look.chosen else f" {text}")
+        return f"{look.time - self._stage.history.start:5.1f} s  " + "   ".join(cells)
+
+    def _where(self) -> str:
+        return ", ".join(self._stage.history.looks[-1].chosen)
+
+    def _arrow(self, move: Move) -> str:
+        return f"The decision moves: {', '.join(move.origin)} -> {', '.join(move.target)}"
+
+    def _followed(self) -> str:
+        move = self._stage.history.moves[-1]
+        new, old = ", ".join(move.target), ", ".join(move.origin)
+        return (
+            f"The ApplicationSet would follow the decision: Argo CD creates {APPLICATION}-{new}, and the reconciler deletes "
+            f"{APPLICATION}-{old} once the new copy is healthy (make before break)."
+        )
+
+
+def shown(path: Path) -> str:
+    """A path as a person here would type it."""
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative
+
+
+def commands(root: Path) -> list[str]:
+    """Commands to try in the folder that stays, as typed in the present folder."""
+    where = shown(root)
+    program = shown(Path(sys.executable).with_name("gitops-dsf"))
+    fleet, hub = f"{where}/fleet", f"{where}/hub"
+    return [
+        f"{program} simulate {fleet} --scores {hub}",
+        f"{program} explain {APPLICATION} eu-north-1 {fleet} --scores {hub}",
+        f"{program} diff {fleet} --base main~1 --scores {hub}",
+        f"{program} validate {fleet}    # after an edit of {fleet}/scorers/vcpu-cost.yaml, say",
+        f"git -C {fleet} log --stat --oneline --graph",
+        f"cat {where}/scores/us-east-1/*.yaml",
+    ]

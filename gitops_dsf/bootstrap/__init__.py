@@ -1,1 +1,0 @@
-"""What is set up once per hub, beside the rendered tree."""

@@ -1,9 +1,0 @@
-"""Files to documents: plain data that knows where it was written. The only stage besides output that touches the disk."""
-
-from gitops_dsf.load.discover import SETTINGS_FILE
-from gitops_dsf.load.disputed import Disputed
-from gitops_dsf.load.document import Document, Path
-from gitops_dsf.load.limits import Limits
-from gitops_dsf.load.repository import Loaded, load, load_text
-
-__all__ = ["SETTINGS_FILE", "Disputed", "Document", "Limits", "Loaded", "Path", "load", "load_text"]

@@ -1,0 +1,188 @@
+"""Node trees to plain data: duplicate keys, ambiguous scalars, aliases and tags are judged on the way."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.repository.load.disputed import Disputed, Path
+from gitops_dsf.repository.load.limits import Limits
+from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
+
+_STRING_TAG = "tag:yaml.org,2002:str"
+
+
+class Constructor:
+    """One document. `diagnostics` grows while it is built; `refused` says that its data must not be used."""
+
+    def __init__(self, *, text: str, place: Callable[[int, int], Position], limits: Limits) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self.refused = False
+        self._place = place
+        self._limits = limits
+        self._has_aliases = "*" in text and "&" in text
+        self._disputed: dict[int, Ambiguous] = {}
+
+    def construct(self, root: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
+        """The plain data of a document; None and `refused` when aliases make it unfit for use."""
+        if self._has_aliases and not self._aliases_are_fine(root):
+            self.refused = True
+            return None
+        return self._value(root)
+
+    def disputed(self, root: Node) -> tuple[Disputed, ...]:
+        """The ambiguous values of the document that was built, and where they stand in its data."""
+        if not self._disputed:
+            return ()
+        return tuple(
+            Disputed(path=path, position=self._at(node), text=node.value, instead=self._disputed[id(node)].instead)
+            for path, node in _scalars(root)
+            if id(node) in self._disputed
+        )
+
+    def _value(self, node: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
+        if isinstance(node, ScalarNode):
+            return self._scalar(node)
+        if node.tag:
+            self._unsupported_tag(node)
+        if isinstance(node, MappingNode):
+            return self._mapping(node)
+        return [self._value(item) for item in node.value]
+
+    def _scalar(self, node: ScalarNode) -> Any:  # noqa: ANN401 - whatever YAML holds
+        text: str = node.value
+        if node.tag:
+            if node.tag not in {_STRING_TAG, "!"}:
+                self._unsupported_tag(node)
+            return text
+        if node.style:
+            return text
+        value = resolve_plain(text)
+        if isinstance(value, Ambiguous):
+            self._ambiguous(node, value)
+            return text
+        return value
+
+    def _mapping(self, node: MappingNode) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        first: dict[str, Node] = {}
+        for key, value in node.value:
+            name = self._key(key)
+            if name is None:
+                self._value(value)
+            elif name in result:
+                self._duplicate(name, key, first)
+            else:
+                first[name] = key
+                result[name] = self._value(value)
+        return result
+
+    def _key(self, node: Node) -> str | None:
+        """A field name, or None after a finding."""
+        if not isinstance(node, ScalarNode):
+            self._report(node, codes.UNSUPPORTED_YAML, "a mapping or list cannot be a field name", "write a string")
+            return None
+        text: str = node.value
+        if node.tag or node.style:
+            return text
+        if text == "<<":
+            message = "the merge key << is read by kubectl and not by YAML 1.2"
+            self._report(node, codes.UNSUPPORTED_YAML, message, "write the merged fields out")
+            return None
+        value = resolve_plain(text)
+        if isinstance(value, str):
+            return value
+        why = f"{_short(text)}: {value.why}" if isinstance(value, Ambiguous) else f"{_short(text) or 'an empty key'} is not a string"
+        self._report(node, codes.AMBIGUOUS, f"{why}; field names are strings", f'quote it: "{text}"')
+        return text
+
+    def _ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
+        if id(node) in self._disputed:
+            return  # an alias: it is told where it is written
+        self._disputed[id(node)] = found
+        hint = f'quote it: "{node.value}"'
+        if found.instead:
+            hint += f", or write {found.instead}"
+        self._report(node, codes.AMBIGUOUS, f"{_short(node.value)}: {found.why}", hint)
+
+    def _duplicate(self, name: str, key: Node, first: Mapping[str, Node]) -> None:
+        there = self._at(first[name])
+        message = f"{_short(name)} is written twice; it is already on line {there.line}"
+        self._report(key, codes.DUPLICATE_KEY, message, "keep one of the two")
+
+    def _unsupported_tag(self, node: Node) -> None:
+        tag = str(node.tag).replace("tag:yaml.org,2002:", "!!")
+        if tag in {"!!map", "!!seq"}:
+            return
+        self._report(
+            node, codes.UNSUPPORTED_YAML, f"the tag {_short(tag)} is not read", "remove the tag; quote the value to make it a string"
+        )
+
+    def _aliases_are_fine(self, root: Node) -> bool:
+        """Size and depth of the document with every alias written out. An alias refers to what stands before it, so the
+        recursion is as deep as the text is nested, not as deep as the aliases reach.
+        """
+        known: dict[int, tuple[int, int]] = {}
+        unfinished: set[int] = set()
+        limits = self._limits
+
+        def measure(node: Node) -> tuple[int, int] | None:
+            if id(node) in known:
+                return known[id(node)]
+            if id(node) in unfinished:
+                self._report(node, codes.ALIASES, "an alias inside of what it refers to", "write the value out")
+                return None
+            unfinished.add(id(node))
+            size, depth = 1, 0
+            for child in _children(node):
+                measured = measure(child)
+                if measured is None:
+                    return None
+                size, depth = size + measured[0], max(depth, measured[1])
+            depth += not isinstance(node, ScalarNode)
+            if size > limits.expanded_nodes or depth > limits.depth:
+                what = f"{limits.expanded_nodes} values" if size > limits.expanded_nodes else f"{limits.depth} levels"
+                self._report(node, codes.ALIASES, f"with its aliases written out this has more than {what}", "use fewer aliases")
+                return None
+            unfinished.discard(id(node))
+            known[id(node)] = (size, depth)
+            return size, depth
+
+        return measure(root) is not None
+
+    def _at(self, node: Node) -> Position:
+        return self._place(node.start_mark.line, node.start_mark.column)
+
+    def _report(self, node: Node, code: codes.Code, message: str, hint: str = "") -> None:
+        self.diagnostics.append(code.at(self._at(node), message, hint))
+
+
+def _children(node: Node) -> list[Node]:
+    if isinstance(node, MappingNode):
+        return [part for pair in node.value for part in pair]
+    if isinstance(node, SequenceNode):
+        return list(node.value)
+    return []
+
+
+def _scalars(root: Node) -> Iterator[tuple[Path, ScalarNode]]:
+    """Every scalar value with its path; what is behind an alias comes once, where it is written out."""
+    pending: list[tuple[Path, Node]] = [((), root)]
+    seen: set[int] = set()
+    while pending:
+        path, node = pending.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, ScalarNode):
+            yield path, node
+        elif isinstance(node, MappingNode):
+            pending += [((*path, key.value), value) for key, value in node.value if isinstance(key, ScalarNode)]
+        else:
+            pending += [((*path, index), item) for index, item in enumerate(node.value)]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."

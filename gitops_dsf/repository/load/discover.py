@@ -1,0 +1,171 @@
+"""Which files of a repository are read: gitops-dsf.yaml and every YAML file in the five source folders."""
+
+import difflib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.repository.load.limits import Limits
+
+SETTINGS_FILE: Final = "gitops-dsf.yaml"
+FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers")
+SUFFIXES: Final = (".yaml", ".yml")
+_MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
+"""Ends of names that somebody may believe are read, in lower case."""
+_USUAL_BYTES: Final = 65_536
+"""Asked for at first. Python sets aside what is asked for: with the limit of 8 MiB the system mapped and unmapped them for each file."""
+_OTHER_FOLDERS: Final = frozenset({"rendered", "docs", "scripts", "tests", "test", "hack", "argocd", "schemas"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceFile:
+    """The text of one file, without a byte order mark."""
+
+    file: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discovered:
+    """The files of a repository in the order of their names."""
+
+    files: list[SourceFile]
+    diagnostics: list[Diagnostic]
+
+
+def discover(root: Path, *, limits: Limits) -> Discovered:
+    """Reads the files of a repository. Raises RepositoryError when the folder itself cannot be read."""
+    if not root.is_dir():
+        msg = f"{root} is not a folder"
+        raise RepositoryError(msg)
+    diagnostics = _looks_forgotten(root)
+    files: list[SourceFile] = []
+    total = 0
+    base = root.resolve()
+    for name in sorted(_names(root, diagnostics)):
+        shown = os.fsencode(name).decode("utf-8", "replace")
+        content = _read(root, name, shown=shown, base=base, limits=limits, diagnostics=diagnostics)
+        if content is None:
+            continue
+        total += len(content)
+        if total > limits.total_bytes:
+            message = f"the repository's YAML files are larger than {limits.total_bytes} bytes together; the rest is not read"
+            diagnostics.append(codes.SIZE.at(Position(file=shown), message, "split the fleet into several repositories"))
+            break
+        text = _decode(content, name=shown, diagnostics=diagnostics)
+        if text is not None:
+            files.append(SourceFile(file=shown, text=text))
+    return Discovered(files=files, diagnostics=diagnostics)
+
+
+def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
+    """Paths relative to the root with forward slashes. Links are among them whatever they lead to: `_read` judges them."""
+    if os.path.lexists(root / SETTINGS_FILE):
+        yield SETTINGS_FILE
+    for folder in FOLDERS:
+        if (root / folder).is_symlink():
+            yield folder
+        elif (root / folder).is_dir():
+            yield from _below(root, folder, diagnostics)
+
+
+def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[str]:
+    pending = [folder]
+    while pending:
+        where = pending.pop()
+        try:
+            entries = list(os.scandir(root / where))
+        except OSError as error:
+            msg = f"{where} cannot be read: {error.strerror}"
+            raise RepositoryError(msg) from error
+        for entry in entries:
+            name = entry.name
+            if name.startswith("."):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                pending.append(f"{where}/{name}")
+            elif name.endswith(SUFFIXES) or (entry.is_symlink() and entry.is_dir()):
+                yield f"{where}/{name}"
+            elif name.lower().endswith(_MEANT):
+                shown = os.fsencode(f"{where}/{name}").decode("utf-8", "replace")
+                position = Position(file=shown)
+                hint = "rename it: names of files that are read end in .yaml or .yml"
+                diagnostics.append(codes.UNREAD_FOLDER.at(position, f"the file {shown} is not read", hint))
+
+
+def _read(root: Path, name: str, *, shown: str, base: Path, limits: Limits, diagnostics: list[Diagnostic]) -> bytes | None:
+    path = f"{root}/{name}"
+    try:
+        state = os.lstat(path)
+        if stat.S_ISLNK(state.st_mode):
+            mistake = _link_mistake(Path(path), shown, base=base)
+            if mistake is not None:
+                diagnostics.append(mistake)
+                return None
+            state = os.stat(path)  # noqa: PTH116 - thousands of files: a Path for each costs more than reading it
+        if not stat.S_ISREG(state.st_mode):
+            diagnostics.append(codes.NOT_AN_OBJECT.at(Position(file=shown), "not a regular file", "remove it, or rename it"))
+            return None
+        if state.st_size > limits.file_bytes:
+            message = f"{state.st_size} bytes; a file may have at most {limits.file_bytes}"
+            diagnostics.append(codes.SIZE.at(Position(file=shown), message, "split it into several files"))
+            return None
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
+            content = file.read(min(_USUAL_BYTES, limits.file_bytes))
+            return content if len(content) < _USUAL_BYTES else content + file.read(limits.file_bytes - len(content))
+    except OSError as error:
+        msg = f"{shown} cannot be read: {error.strerror}"
+        raise RepositoryError(msg) from error
+
+
+def _link_mistake(path: Path, name: str, *, base: Path) -> Diagnostic | None:
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return codes.SYMLINK.at(Position(file=name), "the symbolic link leads nowhere", "remove it, or commit the file itself")
+    if not target.is_relative_to(base):
+        return codes.SYMLINK.at(Position(file=name), "the symbolic link leads out of the repository", "commit the file itself")
+    if target.is_dir():
+        return codes.SYMLINK.at(Position(file=name), "folders behind symbolic links are not read", "commit the folder itself")
+    return None
+
+
+def _decode(content: bytes, *, name: str, diagnostics: list[Diagnostic]) -> str | None:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line = before.count(b"\n")
+        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace"))
+        position = Position(file=name, line=line + 1, column=column + 1)
+        message = f"the byte 0x{content[error.start]:02x} is not UTF-8"
+        diagnostics.append(codes.ENCODING.at(position, message, "save the file as UTF-8"))
+        return None
+
+
+def _looks_forgotten(root: Path) -> list[Diagnostic]:
+    """Names beside the known ones that look like a slip: their content would silently have no effect."""
+    found: list[Diagnostic] = []
+    for entry in sorted(root.iterdir()):
+        name = entry.name
+        if name.startswith(".") or name in FOLDERS or name == SETTINGS_FILE or name in _OTHER_FOLDERS:
+            continue
+        if entry.is_dir():
+            close = difflib.get_close_matches(name.lower(), FOLDERS, n=1, cutoff=0.75)
+            if close:
+                message = f"the folder {name}/ is not read"
+                found.append(codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {close[0]}/?"))
+        elif name.endswith(SUFFIXES) and _close_to_settings(name):
+            message = f"the file {name} is not read"
+            found.append(codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {SETTINGS_FILE}?"))
+    return found
+
+
+def _close_to_settings(name: str) -> bool:
+    return bool(difflib.get_close_matches(name.lower(), [SETTINGS_FILE], n=1, cutoff=0.85))

@@ -1,0 +1,138 @@
+"""Text of one file to documents. A mistake ends its document, never its neighbours: the text is cut at `---` lines first.
+
+YAML forbids a `---` at the start of a line inside any value, so the cut is always right.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from yaml import MarkedYAMLError, YAMLError
+from yaml.nodes import MappingNode, Node, ScalarNode
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.repository.load.compose import compose
+from gitops_dsf.repository.load.construct import Constructor
+from gitops_dsf.repository.load.depth import could_exceed, too_deep_at
+from gitops_dsf.repository.load.document import Document
+from gitops_dsf.repository.load.limits import Limits
+from gitops_dsf.repository.load.syntax_error import explain
+
+_MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_ODD_BREAK = re.compile("[\x85\u2028\u2029]")
+_DIRECTIVE = re.compile(r"^%[A-Z].*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parsed:
+    """The documents of one file that could be read, and everything that was wrong with it."""
+
+    documents: list[Document]
+    diagnostics: list[Diagnostic]
+
+
+def parse(*, file: str, text: str, limits: Limits) -> Parsed:
+    """Reads every document of a text; empty documents (comments only) are left out."""
+    documents: list[Document] = []
+    diagnostics: list[Diagnostic] = []
+    broken = 0
+    for first_line, part in _parts(text):
+        found, mistakes = _part(file=file, text=part, first_line=first_line, limits=limits)
+        documents += found
+        diagnostics += mistakes
+        broken += any(item.code in {codes.SYNTAX.id, codes.TAB.id} for item in mistakes)
+        if broken >= limits.syntax_errors_per_file:
+            position = Position(file=file, line=first_line + 1)
+            diagnostics.append(codes.SYNTAX.at(position, f"more than {broken} broken documents; the rest of the file is not read"))
+            break
+    return Parsed(documents=documents, diagnostics=diagnostics)
+
+
+def _parts(text: str) -> Iterator[tuple[int, str]]:
+    """The text between markers, each with its marker, and the number of lines before it."""
+    cuts = [match.start() for match in _MARKER.finditer(text)]
+    if not cuts or cuts[0] != 0:
+        cuts.insert(0, 0)
+    line = 0
+    for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True):
+        part = text[start:end]
+        yield line, part
+        line += part.count("\n")
+
+
+def _part(*, file: str, text: str, first_line: int, limits: Limits) -> tuple[list[Document], list[Diagnostic]]:
+    def place(line: int, column: int) -> Position:
+        return Position(file=file, line=first_line + line + 1, column=column + 1)
+
+    if "%" in text and (directive := _leading_directive(text)) is not None:
+        line = text.count("\n", 0, directive.start())
+        message = f"the directive {directive[0].strip()} is not read"
+        return [], [codes.UNSUPPORTED_YAML.at(place(line, 0), message, "remove the line")]
+    odd = None if text.isascii() else _ODD_BREAK.search(text)
+    if odd is not None:
+        line, column = text.count("\n", 0, odd.start()), odd.start() - (text.rfind("\n", 0, odd.start()) + 1)
+        message = f"U+{ord(odd[0]):04X} ends the line for some readers of YAML, and is a letter for others"
+        return [], [codes.SYNTAX.at(place(line, column), message, "remove it, or write it as an escape in double quotes")]
+    documents: list[Document] = []
+    diagnostics: list[Diagnostic] = []
+    try:
+        if could_exceed(text, limits.depth) and (deep := too_deep_at(text, limits.depth)) is not None:
+            message = f"more than {limits.depth} levels of mappings and lists inside each other"
+            return [], [codes.DEPTH.at(place(*deep), message, "flatten the document")]
+        for index, root in enumerate(compose(text)):
+            constructor = Constructor(text=text, place=place, limits=limits)
+            data = constructor.construct(root)
+            diagnostics += constructor.diagnostics
+            if constructor.refused or (data is None and _is_empty(root)):
+                continue
+            start = place(root.start_mark.line, root.start_mark.column)
+            if not isinstance(data, dict):
+                message = "a document must be an object with apiVersion, kind and metadata"
+                diagnostics.append(codes.NOT_AN_OBJECT.at(start, message, "write one Kubernetes object per document"))
+                continue
+            name = _name_mark(root)
+            name_at = start if name is None else place(*name)
+            documents.append(
+                Document(
+                    file=file,
+                    text=text,
+                    first_line=first_line,
+                    index=index,
+                    data=data,
+                    start=(start.line, start.column),
+                    name_at=(name_at.line, name_at.column),
+                    disputed=constructor.disputed(root),
+                )
+            )
+    except YAMLError as error:
+        diagnostics.append(_syntax(error, text=text, file=file, first_line=first_line))
+    return documents, diagnostics
+
+
+def _leading_directive(text: str) -> re.Match[str] | None:
+    """A directive before any content; a `%` further down is content, or a mistake that libyaml reports."""
+    match = _DIRECTIVE.search(text)
+    if match is None:
+        return None
+    before = text[: match.start()]
+    return match if all(not line.strip() or line.lstrip().startswith("#") for line in before.splitlines()) else None
+
+
+def _is_empty(root: Node) -> bool:
+    return isinstance(root, ScalarNode) and root.value == ""
+
+
+def _name_mark(root: Node) -> tuple[int, int] | None:
+    for key, value in root.value:
+        if key.value == "metadata" and isinstance(value, MappingNode):
+            for inner, name in value.value:
+                if inner.value == "name":
+                    return name.start_mark.line, name.start_mark.column
+    return None
+
+
+def _syntax(error: YAMLError, *, text: str, file: str, first_line: int) -> Diagnostic:
+    found = explain(error if isinstance(error, MarkedYAMLError) else str(error), text)
+    position = Position(file=file, line=first_line + found.line + 1, column=found.column + 1)
+    return (codes.TAB if found.tab else codes.SYNTAX).at(position, found.message, found.hint)

@@ -1,0 +1,43 @@
+"""A fleet repository on disk, as documents."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.repository.load.discover import SETTINGS_FILE, discover
+from gitops_dsf.repository.load.document import Document
+from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, Limits
+from gitops_dsf.repository.load.parse import parse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    """Every document that could be read, in the order of files and lines, and what was wrong with the others."""
+
+    documents: tuple[Document, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def load(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Loaded:
+    """Reads a fleet repository. Raises RepositoryError when the folder or a file cannot be read at all."""
+    discovered = discover(root, limits=limits)
+    documents: list[Document] = []
+    diagnostics = list(discovered.diagnostics)
+    for source in discovered.files:
+        parsed = parse(file=source.file, text=source.text, limits=limits)
+        documents += parsed.documents
+        diagnostics += parsed.diagnostics
+    if not discovered.files and not diagnostics:
+        message = "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/ or locks/"
+        hint = "run gitops-dsf init in an empty folder, or name the folder of a fleet repository"
+        if (root.resolve().parent / SETTINGS_FILE).is_file():
+            hint = "the fleet repository is the folder above: name that one"
+        diagnostics.append(codes.EMPTY.at(Position(file=SETTINGS_FILE), message, hint))
+    return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
+
+
+def load_text(text: str, *, file: str, limits: Limits = DEFAULT_LIMITS) -> Loaded:
+    """Reads one text as if it were a file of a repository."""
+    parsed = parse(file=file, text=text.removeprefix("\ufeff"), limits=limits)
+    return Loaded(documents=tuple(parsed.documents), diagnostics=tuple(parsed.diagnostics))

@@ -1,0 +1,63 @@
+"""Which model describes a place inside a document."""
+
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from gitops_dsf.repository.load import Path
+
+
+def model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
+    """The model of the object at a path, or None where no model describes it (free-form objects, scalars)."""
+    return _model(field_at(model, path))
+
+
+def field_at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - any annotation
+    """The annotation of the value at a path, or None where no model describes it."""
+    current: Any = model
+    for part in path:
+        owner = _model(current)
+        if isinstance(part, int):
+            current = _item(current)
+        elif owner is None:
+            current = _entry(current)
+        else:
+            current = next((field.annotation for name, field in owner.model_fields.items() if part in {name, field.alias}), None)
+    return current
+
+
+def scalar_types(annotation: Any) -> frozenset[Any]:  # noqa: ANN401 - any annotation
+    """What an annotation allows, None left out: types, and Literals as they are."""
+    return frozenset(branch for branch in _branches(annotation) if branch is not NoneType)
+
+
+def _branches(annotation: Any) -> list[Any]:  # noqa: ANN401 - any annotation
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _branches(get_args(annotation)[0])
+    if origin in {Union, UnionType}:
+        return [branch for part in get_args(annotation) for branch in _branches(part)]
+    return [annotation]
+
+
+def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - any annotation
+    for branch in _branches(annotation):
+        if isinstance(branch, type) and issubclass(branch, BaseModel):
+            return branch
+    return None
+
+
+def _item(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
+    for branch in _branches(annotation):
+        if get_origin(branch) is list:
+            return get_args(branch)[0]
+    return None
+
+
+def _entry(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
+    """The type of the values of a dict with names of anybody's choice, such as labels."""
+    for branch in _branches(annotation):
+        if get_origin(branch) is dict:
+            return get_args(branch)[1]
+    return None

@@ -1,0 +1,36 @@
+"""The one registry of kinds that a fleet repository may hold."""
+
+from gitops_dsf.repository.model.application import ScoredApplication
+from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API, Authored
+from gitops_dsf.repository.model.cluster import ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement
+from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.scorer import DynamicScorer
+from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
+
+KINDS: dict[tuple[str, str], type[Authored]] = {
+    ("argoproj.io/v1alpha1", "ApplicationSet"): RawApplicationSet,
+    ("cluster.open-cluster-management.io/v1", "ManagedCluster"): ManagedCluster,
+    ("cluster.open-cluster-management.io/v1beta1", "Placement"): RawPlacement,
+    ("cluster.open-cluster-management.io/v1beta2", "ManagedClusterSet"): ManagedClusterSet,
+    (DSF_API, "DynamicScorer"): DynamicScorer,
+    (DSF_API, "DynamicScoringConfig"): DynamicScoringConfig,
+    (PRODUCT_API, "FleetRepository"): FleetRepository,
+    (PRODUCT_API, "ScoredApplication"): ScoredApplication,
+    (PRODUCT_API, "ScorerLock"): ScorerLock,
+}
+
+FOLDERS: dict[str, str] = {
+    "ApplicationSet": "apps",
+    "DynamicScorer": "scorers",
+    "DynamicScoringConfig": "config",
+    "FleetRepository": "gitops-dsf.yaml",
+    "ManagedCluster": "clusters",
+    "ManagedClusterSet": "clusters",
+    "Placement": "apps",
+    "ScoredApplication": "apps",
+    "ScorerLock": "locks",
+}
+"""Where each kind belongs. File names inside a folder carry no meaning; the folder does, because code owners review by folder
+and machines write into locks/ and rendered/."""

@@ -1,0 +1,52 @@
+"""locks/*.yaml: what a scorer's /config said when it was last accepted. Machine-owned."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gitops_dsf.repository.model.base import PRODUCT_API, Authored, Metadata
+from gitops_dsf.repository.model.scorer import ScoringParams, SourceParams
+
+
+class LockedSource(Authored):
+    """`source` of /config."""
+
+    type: Literal["Prometheus", "None"] | None = None
+    host: str = ""
+    path: str = ""
+    params: SourceParams = SourceParams()
+
+
+class LockedScoring(Authored):
+    """`scoring` of /config."""
+
+    host: str = ""
+    path: str = ""
+    params: ScoringParams = ScoringParams()
+
+
+class LockedConfig(Authored):
+    """A scoring API's /config page."""
+
+    name: str = ""
+    description: str = ""
+    source: LockedSource = LockedSource()
+    scoring: LockedScoring = LockedScoring()
+
+
+class ScorerLockSpec(Authored):
+    """What was accepted, and from where."""
+
+    config_url: Annotated[str, Field(alias="configURL")]
+    """The page that was read."""
+    config: LockedConfig
+    """What it said."""
+
+
+class ScorerLock(Authored):
+    """The accepted /config of the DynamicScorer with the same name."""
+
+    api_version: Literal["gitops-dsf.io/v1alpha1"] = PRODUCT_API
+    kind: Literal["ScorerLock"] = "ScorerLock"
+    metadata: Metadata
+    spec: ScorerLockSpec

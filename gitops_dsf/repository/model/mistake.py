@@ -1,0 +1,205 @@
+"""What pydantic found, in words for people who write YAML, at the line that is wrong."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.repository.load import Document, Path
+from gitops_dsf.repository.model.base import BRANCH, DNS_LABEL, DNS_SUBDOMAIN, HOST_GLOB, IMAGE, QUANTITY, SECRET_KEY, Authored, FieldError
+from gitops_dsf.repository.model.dialect import Dialect, explains
+from gitops_dsf.repository.model.field_docs import field_docs
+from gitops_dsf.repository.model.field_model import field_at, model_at
+from gitops_dsf.repository.model.suggestion import did_you_mean, listed
+
+_PATTERNS = {
+    DNS_LABEL: "lower-case letters, digits and '-', starting and ending with a letter or digit, at most 63 characters",
+    DNS_SUBDOMAIN: "lower-case letters, digits, '-' and '.', starting and ending with a letter or digit",
+    QUANTITY: "a Kubernetes quantity such as 100m, 0.5 or 256Mi",
+    IMAGE: "a container image such as registry.example.com/agent:1.0",
+    BRANCH: "the name of a git branch",
+    HOST_GLOB: "a host name, or a glob of some such as '*.example.com', without scheme, port and path",
+    SECRET_KEY: "letters, digits, '-', '_' and '.'",
+    r"^([1-9][0-9]?|100)%$": "a percentage from 1% to 100%, or a whole number without quotes",
+}
+_DURATIONS = frozenset({"interval", "range", "step"})
+_TYPES = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "list_type": "a list",
+}
+
+
+def explain(error: ValidationError, *, model: type[Authored], document: Document, dialects: Sequence[Dialect]) -> list[Diagnostic]:
+    """One diagnostic for every place that is wrong; what a dialect explains already is left out."""
+    by_place: dict[tuple[str | int, ...], list[ErrorDetails]] = defaultdict(list)
+    for item in error.errors(include_url=False):
+        by_place[written_path(item, document.data)].append(item)
+    return [
+        _diagnostic(path, items, model=model, document=document)
+        for path, items in by_place.items()
+        if not any(explains(dialect, path) for dialect in dialects)
+    ]
+
+
+def written_path(item: ErrorDetails, data: Any) -> tuple[str | int, ...]:  # noqa: ANN401 - whatever YAML holds
+    """The place in the document: pydantic's loc also names the branches of unions, which are no fields."""
+    path: list[str | int] = []
+    value: Any = data
+    for index, part in enumerate(item["loc"]):
+        if _holds(value, part):
+            path.append(part)
+            value = value[part]
+        elif item["type"] == "missing" and index == len(item["loc"]) - 1:
+            path.append(part)
+    return tuple(path)
+
+
+def _holds(value: object, part: str | int) -> bool:
+    if isinstance(value, list):
+        return isinstance(part, int) and part < len(value)
+    return isinstance(value, dict) and part in value
+
+
+def _diagnostic(path: tuple[str | int, ...], items: list[ErrorDetails], *, model: type[Authored], document: Document) -> Diagnostic:
+    first = items[0]
+    name = dotted(path)
+    kind = first["type"]
+    if kind == "extra_forbidden":
+        siblings = _siblings(model, path)
+        hint = did_you_mean(str(path[-1]), siblings) or f"known here: {listed(siblings, most=12)}"
+        where = dotted(path[:-1])
+        message = f"{path[-1]} is not a field of {where}" if where else f"{path[-1]} is not a field of {document.kind}"
+        return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint)
+    if kind == "missing":
+        return codes.MISSING_FIELD.at(document.at(path), f"{name} is missing", _addition(model, path))
+    if kind == "value_error":
+        reason = first.get("ctx", {}).get("error", first["msg"])
+        where = f"{name}: " if name else ""
+        inside = reason.path if isinstance(reason, FieldError) else ()
+        return codes.BAD_VALUE.at(document.at((*path, *inside)), f"{where}{reason}")
+    if path and path[-1] in _DURATIONS and kind == "greater_than_equal":
+        return codes.NOT_POSITIVE.at(document.at(path), f"{name} is {first['input']}; it cannot be negative", _describe(model, path))
+    types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]
+    rules = [_rule(item) for item in items if item["type"] not in _TYPES]
+    if types and (not rules or not _same_type(first["input"], items)):
+        wanted = " or ".join(dict.fromkeys([*types, *rules]))
+        written = document.written(path)
+        hint = _type_hint(types, first["input"], written) or _describe(model, path)
+        return codes.WRONG_TYPE.at(document.at(path), f"{name} must be {wanted}, not {_kind(first['input'], written)}", hint)
+    return codes.BAD_VALUE.at(
+        document.at(path), f"{name}: {_refused(first['input'])} is not allowed", f"write {' or '.join(dict.fromkeys(rules))}"
+    )
+
+
+def _same_type(value: object, items: list[ErrorDetails]) -> bool:
+    """Whether one branch of a union accepts the type, so that the value is what is wrong."""
+    return isinstance(value, str) and any(
+        item["type"].startswith(("string_", "literal")) and item["type"] != "string_type" for item in items
+    )
+
+
+def _rule(item: ErrorDetails) -> str:
+    context = item.get("ctx", {})
+    match item["type"]:
+        case "literal_error" | "enum":
+            return str(context.get("expected", "")).replace("'", "") or "another value"
+        case "string_pattern_mismatch":
+            return _PATTERNS.get(context["pattern"], f"text that matches {context['pattern']}")
+        case "string_too_short" | "too_short":
+            return "at least one item" if item["type"] == "too_short" else f"at least {_count(context['min_length'], 'character')}"
+        case "string_too_long" | "too_long":
+            noun = "item" if item["type"] == "too_long" else "character"
+            return f"at most {_count(context['max_length'], noun)}"
+        case "greater_than_equal":
+            return f"{context['ge']} or more"
+        case "less_than_equal":
+            return f"{context['le']} or less"
+        case "finite_number":
+            return "a finite number"
+        case _:
+            return item["msg"].removeprefix("Input should be ")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _type_hint(types: list[str], value: object, written: str) -> str:
+    if "text" in types and isinstance(value, (int, float, bool)):
+        return f'quote it: "{written}"'
+    if isinstance(value, str) and ("a whole number" in types or "true or false" in types or "a number" in types):
+        return "remove the quotes" if value.strip().lstrip("-").isdigit() or value in {"true", "false"} else ""
+    return ""
+
+
+def _addition(model: type[BaseModel], path: Path) -> str:
+    """What to add: one of the values that are allowed, or what the field is for."""
+    annotation = field_at(model, path)
+    if get_origin(annotation) is Literal:
+        return f"add {path[-1]}: {' or '.join(str(value) for value in get_args(annotation))}"
+    name, _, meaning = _describe(model, path).partition(": ")
+    return f"add {name} ({meaning})" if meaning else f"add {path[-1]}"
+
+
+def _describe(model: type[BaseModel], path: Path) -> str:
+    """The field's own description: what to write."""
+    owner = model_at(model, path[:-1])
+    if owner is None or not path:
+        return ""
+    docs = field_docs(owner)
+    for name, field in owner.model_fields.items():
+        if path[-1] in {name, field.alias} and name in docs:
+            return f"{path[-1]}: {docs[name].split('. ')[0].rstrip('.')}"
+    return ""
+
+
+def _siblings(model: type[BaseModel], path: Path) -> list[str]:
+    owner = model_at(model, path[:-1])
+    return [] if owner is None else [field.alias or name for name, field in owner.model_fields.items() if not field.exclude]
+
+
+def dotted(path: Path) -> str:
+    """spec.masks[0].clusterName."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
+def _refused(value: object) -> str:
+    """A value that is not allowed, so that also nothing at all can be seen."""
+    if isinstance(value, (list, dict)) and not value:
+        return "an empty list" if isinstance(value, list) else "an empty object"
+    return _shown(value) or "an empty text"
+
+
+def _kind(value: object, written: str = "") -> str:
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return str(value).lower()
+        case int() | float():
+            return f"the number {written or value}"
+        case str():
+            return f'the text "{_shown(value)}"'
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def _shown(value: object) -> str:
+    text = str(value).replace("\n", " ") if not isinstance(value, (dict, list)) else _kind(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

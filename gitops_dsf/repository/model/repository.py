@@ -1,0 +1,182 @@
+"""gitops-dsf.yaml: how this repository is rendered and delivered."""
+
+import re
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from gitops_dsf.repository.model.base import (
+    BRANCH,
+    HOST_GLOB,
+    IMAGE,
+    PRODUCT_API,
+    Authored,
+    DnsLabel,
+    FieldError,
+    Labels,
+    Metadata,
+    Quantity,
+)
+from gitops_dsf.repository.model.reconciler import Reconciler
+
+_PUSHABLE = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
+CLONABLE = re.compile(rf"{_PUSHABLE.pattern}|/\S+")
+"""Git URLs, also as ssh writes them, and absolute paths."""
+_ON_A_FORGE = re.compile(r"((https?|ssh)://[^/\s]+/|([\w.-]+@)?[A-Za-z0-9][\w.-]*:/?)[\w.-]+/[\w.-]+?(\.git)?/?")
+
+DEFAULT_IMAGE = "ghcr.io/gitops-dsf/gitops-dsf-agent:0.1.0"
+
+
+class DeliveryMode(StrEnum):
+    """Who brings the scoring configuration to the spokes."""
+
+    MANIFEST_WORK = "ManifestWork"
+    UPSTREAM_CONTROLLER = "UpstreamController"
+
+
+class OutputMode(StrEnum):
+    """Where the rendered tree is kept."""
+
+    DIRECTORY = "Directory"
+    BRANCH = "Branch"
+
+
+class Git(Authored):
+    """The repository as Argo CD reads it."""
+
+    url: Annotated[str, Field(min_length=1)]
+    """URL that Argo CD clones."""
+    target_revision: str = "main"
+    """Branch that Argo CD follows with output.mode Directory."""
+    path: str = ""
+    """Folder of this fleet inside the repository; empty for its root."""
+
+    @field_validator("url")
+    @classmethod
+    def _can_be_cloned(cls, url: str) -> str:
+        if not CLONABLE.fullmatch(url):
+            msg = (
+                f"{url} is nothing that Argo CD could clone: write https://host/owner/repository.git, "
+                "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
+            )
+            raise ValueError(msg)
+        return url
+
+
+class ArgoCd(Authored):
+    """Where Argo CD runs on the hub."""
+
+    namespace: DnsLabel = "argocd"
+    """Namespace of Argo CD; Placements and ApplicationSets are rendered into it."""
+    project: DnsLabel = "gitops-dsf"
+    """AppProject of the Applications that apply the rendered tree."""
+    destination_server: str = "https://kubernetes.default.svc"
+    """API server of the hub as Argo CD knows it."""
+
+
+class Resources(Authored):
+    """Requests and limits of the agent's container."""
+
+    requests: dict[str, Quantity] = {"cpu": "20m", "memory": "96Mi"}
+    """What the scheduler sets aside."""
+    limits: dict[str, Quantity] = {"memory": "256Mi"}
+    """What the container may not exceed."""
+
+
+class Agent(Authored):
+    """The spoke agent's Deployment."""
+
+    image: Annotated[str, Field(pattern=IMAGE)] = DEFAULT_IMAGE
+    """Container image, best pinned by digest."""
+    image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
+    """Kubernetes image pull policy."""
+    resources: Resources = Resources()
+    """Requests and limits."""
+    node_selector: Labels = {"kubernetes.io/os": "linux"}
+    """Nodes that may run the agent."""
+    tolerations: list[dict[str, Any]] = []
+    """Kubernetes tolerations of the agent's pod."""
+    log_format: Literal["json", "text"] = "json"
+    """Format of the agent's log."""
+
+
+class Delivery(Authored):
+    """Who brings the scoring configuration to the spokes."""
+
+    mode: Literal["ManifestWork", "UpstreamController"] = "ManifestWork"
+    """ManifestWork: this product does. UpstreamController: only the custom resources are rendered, for teams that migrate."""
+
+
+class Output(Authored):
+    """Where and how the rendered tree is kept."""
+
+    mode: Literal["Directory", "Branch"] = "Directory"
+    """Directory: rendered/ beside the sources. Branch: CI renders after the merge onto a branch of its own."""
+    branch: Annotated[str, Field(pattern=BRANCH)] = "gitops-dsf-rendered"
+    """Branch that CI writes with mode Branch."""
+    shards: Annotated[int, Field(ge=1, le=100)] = 1
+    """Number of works-NN directories; a cluster's directory depends on its name and this number only."""
+
+
+class FleetRepositorySpec(Authored):
+    """How this repository is rendered and delivered."""
+
+    git: Git
+    """The repository as Argo CD reads it."""
+    hub_namespace: DnsLabel = "open-cluster-management"
+    """Hub namespace of the DynamicScorers and of what the reconciler writes."""
+    argocd: ArgoCd = ArgoCd()
+    """Where Argo CD runs on the hub."""
+    agent: Agent = Agent()
+    """The spoke agent's Deployment."""
+    reconciler: Reconciler = Reconciler()
+    """The reconciler's Deployment on the hub."""
+    delivery: Delivery = Delivery()
+    """Who brings the scoring configuration to the spokes."""
+    output: Output = Output()
+    """Where and how the rendered tree is kept."""
+    allowed_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
+    """Hosts (shell-style globs) that a lock may send metrics to besides those that the scorer itself names."""
+
+    @model_validator(mode="after")
+    def _pushes_go_somewhere(self) -> Self:
+        """What the reconciler would refuse at its start is said here, where somebody sees it."""
+        settings, git = self.reconciler, self.git
+        if self.output.mode == "Branch" and self.output.branch == git.target_revision:
+            msg = f"output.branch is git.targetRevision ({git.target_revision}), which people write: name another branch"
+            raise FieldError(msg, "output", "branch")
+        if settings.state.enabled and settings.state.branch == git.target_revision:
+            msg = f"reconciler.state.branch is git.targetRevision ({git.target_revision}): its content would be replaced; name another"
+            raise FieldError(msg, "reconciler", "state", "branch")
+        if settings.uses_git and git.target_revision == "HEAD":
+            msg = "git.targetRevision is HEAD, and the reconciler must know which branch it may never force: write its name, such as main"
+            raise FieldError(msg, "git", "targetRevision")
+        if settings.state.enabled and settings.proposals.kinds and settings.proposals.branch_prefix.startswith(f"{settings.state.branch}/"):
+            msg = (
+                f"reconciler.state.branch is {settings.state.branch} and proposals are branches below it "
+                f"({settings.proposals.branch_prefix}), which git cannot have at once: name another one, such as gitops-dsf-state"
+            )
+            raise FieldError(msg, "reconciler", "state", "branch")
+        if settings.uses_git and not _PUSHABLE.fullmatch(git.url):
+            msg = (
+                f"the reconciler cannot push to git.url {git.url}: write https://host/owner/repository.git, "
+                "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
+            )
+            raise FieldError(msg, "git", "url")
+        if settings.proposals.kinds and settings.proposals.forge != "None" and not _ON_A_FORGE.fullmatch(git.url):
+            msg = (
+                f"reconciler.proposals.forge is {settings.proposals.forge}, but git.url {git.url} names no owner and repository: "
+                "write https://host/owner/repository.git, or leave forge out"
+            )
+            raise FieldError(msg, "reconciler", "proposals", "forge")
+        return self
+
+
+class FleetRepository(Authored):
+    """The settings of a fleet repository, in gitops-dsf.yaml at its root."""
+
+    api_version: Literal["gitops-dsf.io/v1alpha1"] = PRODUCT_API
+    kind: Literal["FleetRepository"] = "FleetRepository"
+    metadata: Metadata
+    spec: FleetRepositorySpec

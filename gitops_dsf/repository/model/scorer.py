@@ -1,0 +1,160 @@
+"""DynamicScorer: which metrics are read, which scoring API judges them, and where the scores go. Upstream's fields plus ours."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from gitops_dsf.repository.model.base import DSF_API, SECRET_KEY, Authored, DnsName, LabelSelector, Metadata
+
+Seconds = Annotated[int, Field(ge=1, le=31_536_000)]
+
+
+class KeyRef(Authored):
+    """A key of a Secret or ConfigMap in the agent's namespace on the spoke."""
+
+    name: DnsName
+    """Name of the object."""
+    key: Annotated[str, Field(pattern=SECRET_KEY, min_length=1, max_length=253)]
+    """Key inside it."""
+
+
+class Auth(Authored):
+    """How the agent proves who it is, and whom it trusts."""
+
+    token_secret_ref: KeyRef | None = None
+    """Secret on the spoke whose key holds a bearer token."""
+    ca_config_map_ref: KeyRef | None = None
+    """ConfigMap on the spoke whose key holds the PEM certificates of a private CA."""
+    service_account_token: bool = False
+    """Send the agent pod's own token."""
+
+    @model_validator(mode="after")
+    def _one_token(self) -> Self:
+        if self.token_secret_ref is not None and self.service_account_token:
+            msg = "tokenSecretRef and serviceAccountToken are two tokens for one request; keep one"
+            raise ValueError(msg)
+        return self
+
+
+class SourceParams(Authored):
+    """What is asked of the metric source."""
+
+    query: str = ""
+    """PromQL; several expressions are joined by `;`."""
+    range: Annotated[int, Field(ge=0, le=31_536_000)] = 0
+    """Seconds of history; 0 asks for the present value only."""
+    step: Annotated[int, Field(ge=0, le=31_536_000)] = 0
+    """Seconds between two points of a series."""
+
+
+class Source(Authored):
+    """Where the metrics come from."""
+
+    type: Literal["Prometheus", "None"] | None = None
+    """Prometheus and what speaks its HTTP API, or None for scoring APIs that need no metrics."""
+    host: str = ""
+    """URL of the metric source as the spoke sees it."""
+    path: str = ""
+    """Path of the query API; /api/v1/query_range when the host carries no path."""
+    params: SourceParams = SourceParams()
+    """What is asked of the metric source."""
+    auth: Auth | None = None
+    """How the agent proves who it is to the metric source."""
+
+
+class ScoringParams(Authored):
+    """How often is scored, and under which name."""
+
+    name: Annotated[str, Field(max_length=253)] = ""
+    """Score name: ds_score_name of the metric, and after sanitising the name of the AddOnPlacementScore."""
+    interval: Annotated[int, Field(ge=0, le=31_536_000)] = 0
+    """Seconds between two runs."""
+
+
+class Scoring(Authored):
+    """Which scoring API is called."""
+
+    host: str = ""
+    """URL of the scoring API as the spoke sees it; by default the origin of configURL."""
+    path: str = ""
+    """Path of the scoring endpoint; /scoring when the host carries no path."""
+    params: ScoringParams = ScoringParams()
+    """How often is scored, and under which name."""
+    auth: Auth | None = None
+    """How the agent proves who it is to the scoring API."""
+    arguments: dict[str, Any] | None = None
+    """A JSON object that is sent with every scoring request."""
+
+
+class ScoreRange(Authored):
+    """Linear map of raw scores to published ones."""
+
+    min: float
+    """Raw score that becomes outputMin."""
+    max: float
+    """Raw score that becomes outputMax."""
+    output_min: Annotated[int, Field(ge=-100, le=100)] = 1
+    """Published score of min; above outputMax when lower raw scores are better."""
+    output_max: Annotated[int, Field(ge=-100, le=100)] = 100
+    """Published score of max."""
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> Self:
+        if not self.min < self.max:
+            msg = f"min {self.min:g} must be below max {self.max:g}; for scores where lower is better swap outputMin and outputMax"
+            raise ValueError(msg)
+        if self.output_min == self.output_max:
+            msg = "outputMin and outputMax are equal: every cluster would have the same score"
+            raise ValueError(msg)
+        return self
+
+
+class Publish(Authored):
+    """When a changed score is written to the hub."""
+
+    deadband: Annotated[int, Field(ge=0, le=200)] = 2
+    """Score points that a value must move by to be published before half of the TTL has passed."""
+    min_interval_seconds: Annotated[int, Field(ge=0, le=86_400)] = 60
+    """Seconds between two writes of one scorer on one cluster; the first change is written at once."""
+
+
+class DynamicScorerSpec(Authored):
+    """Which metrics are read, which scoring API judges them, and where the scores go."""
+
+    description: str
+    """What the score means, for people."""
+    config_url: Annotated[str, Field(alias="configURL")]
+    """The scoring API's /config page as the hub sees it."""
+    config_sync_mode: Literal["Full", "None"]
+    """Full: what the scoring API's /config said, as locked in locks/, wins field by field. None: only this file counts."""
+    location: Literal["Internal", "External"] = "Internal"
+    """Whether the scoring API runs inside the fleet."""
+    source: Source = Source()
+    """Where the metrics come from."""
+    scoring: Scoring = Scoring()
+    """Which scoring API is called."""
+    score_destination: Literal["AddOnPlacementScore", "None"] = "AddOnPlacementScore"
+    """None: scores are exported as metrics only."""
+    score_dimension_format: str = "${scoreName}"
+    """How the labels of a result become the name of a score item, such as ${node};${pod}."""
+    suspend: bool = False
+    """Keep the definition, run it nowhere and remove its scores."""
+    cluster_selector: LabelSelector | None = None
+    """Where it runs, by labels of the clusters in the inventory; everywhere when absent."""
+    score_range: ScoreRange | None = None
+    """Linear map of raw scores to published ones; without it raw scores are clamped to -100..100."""
+    score_aggregation: Literal["Last", "Mean", "Min", "Max", "Sum"] = "Last"
+    """What becomes of several results that share one dimension."""
+    score_ttl_seconds: Annotated[int, Field(ge=60, le=31_536_000)] | None = Field(default=None, alias="scoreTTLSeconds")
+    """Seconds that a published score stays valid; max(900, 10 x interval) when absent."""
+    publish: Publish = Publish()
+    """When a changed score is written to the hub."""
+
+
+class DynamicScorer(Authored):
+    """A scorer: metrics in, scores out, the same on every cluster that it runs on."""
+
+    api_version: Literal["dynamic-scoring.open-cluster-management.io/v1alpha1"] = DSF_API
+    kind: Literal["DynamicScorer"] = "DynamicScorer"
+    metadata: Metadata
+    spec: DynamicScorerSpec

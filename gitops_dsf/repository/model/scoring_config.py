@@ -1,0 +1,49 @@
+"""DynamicScoringConfig: which scorers do not run where."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from gitops_dsf.repository.model.base import DSF_API, Authored, LabelSelector, Metadata
+
+SINGLETON_NAME = "dynamic-scoring-config"
+
+MASKS_CONFIGMAP = "gitops-dsf-masks"
+"""ConfigMap in the hub namespace that carries the masks as they were authored: with delivery.mode ManifestWork the
+DynamicScoringConfig itself stays in git, and without the masks a score that is masked looks like one that was never published."""
+MASKS_KEY = "masks"
+"""Its one key: a JSON array of masks."""
+
+
+class Mask(Authored):
+    """Keeps a score off clusters."""
+
+    cluster_name: Annotated[str, Field(min_length=1)] | None = None
+    """Cluster, or a shell-style glob."""
+    cluster_selector: LabelSelector | None = None
+    """Clusters by their labels, in place of clusterName."""
+    score_name: Annotated[str, Field(min_length=1)]
+    """Score name, or a shell-style glob."""
+
+    @model_validator(mode="after")
+    def _one_way_to_name_clusters(self) -> Self:
+        if (self.cluster_name is None) == (self.cluster_selector is None):
+            msg = "a mask names its clusters by clusterName or by clusterSelector: write exactly one of them"
+            raise ValueError(msg)
+        return self
+
+
+class DynamicScoringConfigSpec(Authored):
+    """Which scorers do not run where."""
+
+    masks: list[Mask] = []
+    """Each entry keeps a score off clusters."""
+
+
+class DynamicScoringConfig(Authored):
+    """The one masking configuration of a fleet; its name is dynamic-scoring-config."""
+
+    api_version: Literal["dynamic-scoring.open-cluster-management.io/v1alpha1"] = DSF_API
+    kind: Literal["DynamicScoringConfig"] = "DynamicScoringConfig"
+    metadata: Metadata
+    spec: DynamicScoringConfigSpec = DynamicScoringConfigSpec()

@@ -1,0 +1,169 @@
+"""Documents to declared objects: kinds, fields and types, each mistake at the line that is wrong."""
+
+import re
+from collections import defaultdict
+from typing import Any
+
+from pydantic import ValidationError
+
+from gitops_dsf import codes
+from gitops_dsf.diagnostics import Diagnostic, Position, Severity
+from gitops_dsf.repository.load import Document, Loaded
+from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, Authored
+from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.dialect import Dialect, Rewrite, find_dialects
+from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
+from gitops_dsf.repository.model.mend import drop, mend
+from gitops_dsf.repository.model.mistake import explain
+from gitops_dsf.repository.model.suggestion import did_you_mean
+from gitops_dsf.repository.model.unknown_kind import unknown_kind
+from gitops_dsf.repository.model.wanted import with_wanted
+
+_UNREADABLE = frozenset(
+    code.id
+    for code in (codes.SYNTAX, codes.TAB, codes.ENCODING, codes.DEPTH, codes.ALIASES, codes.SIZE, codes.SYMLINK, codes.NOT_AN_OBJECT)
+)
+
+_SERVER_OWNED: frozenset[tuple[str | int, ...]] = frozenset(
+    {
+        ("status",),
+        *(
+            ("metadata", name)
+            for name in (
+                "creationTimestamp",
+                "deletionGracePeriodSeconds",
+                "deletionTimestamp",
+                "finalizers",
+                "generation",
+                "managedFields",
+                "ownerReferences",
+                "resourceVersion",
+                "selfLink",
+                "uid",
+            )
+        ),
+    }
+)
+"""What `kubectl get -o yaml` shows besides what people wrote: accepted and not looked at."""
+
+
+def declare(loaded: Loaded) -> Declared:
+    """Checks every document on its own. Never raises for what people wrote."""
+    diagnostics = with_wanted(loaded.diagnostics, loaded.documents)
+    known = {item.position for item in diagnostics}
+    items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
+    malformed: set[tuple[str, str]] = set()
+    mended: list[Item[Authored]] = []
+    for document in loaded.documents:
+        model = KINDS.get((document.api_version, document.kind))
+        if model is None:
+            diagnostics.append(unknown_kind(document))
+            malformed |= {(kind, _name(document)) for kind in _meant(document)}
+            continue
+        diagnostics += _wrong_folder(document)
+        value = _validate(model, document, known=known, diagnostics=diagnostics)
+        if value is None:
+            malformed.add((document.kind, _name(document)))
+            rest = mend(model, document)
+            if rest is not None:
+                mended.append(Item(rest, document))
+            continue
+        _add(items[document.kind], Item(value, document), diagnostics)
+    by_kind = {kind: tuple(found[key] for key in sorted(found)) for kind, found in items.items()}
+    repositories = by_kind.get("FleetRepository", ())
+    return Declared(
+        repository=repositories[0] if repositories else None,
+        scorers=by_kind.get("DynamicScorer", ()),
+        scoring_configs=by_kind.get("DynamicScoringConfig", ()),
+        clusters=by_kind.get("ManagedCluster", ()),
+        cluster_sets=by_kind.get("ManagedClusterSet", ()),
+        locks=by_kind.get("ScorerLock", ()),
+        applications=by_kind.get("ScoredApplication", ()),
+        placements=by_kind.get("Placement", ()),
+        application_sets=by_kind.get("ApplicationSet", ()),
+        malformed=frozenset(malformed),
+        mended=tuple(mended),
+        disputed=frozenset((document.kind, document.name) for document in loaded.documents if document.disputed),
+        unreadable=frozenset(kind for item in loaded.diagnostics if item.code in _UNREADABLE for kind in _kinds_of(item.position.file)),
+        diagnostics=tuple(diagnostics),
+    )
+
+
+def _validate(model: type[Authored], document: Document, *, known: set[Position], diagnostics: list[Diagnostic]) -> Authored | None:
+    """The object, or None after at least one error. Mistakes at a place where the loader found one already are left out."""
+    try:
+        return model.model_validate(document.data)
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+    data = document.data
+    for item in errors:
+        empty = item["input"] is None and item["type"] not in {"missing", "extra_forbidden"}
+        if empty or (item["type"] == "extra_forbidden" and item["loc"] in _SERVER_OWNED):
+            data = drop(data, item["loc"])
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        dialects = find_dialects(document)
+        found = [_dialect(document, dialect) for dialect in dialects]
+        found += explain(error, model=model, document=document, dialects=dialects)
+    diagnostics += [item for item in found if item.position not in known]
+    return None
+
+
+def _dialect(document: Document, dialect: Dialect) -> Diagnostic:
+    position = document.at(dialect.path) if dialect.is_value else document.key_at(dialect.path)
+    return codes.DIALECT.at(position, dialect.message, _by(dialect, document.file))
+
+
+def _by(dialect: Dialect, file: str) -> str:
+    return dialect.hint if dialect.rewrite is Rewrite.BY_HAND else f"{dialect.hint}; `gitops-dsf migrate {file}` does it"
+
+
+def _name(document: Document) -> str:
+    """metadata.name; empty where it is no name, so that it cannot be told what others call the object."""
+    return document.name if re.fullmatch(DNS_SUBDOMAIN, document.name) else ""
+
+
+def _meant(document: Document) -> list[str]:
+    """Kinds that a document of an unknown kind was probably meant to be."""
+    if any(kind == document.kind for _, kind in KINDS):
+        return [document.kind]
+    own = _kinds_of(document.file)
+    return own if not document.kind or did_you_mean(document.kind, own) else []
+
+
+def _kinds_of(file: str) -> list[str]:
+    """Kinds that belong in the folder of a file."""
+    return [kind for kind, folder in FOLDERS.items() if file == folder or file.startswith(f"{folder}/")]
+
+
+def _wrong_folder(document: Document) -> list[Diagnostic]:
+    expected = FOLDERS[document.kind]
+    if document.file == expected or document.file.startswith(f"{expected}/"):
+        return []
+    where = expected if expected.endswith(".yaml") else f"{expected}/"
+    message = f"{document.kind} belongs in {where}: folders decide who reviews a change"
+    return [codes.WRONG_FOLDER.at(document.key_at(("kind",)), message, f"move the document to {where}")]
+
+
+def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnostic]) -> None:
+    """Identity is kind and name; the namespace counts only for documents that are carried as they are."""
+    metadata = item.document.data["metadata"]
+    key = item.name
+    if item.document.kind in {"Placement", "ApplicationSet"} and metadata.get("namespace"):
+        key = f"{key}\0{metadata['namespace']}"
+    if item.document.kind == "FleetRepository":
+        key = ""
+    if key in found:
+        first = found[key].position
+        message = f"{item.document.kind} {item.name} exists already at {first}"
+        if key == "":
+            message = f"a repository has one FleetRepository; the first is at {first}"
+        diagnostics.append(codes.DUPLICATE_OBJECT.at(item.position, message, "rename one of them, or remove it"))
+        return
+    found[key] = item
+
+
+def errors_in(declared: Declared) -> bool:
+    """Whether anything found so far stops rendering."""
+    return any(item.severity is Severity.ERROR for item in declared.diagnostics)

@@ -1,0 +1,49 @@
+"""A branch as a set of texts: where what was seen on the hub is kept."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitops_dsf.repository.revision.git import Repository, RevisionError
+from gitops_dsf.repository.revision.tree import SUBMODULE, SYMLINK, contents, entries
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*")
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """A branch at a commit."""
+
+    repository: Repository
+    name: str
+    commit: str
+
+    @property
+    def short(self) -> str:
+        """The commit, for people."""
+        return self.commit[:10]
+
+    def texts(self) -> dict[str, str]:
+        """Every YAML and JSON file by path. Raises RevisionError."""
+        found = entries(self.repository, self.commit)
+        wanted = (entry for entry in found if entry.mode not in {SYMLINK, SUBMODULE} and entry.path.endswith(_SUFFIXES))
+        texts: dict[str, str] = {}
+        for entry, content in contents(self.repository, wanted):
+            try:
+                texts[entry.path] = content.decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                msg = f"{entry.path} of branch {self.name} is not UTF-8 (byte {error.start})"
+                raise RevisionError(msg) from error
+        return texts
+
+
+def find_branch(directory: Path, name: str) -> Branch | None:
+    """A branch of the clone or of one of its remotes, the newest of them; None where there is none. Raises RevisionError."""
+    if not _NAME.fullmatch(name):
+        msg = f"{name!r} is no name of a branch"
+        raise RevisionError(msg)
+    repository = Repository(directory=directory)
+    patterns = [f"refs/remotes/*/{name}", f"refs/remotes/{name}", f"refs/heads/{name}"]
+    listed = repository.text("for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)", *patterns)
+    return Branch(repository=repository, name=name, commit=listed) if listed else None

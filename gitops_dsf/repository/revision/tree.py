@@ -1,0 +1,75 @@
+"""Files of a commit: listed with ls-tree, read with one cat-file."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from gitops_dsf.repository.revision.git import Repository, RevisionError
+
+SYMLINK = "120000"
+SUBMODULE = "160000"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """A file, a symbolic link (its content is the target) or a submodule (its object is a commit of another repository)."""
+
+    path: str
+    """Relative to the root of the repository, forward slashes."""
+    mode: str
+    object_id: str
+
+
+def entries(repository: Repository, commit: str, paths: Sequence[str] = ()) -> Iterator[Entry]:
+    """What a commit holds at or below the paths (relative to the repository's root). Raises RevisionError."""
+    listed = repository.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths)
+    for line in listed.split(b"\0"):
+        if line:
+            head, _, name = line.partition(b"\t")
+            mode, _, object_id = head.decode().split()
+            yield Entry(path=_checked(os.fsdecode(name)), mode=mode, object_id=object_id)
+
+
+def contents(repository: Repository, found: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
+    """The entries (not submodules) with their bytes, by one git process. Raises RevisionError for an object that is not there."""
+    wanted = list(found)
+    if not wanted:
+        return
+    asked = "".join(f"{entry.object_id}\n" for entry in wanted).encode()
+    answer = memoryview(repository.run("cat-file", "--batch", stdin=asked))
+    position = 0
+    for entry in wanted:
+        end = position + bytes(answer[position : position + 200]).index(b"\n")
+        words = bytes(answer[position:end]).decode().split()
+        if len(words) != 3 or words[1] != "blob":
+            msg = f"{entry.path}: its content is not in this clone; run `git fetch` and try again"
+            raise RevisionError(msg)
+        start, size = end + 1, int(words[2])
+        yield entry, bytes(answer[start : start + size])
+        position = start + size + 1
+
+
+def submodule(repository: Repository, entry: Entry) -> Repository:
+    """The checked-out repository behind a submodule entry. Raises RevisionError when it, or the commit, is not there."""
+    where = repository.top / entry.path
+    inner = Repository(directory=where)
+    if not (where / ".git").exists() or Path(inner.text("rev-parse", "--show-toplevel")).resolve() != where.resolve():
+        msg = f"the submodule {entry.path} is not checked out, so the revision cannot be read; run `git submodule update --init`"
+        raise RevisionError(msg)
+    if inner.commit(entry.object_id) is None:
+        msg = (
+            f"the submodule {entry.path} does not have the commit {entry.object_id[:10]} that the revision points to;"
+            f" run `git -C {entry.path} fetch`"
+        )
+        raise RevisionError(msg)
+    return inner
+
+
+def _checked(path: str) -> str:
+    """Git refuses such names when it makes a commit; a hand-made tree object may hold them all the same."""
+    parts = PurePosixPath(path).parts
+    if path.startswith("/") or ".." in parts or ".git" in parts:
+        msg = f"the revision holds a file called {path!r}, which no repository may have"
+        raise RevisionError(msg)
+    return path

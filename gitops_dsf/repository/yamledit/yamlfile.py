@@ -1,0 +1,131 @@
+"""A YAML file of the repository that people wrote: edited in place, with its comments, quotes and indentation."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from io import StringIO
+from typing import Any, Final, NamedTuple
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
+
+from gitops_dsf.repository.yamledit.comments import with_comments_of
+from gitops_dsf.repository.yamledit.documents import Source, split
+
+_INDENTS: Final = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 6, 4), (4, 4, 0))
+"""Mapping, sequence and dash: the ways people indent, the usual one first."""
+_WIDTH: Final = 1_000_000
+"""Characters before a line is folded: never, because a reviewer compares whole values."""
+_BOM: Final = "\ufeff"
+
+
+class YamlFile:
+    """The documents of one text. Those that are not edited stay byte for byte.
+
+    Of one that is edited the rest comes out as it was wherever the document is indented in one way throughout; comments stay.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._bom = _BOM if text.startswith(_BOM) else ""
+        self._documents = [_Document(source) for source in split(text.removeprefix(_BOM))]
+
+    def find(self, kind: str, name: str) -> CommentedMap | None:
+        """The document of an object, to be edited in place."""
+        found = self._find(kind, name)
+        return None if found is None else found.content
+
+    def remove(self, kind: str, name: str) -> bool:
+        """Takes the document of an object out; False where there is none."""
+        found = self._find(kind, name)
+        self._documents = [document for document in self._documents if document is not found]
+        return found is not None
+
+    @property
+    def holds_nothing(self) -> bool:
+        """Whether no document is left."""
+        return all(document.content is None for document in self._documents)
+
+    @property
+    def text(self) -> str:
+        """The whole file."""
+        return self._bom + "".join(document.text for document in self._documents)
+
+    def _find(self, kind: str, name: str) -> "_Document | None":
+        # Parsing for editing is slow, and a file may hold a thousand clusters; a name is rarely written with escapes.
+        for document in sorted(self._documents, key=lambda each: name not in each.source.body):
+            content = document.content
+            if isinstance(content, CommentedMap) and content.get("kind") == kind:
+                metadata = content.get("metadata")
+                if isinstance(metadata, Mapping) and metadata.get("name") == name:
+                    return document
+        return None
+
+
+class _Read(NamedTuple):
+    yaml: YAML
+    content: Any
+    written: str
+    """As the emitter writes it before any edit."""
+
+
+class _Document:
+    """Parsed when it is asked for."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._newline = "\r\n" if "\r\n" in source.body else "\n"
+
+    @cached_property
+    def _read(self) -> _Read:
+        return _read(self.source.body.replace("\r\n", "\n"))
+
+    @property
+    def content(self) -> Any:  # noqa: ANN401 - whatever YAML holds
+        return self._read.content
+
+    @property
+    def text(self) -> str:
+        source = self.source
+        body = source.body
+        if "_read" in self.__dict__ and (new := _written(self._read.yaml, self._read.content)) != self._read.written:
+            body = with_comments_of(body.replace("\r\n", "\n"), new).replace("\n", self._newline)
+        return f"{source.marker}{body}{source.end}"
+
+
+def appended(text: str, document: str) -> str:
+    """A text with one more document at its end."""
+    if not text.strip():
+        return document
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return f"{text}{'' if text.endswith(newline) else newline}---{newline}{document.replace(chr(10), newline)}"
+
+
+def _read(text: str) -> _Read:
+    """One document, and the emitter that writes it most like the text."""
+    fallback: _Read | None = None
+    for indent in _INDENTS:
+        yaml = _emitter(*indent, marker=text.startswith("---"))
+        content = yaml.load(text)
+        found = _Read(yaml, content, "" if content is None else _written(yaml, content))
+        if found.written == text:
+            return found
+        fallback = fallback or found
+    assert fallback is not None  # noqa: S101 - there is at least one indentation
+    return fallback
+
+
+def _emitter(mapping: int, sequence: int, offset: int, *, marker: bool) -> YAML:
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = _WIDTH
+    yaml.allow_duplicate_keys = False
+    yaml.explicit_start = marker
+    yaml.indent(mapping=mapping, sequence=sequence, offset=offset)
+    return yaml
+
+
+def _written(yaml: YAML, content: Any) -> str:  # noqa: ANN401 - whatever YAML holds
+    if content is None:
+        return ""
+    out = StringIO()
+    yaml.dump(content, out)
+    return out.getvalue()

@@ -1,8 +1,0 @@
-"""A repository as it was at a revision, read from git objects: the working tree, the index and the refs are never touched."""
-
-from gitops_dsf.revision.base import Base, find_base
-from gitops_dsf.revision.branch import Branch, find_branch
-from gitops_dsf.revision.checkout import checkout
-from gitops_dsf.revision.git import RevisionError
-
-__all__ = ["Base", "Branch", "RevisionError", "checkout", "find_base", "find_branch"]

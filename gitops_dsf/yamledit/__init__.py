@@ -1,5 +1,0 @@
-"""YAML files that people wrote, edited document by document: locks, imports and proposals of the inventory. Knows no kind and no stage."""
-
-from gitops_dsf.yamledit.yamlfile import YamlFile, appended
-
-__all__ = ["YamlFile", "appended"]

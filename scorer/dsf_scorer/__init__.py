@@ -1,0 +1,27 @@
+"""Write a scoring API as one function: labelled time series in, scores out.
+
+``scorer`` and ``batch_scorer`` turn a function into an ASGI application with the scoring endpoint, /config, /healthz and /metrics. The
+package imports dsf_wire, msgspec and the standard library only, so that it imports fast; the first application imports
+prometheus_client.
+"""
+
+from dsf_scorer.app import ScorerApp
+from dsf_scorer.decorators import batch_scorer, scorer
+from dsf_scorer.errors import DefinitionError, RefusedError, ScorerError
+from dsf_scorer.series import Series
+from dsf_scorer.settings import Settings
+from dsf_wire.scoring import ScoringResult as Score
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DefinitionError",
+    "RefusedError",
+    "Score",
+    "ScorerApp",
+    "ScorerError",
+    "Series",
+    "Settings",
+    "batch_scorer",
+    "scorer",
+]

@@ -1,0 +1,134 @@
+"""The ASGI application around one scoring function: POST to score, /config, /healthz and /metrics."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from dsf_scorer import http
+from dsf_scorer.admission import Admission
+from dsf_scorer.definition import Definition
+from dsf_scorer.errors import RefusedError
+from dsf_scorer.function import Function
+from dsf_scorer.http import Receive, Response, Scope, Send
+from dsf_scorer.settings import Settings
+from dsf_scorer.tokens import Tokens
+
+_log = logging.getLogger(__name__)
+
+CLIENT_GONE: Final = 499
+"""Status in the metrics for a request whose client hung up; never sent."""
+
+
+class ScorerApp:
+    """A scoring API. Serve it with any ASGI server, or with ``gitops-dsf scorer run module:app``."""
+
+    def __init__(
+        self, *, definition: Definition, function: Function, settings: Settings, clock: Callable[[], float] = time.perf_counter
+    ) -> None:
+        # Importing the package needs no extra: tools that only name a scorer or check one do without.
+        from dsf_scorer.metrics import Metrics  # noqa: PLC0415
+
+        self.definition = definition
+        self.settings = settings
+        self._function = function
+        self._tokens = Tokens(settings)
+        self._metrics = Metrics(score_name=definition.name)
+        self._clock = clock
+        self._admission = Admission(settings)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One HTTP request, or the server's lifespan."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "http":
+            response = await self._respond(scope, receive)
+            if response is not None:
+                await response.send(send)
+        else:
+            msg = f"a scoring API speaks HTTP, not {scope['type']}"
+            raise RuntimeError(msg)
+
+    async def _respond(self, scope: Scope, receive: Receive) -> Response | None:
+        prefix, path = http.path_of(scope)
+        method = scope["method"]
+        if path == self.definition.path:
+            if method != "POST":
+                return _not_allowed("POST", f"{path} is answered on POST")
+            return await self._measured(scope, receive)
+        pages: dict[str, Callable[[], Response]] = {
+            "/config": lambda: Response(body=msgspec.json.encode(self.definition.config(prefix=prefix))),
+            "/healthz": self._health,
+            "/metrics": lambda: Response(body=self._metrics.text(), content_type=self._metrics.content_type),
+        }
+        if path not in pages:
+            known = ", ".join([f"POST {self.definition.path}", *(f"GET {page}" for page in pages)])
+            return http.error(404, f"there is no {path[:200]} here; this scoring API answers {known}")
+        if method not in {"GET", "HEAD"}:
+            return _not_allowed("GET, HEAD", f"{path} is answered on GET")
+        return pages[path]()
+
+    def _health(self) -> Response:
+        try:
+            if self._tokens.required:
+                self._tokens.accepted()
+        except RefusedError as refusal:
+            return http.error(refusal.status, str(refusal), headers=refusal.headers)
+        return Response(body=b'{"status":"ok"}')
+
+    async def _measured(self, scope: Scope, receive: Receive) -> Response | None:
+        self._metrics.began()
+        began = self._clock()
+        code = 500
+        try:
+            response = await self._answered(scope, receive)
+            code = response.status if response is not None else CLIENT_GONE
+            return response
+        finally:
+            self._metrics.ended(code=code, seconds=self._clock() - began)
+
+    async def _answered(self, scope: Scope, receive: Receive) -> Response | None:
+        """Every failure becomes a response here. A bug's text stays in the log: the caller may be anybody with the token."""
+        try:
+            return await self._score(scope, receive)
+        except RefusedError as refusal:
+            return http.error(refusal.status, str(refusal), headers=refusal.headers)
+        except http.ClientGone:
+            return None
+        except Exception as error:  # noqa: BLE001 - the author's code may raise anything; the server must go on
+            _log.exception("scorer %s: the scoring function failed", self.definition.name)
+            return http.error(500, f"the scoring function failed with {type(error).__name__}; the scorer's log has the traceback")
+
+    async def _score(self, scope: Scope, receive: Receive) -> Response:
+        self._tokens.check(http.header(scope, b"authorization"))
+        http.check_media(scope)
+        settings = self.settings
+        async with self._admission.turn() as turn:
+            body = await http.read_body(scope, receive, limit=settings.max_body_bytes, seconds=settings.read_timeout_seconds)
+            outcome = await turn.run(
+                self._function(body, max_series=settings.max_series),
+                seconds=settings.timeout_seconds,
+                cancel=self._function.is_async,
+            )
+        answer = outcome.answer
+        self._metrics.scored(series=outcome.series, results=answer.results, dropped=answer.not_finite)
+        if answer.not_finite:
+            _log.warning("scorer %s: dropped %d scores that were not finite", self.definition.name, answer.not_finite)
+        return Response(body=answer.body)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                if not self._tokens.required:
+                    _log.warning("scorer %s: no token is set, so every caller is served", self.definition.name)
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+def _not_allowed(allow: str, message: str) -> Response:
+    return http.error(405, message, headers={"allow": allow})

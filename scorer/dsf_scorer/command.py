@@ -1,0 +1,218 @@
+"""The command `dsf-scorer`: serve a scoring API, check any scoring API, start a new one. `gitops-dsf scorer` is the same command."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dsf_scorer import __version__
+from dsf_scorer.errors import ScorerError
+
+if TYPE_CHECKING:
+    from dsf_scorer.conformance import JudgeQuery, QueryMistake, Sample, Target
+
+EPILOG: Final = """\
+examples:
+  {program} new cpu-headroom                      a project with a test, an image and a DynamicScorer
+  {program} run scorer:app --port 8000            serve the ASGI application `app` of scorer.py
+  {program} check http://127.0.0.1:8000           test an API against the contract, in any language
+  {program} check https://scoring.example.com/config --token-file token --data series.json
+
+Exit codes: 0 fine, 1 errors, 2 wrong usage."""
+
+CHECK_EPILOG = """\
+Posts sample series, odd series (none, NaN, infinite, unknown labels) and mistakes, and judges the answers as an agent would.
+--data takes a scoring request ({"data": [...], "arguments": {...}}), a list of series, or an answer of Prometheus' query_range.
+Exit codes: 0 no errors, 1 errors (with --strict warnings, too)."""
+
+MAX_TOKEN_BYTES: Final = 65_536
+
+
+class UsageError(ScorerError):
+    """The command line cannot be carried out as written."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions run, check and new."""
+    parser.description = "Scoring APIs: what turns metrics into scores."
+    parser.epilog = EPILOG.format(program=parser.prog)
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    _add_run(actions.add_parser("run", help="serve a scoring API", allow_abbrev=False))
+    check = actions.add_parser(
+        "check",
+        help="test a scoring API against the contract",
+        epilog=CHECK_EPILOG,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_check(check)
+    new = actions.add_parser("new", help="start a scoring API", allow_abbrev=False)
+    new.add_argument("name", metavar="NAME", help="name of the score, such as cpu-headroom")
+    new.add_argument("--dir", type=Path, help="new or empty folder (default: NAME)")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("app", metavar="MODULE:APP", help="where the scorer is, such as scorer:app")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1; in a container 0.0.0.0)")
+    parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000; 0 picks a free one)")
+    parser.add_argument("--app-dir", type=Path, default=Path(), metavar="DIR", help="folder that the module is imported from (this one)")
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="accepted bearer tokens, one per line; as SCORER_TOKEN_FILE")
+    parser.add_argument("--root-path", default="", metavar="PATH", help="prefix that a proxy before it strips, such as /apis/cpu")
+    parser.add_argument("--access-log", action="store_true", help="log each request")
+    parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="how much is logged (info)")
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="base URL of the scoring API, or that of its /config")
+    parser.add_argument("--token-file", type=Path, metavar="FILE", help="bearer token for the scoring endpoint")
+    parser.add_argument("--data", type=Path, metavar="FILE", help="series and arguments to post, as JSON (generic series by default)")
+    parser.add_argument("--scoring-url", default="", metavar="URL", help="scoring endpoint, when it is on another host than /config")
+    parser.add_argument("--sync-mode", choices=("Full", "None"), default="Full", help="with None the API needs no /config (Full)")
+    parser.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for each request (30, as agents)")
+    parser.add_argument("--series", type=int, default=2000, metavar="N", help="series of the largest request (2000; 0: leave it out)")
+    parser.add_argument("--ca-file", type=Path, metavar="FILE", help="PEM certificates of a private CA")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how findings are written (text)")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
+    parser.add_argument("--verbose", action="store_true", help="show the checks that passed, too")
+
+
+def run(args: argparse.Namespace, *, judge_query: "JudgeQuery | None" = None) -> int:
+    """Carry out the chosen action and return the exit code. `judge_query` lists the mistakes of a query.
+
+    Raises UsageError for arguments that cannot be carried out as written, ScorerError for everything else that people can mend.
+    """
+    if args.action == "check":
+        return _check(args, judge_query)
+    return _run(args) if args.action == "run" else _new(args)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    parser = argparse.ArgumentParser(prog="dsf-scorer", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"dsf-scorer {__version__}")
+    add_arguments(parser)
+    try:
+        return run(parser.parse_args(argv))
+    except ScorerError as error:
+        print(f"dsf-scorer: error: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _new(args: argparse.Namespace) -> int:
+    from dsf_scorer.scaffold import ScaffoldError, create
+
+    directory = args.dir if args.dir is not None else Path(args.name)
+    try:
+        written = create(args.name, directory)
+    except ScaffoldError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        msg = f"{directory}: {error.strerror}"
+        raise ScorerError(msg) from error
+    for path in written:
+        print(path)
+    print(f"\nnext:\n  cd {directory}\n  pytest\n  dsf-scorer run scorer:app\n  dsf-scorer check http://127.0.0.1:8000")
+    return 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    import logging
+
+    import uvicorn
+
+    from dsf_scorer.loading import load_app
+
+    if not 0 <= args.port <= 65_535:
+        msg = f"--port {args.port}: write 0 to 65535"
+        raise UsageError(msg)
+    if args.token_file is not None:
+        # The application is made on import and reads the environment then.
+        os.environ["SCORER_TOKEN_FILE"] = str(args.token_file.absolute())
+    logging.basicConfig(level=args.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    try:
+        app = load_app(args.app, directory=args.app_dir)
+    except ScorerError as error:
+        raise UsageError(str(error)) from error
+    config = uvicorn.Config(
+        app,
+        host=args.host,
+        port=args.port,
+        root_path=args.root_path,
+        log_level=args.log_level,
+        log_config=None,
+        access_log=args.access_log,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=30,
+    )
+    try:
+        uvicorn.Server(config).run()
+    except SystemExit as error:
+        # The server ends the process with a code of its own when it cannot start, after having logged why.
+        msg = f"the server cannot start on {args.host}:{args.port}; the log above says why"
+        raise ScorerError(msg) from error
+    return 0
+
+
+def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
+    import ssl
+
+    from dsf_scorer.conformance import HttpClient, Severity, check, report
+
+    target, sample = _inputs(args)
+    if args.timeout <= 0 or args.series < 0:
+        msg = "--timeout must be above 0 and --series not below 0"
+        raise UsageError(msg)
+    try:
+        tls = ssl.create_default_context(cafile=args.ca_file) if args.ca_file else None
+    except (OSError, ssl.SSLError) as error:
+        msg = f"--ca-file {args.ca_file}: {error}"
+        raise UsageError(msg) from error
+    found = check(
+        target,
+        client=HttpClient(timeout_seconds=args.timeout, tls=tls),
+        judge_query=judge_query or _no_mistakes,
+        token=_token(args.token_file),
+        sample=sample,
+        needs_config=args.sync_mode == "Full",
+        large=args.series,
+    )
+    sys.stdout.write(report.as_json(found) if args.format == "json" else report.text(found, verbose=args.verbose))
+    return int(found.count(Severity.ERROR) > 0 or (args.strict and found.count(Severity.WARNING) > 0))
+
+
+def _inputs(args: argparse.Namespace) -> "tuple[Target, Sample | None]":
+    from dsf_scorer.conformance import DataError, Target, TargetError, read_sample
+
+    try:
+        target = Target.parse(args.url, scoring_url=args.scoring_url)
+        return target, read_sample(args.data) if args.data is not None else None
+    except (TargetError, DataError) as error:
+        raise UsageError(str(error)) from error
+
+
+def _token(file: Path | None) -> str:
+    if file is None:
+        return ""
+    try:
+        with file.open("rb") as stream:
+            lines = stream.read(MAX_TOKEN_BYTES).decode("ascii").split()
+    except OSError as error:
+        msg = f"--token-file {file}: {error.strerror}"
+        raise UsageError(msg) from error
+    except UnicodeDecodeError as error:
+        msg = f"--token-file {file}: not a bearer token: it holds bytes that are not ASCII"
+        raise UsageError(msg) from error
+    if not lines:
+        msg = f"--token-file {file} is empty"
+        raise UsageError(msg)
+    return lines[0]
+
+
+def _no_mistakes(_query: str) -> "list[QueryMistake]":
+    """Judge no query: PromQL is known to `gitops-dsf scorer check` alone."""
+    return []

@@ -1,0 +1,40 @@
+"""Findings for people and for programs."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from dsf_scorer.conformance.finding import Report, Severity
+
+
+def text(report: Report, *, verbose: bool) -> str:
+    """Problems with their hints, and a last line that sums up; with ``verbose`` what is right, too."""
+    return "".join(f"{line}\n" for line in _lines(report, verbose=verbose))
+
+
+def _lines(report: Report, *, verbose: bool) -> Iterator[str]:
+    width = max((len(finding.check) for finding in report.findings), default=0)
+    for finding in report.findings:
+        if finding.severity is Severity.OK and not verbose:
+            continue
+        yield f"{finding.severity:<8} {finding.check:<{width}}  {_printable(finding.message)}"
+        if finding.hint:
+            yield f"{'':<8} {'':<{width}}  -> {_printable(finding.hint)}"
+    passed, warnings, errors = (report.count(severity) for severity in (Severity.OK, Severity.WARNING, Severity.ERROR))
+    yield f"{report.url}: {passed} checks passed, {warnings} warnings, {errors} errors"
+
+
+def _printable(text: str) -> str:
+    """Findings quote what a stranger's server said; a terminal must not obey it."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def as_json(report: Report) -> str:
+    """One object: url, errors, warnings and all findings."""
+    plain = {
+        "url": report.url,
+        "errors": report.count(Severity.ERROR),
+        "warnings": report.count(Severity.WARNING),
+        "findings": [msgspec.to_builtins(finding) for finding in report.findings],
+    }
+    return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode() + "\n"

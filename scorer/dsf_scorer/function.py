@@ -1,0 +1,71 @@
+"""A scoring function with its shape known: per series or per request, synchronous or not, with or without arguments."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from dsf_scorer import answer, arguments, request
+from dsf_scorer.answer import Answer, BadResultError
+from dsf_scorer.arguments import Arguments
+from dsf_scorer.series import Series
+from dsf_wire.scoring import ScoringResult
+
+EachFunction = Callable[..., float | None] | Callable[..., Awaitable[float | None]]
+"""(series) or (series, arguments) to a score; None is no score for that series."""
+BatchFunction = Callable[..., Iterable[ScoringResult]] | Callable[..., Awaitable[Iterable[ScoringResult]]]
+"""(list of series) or (list of series, arguments) to scores with the labels that name them."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """One scored request, and how many series it had."""
+
+    series: int
+    answer: Answer
+
+
+class Function:
+    """Runs one author's function on one request body. Everything that takes time runs in a thread, except an async function itself."""
+
+    def __init__(self, function: Callable[..., Any], *, each: bool) -> None:
+        self._function = function
+        self._each = each
+        self._arguments: Arguments = arguments.of(function)
+        self.is_async = inspect.iscoroutinefunction(function)
+
+    async def __call__(self, body: bytes | bytearray, *, max_series: int) -> Outcome:
+        """Raises RefusedError for a bad request and whatever the author's function raises."""
+        if not self.is_async:
+            return await asyncio.to_thread(self._score, body, max_series)
+        series, extra = await asyncio.to_thread(self._read, body, max_series)
+        if self._each:
+            values = [await self._function(one, *extra) for one in series]
+            results: Iterable[ScoringResult] = _labelled(series, values)
+        else:
+            results = await self._function(series, *extra)
+        return await asyncio.to_thread(_outcome, series, results)
+
+    def _score(self, body: bytes | bytearray, max_series: int) -> Outcome:
+        series, extra = self._read(body, max_series)
+        if self._each:
+            function = self._function
+            return _outcome(series, _labelled(series, [function(one, *extra) for one in series]))
+        return _outcome(series, self._function(series, *extra))
+
+    def _read(self, body: bytes | bytearray, max_series: int) -> tuple[list[Series], tuple[Any, ...]]:
+        decoded = request.decode(body, max_series=max_series)
+        value = self._arguments.read(decoded.arguments)
+        return decoded.series, (value,) if self._arguments.taken else ()
+
+
+def _labelled(series: list[Series], scores: list[float | None]) -> Iterable[ScoringResult]:
+    return [ScoringResult(metric=dict(one.labels), score=score) for one, score in zip(series, scores, strict=True) if score is not None]
+
+
+def _outcome(series: list[Series], results: object) -> Outcome:
+    if not isinstance(results, Iterable) or isinstance(results, str | bytes | dict):
+        msg = f"a batch scorer returns an iterable of Score(metric, score), got {type(results).__name__}"
+        raise BadResultError(msg)
+    return Outcome(series=len(series), answer=answer.encode(results))

@@ -1,0 +1,97 @@
+"""The little of HTTP over ASGI that four routes need: read a bounded body, send one response.
+
+ASGI itself is a dozen lines here; a web framework would bring routing, middleware and three more packages into every scorer's image.
+Specification: https://asgi.readthedocs.io/en/latest/specs/www.html
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from dsf_scorer.errors import RefusedError
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+JSON = "application/json"
+
+
+class ClientGone(Exception):  # noqa: N818 - an event, not a fault
+    """The client hung up before its request was complete; there is nobody to answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Response:
+    """One complete response."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    async def send(self, send: Send) -> None:
+        headers = {"content-type": self.content_type, "content-length": str(len(self.body)), "cache-control": "no-store", **self.headers}
+        encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": self.status, "headers": encoded})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def error(status: int, message: str, *, headers: Mapping[str, str] | None = None) -> Response:
+    """A refusal with its reason as ``{"error": "..."}``."""
+    return Response(status=status, body=msgspec.json.encode({"error": message}), headers=headers or {})
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """The first header of that lower-case name."""
+    return next((value for key, value in scope["headers"] if key == name), None)
+
+
+def path_of(scope: Scope) -> tuple[str, str]:
+    """(mount prefix, path below it). Servers disagree on whether ``path`` includes ``root_path``; both are understood."""
+    prefix = str(scope.get("root_path", "")).rstrip("/")
+    path = str(scope["path"])
+    if prefix and (path == prefix or path.startswith(f"{prefix}/")):
+        path = path[len(prefix) :] or "/"
+    return prefix, path
+
+
+def check_media(scope: Scope) -> None:
+    """Raises RefusedError (415) when the body is declared as something that is not plain JSON."""
+    media = (header(scope, b"content-type") or b"").split(b";")[0].strip().lower()
+    if media and media != b"application/json" and not media.endswith(b"+json"):
+        raise RefusedError(f"the body is {media.decode('latin-1')}; send application/json", status=415)
+    encoding = (header(scope, b"content-encoding") or b"identity").strip().lower()
+    if encoding not in {b"", b"identity"}:
+        raise RefusedError(f"content-encoding {encoding.decode('latin-1')} is not supported; send the body as it is", status=415)
+
+
+async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytearray:
+    """The whole body. Raises RefusedError (413, 408) or ClientGone."""
+    declared = header(scope, b"content-length")
+    if declared is not None and declared.isdigit() and int(declared) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                body += message.get("body", b"")
+                if len(body) > limit:
+                    raise _too_large(limit)
+                if not message.get("more_body", False):
+                    return body
+    except TimeoutError:
+        msg = f"the request did not arrive within {seconds:g} s"
+        raise RefusedError(msg, status=408, headers={"connection": "close"}) from None
+
+
+def _too_large(limit: int) -> RefusedError:
+    msg = f"the request is larger than {limit} bytes; ask for fewer series or points, or raise SCORER_MAX_BODY_BYTES"
+    return RefusedError(msg, status=413, headers={"connection": "close"})

@@ -1,0 +1,75 @@
+"""How a scoring API is operated: tokens and limits. Authors write none of it; operators set the environment."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Final, Self
+
+from dsf_scorer.errors import DefinitionError
+
+TOKEN_FILE_VARIABLE: Final = "SCORER_TOKEN_FILE"  # noqa: S105 - a variable's name
+TOKEN_VARIABLE: Final = "SCORER_TOKEN"  # noqa: S105 - a variable's name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Tokens and limits of one scoring API."""
+
+    token_file: Path | None = None
+    """File with the bearer tokens that are accepted, one per line (two while a token is rotated). Read again for every request."""
+    token: str = field(default="", repr=False)
+    """The one accepted bearer token, for where a file cannot be mounted. With neither, every caller is served."""
+    max_body_bytes: int = 64 * 1024 * 1024
+    """Largest request; 10,000 series of 60 points are 20 MB."""
+    max_series: int = 200_000
+    """Most series in one request."""
+    max_concurrent: int = 4
+    """Requests that are read and scored at the same time: bounds memory, and threads of synchronous functions."""
+    max_waiting: int = 64
+    """Requests that wait for their turn; more are answered 503 with Retry-After."""
+    timeout_seconds: float = 25.0
+    """Longest time for one score; agents give up after 30."""
+    read_timeout_seconds: float = 30.0
+    """Longest time for a request to arrive in full."""
+
+    def __post_init__(self) -> None:
+        if self.token_file is not None and self.token:
+            msg = f"both a token file and a token are set; keep one of {TOKEN_FILE_VARIABLE} and {TOKEN_VARIABLE}"
+            raise DefinitionError(msg)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not isinstance(value, int | float):
+                continue
+            may_be_zero = each.name == "max_waiting"
+            if not math.isfinite(value) or value < 0 or (value == 0 and not may_be_zero):
+                msg = f"{_variable(each.name)} is {value}; it must be a number {'not below' if may_be_zero else 'above'} 0"
+                raise DefinitionError(msg)
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Self:
+        """Reads SCORER_<FIELD> for every field. Raises DefinitionError with the variable and what it may hold."""
+        values: dict[str, object] = {}
+        for each in fields(cls):
+            text = environment.get(_variable(each.name), "").strip()
+            if not text:
+                continue
+            if each.name == "token_file":
+                values[each.name] = Path(text)
+            elif each.name == "token":
+                values[each.name] = text
+            else:
+                values[each.name] = _number(text, whole=each.type is int, variable=_variable(each.name))
+        return cls(**values)  # type: ignore[arg-type] # each value was made for its own field above
+
+
+def _variable(field: str) -> str:
+    return f"SCORER_{field.upper()}"
+
+
+def _number(text: str, *, whole: bool, variable: str) -> float:
+    try:
+        return int(text) if whole else float(text)
+    except ValueError:
+        msg = f"{variable} is {text!r}; write a {'whole ' if whole else ''}number"
+        raise DefinitionError(msg) from None

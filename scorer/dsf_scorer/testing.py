@@ -1,0 +1,105 @@
+"""For tests of scorers: ask a scoring API without a server, and write sample series in one line."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from dsf_scorer.app import ScorerApp
+from dsf_scorer.http import Message
+from dsf_wire.scoring import ScoringResult
+
+
+class _Results(msgspec.Struct):
+    results: list[ScoringResult]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What the scoring API answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def results(self) -> list[ScoringResult]:
+        """The scores. Raises AssertionError with the answer's text when it was not 200."""
+        if self.status != 200:
+            msg = f"expected scores, got {self.status}: {self.body.decode(errors='replace')}"
+            raise AssertionError(msg)
+        return msgspec.json.decode(self.body, type=_Results).results
+
+    @property
+    def scores(self) -> list[float]:
+        return [result.score for result in self.results]
+
+    @property
+    def error(self) -> str:
+        """The reason of a refusal, empty when there is none."""
+        decoded = msgspec.json.decode(self.body)
+        return str(decoded.get("error", "")) if isinstance(decoded, dict) else ""
+
+
+def series(values: Sequence[float], *, end: float = 1_700_000_000.0, step: float = 60.0, **labels: str) -> dict[str, Any]:
+    """One series of a request as Prometheus writes it, its newest sample at ``end`` (seconds since 1970)."""
+    start = end - step * (len(values) - 1)
+    return {"metric": labels, "values": [[start + step * index, _text(value)] for index, value in enumerate(values)]}
+
+
+def _text(value: float) -> str:
+    names = {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}
+    text = repr(float(value))
+    return names.get(text, text)
+
+
+def ask(app: ScorerApp, data: Sequence[Mapping[str, Any]] = (), *, arguments: Mapping[str, Any] | None = None, token: str = "") -> Reply:
+    """One scoring request through the whole application; call it where no event loop runs."""
+    body: dict[str, Any] = {"data": list(data)}
+    if arguments is not None:
+        body["arguments"] = dict(arguments)
+    headers = {"content-type": "application/json"}
+    if token:
+        headers["authorization"] = f"Bearer {token}"
+    return send(app, "POST", app.definition.path, body=msgspec.json.encode(body), headers=headers)
+
+
+def send(
+    app: ScorerApp, method: str, path: str, *, body: bytes = b"", headers: Mapping[str, str] | None = None, root_path: str = ""
+) -> Reply:
+    """One HTTP request through the whole application, whatever its body."""
+    return asyncio.run(exchange(app, method, path, body=body, headers=headers, root_path=root_path))
+
+
+async def exchange(
+    app: ScorerApp, method: str, path: str, *, body: bytes = b"", headers: Mapping[str, str] | None = None, root_path: str = ""
+) -> Reply:
+    """As ``send``, for tests that run in an event loop of their own."""
+    sent: list[Message] = []
+    incoming: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        return incoming.pop(0) if incoming else {"type": "http.disconnect"}
+
+    async def collect(message: Message) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "path": path,
+        "root_path": root_path,
+        "query_string": b"",
+        "headers": [(key.lower().encode("latin-1"), value.encode("latin-1")) for key, value in (headers or {}).items()],
+    }
+    await app(scope, receive, collect)
+    start = next(message for message in sent if message["type"] == "http.response.start")
+    return Reply(
+        status=start["status"],
+        headers={key.decode("latin-1"): value.decode("latin-1") for key, value in start["headers"]},
+        body=b"".join(message.get("body", b"") for message in sent if message["type"] == "http.response.body"),
+    )

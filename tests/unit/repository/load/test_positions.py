@@ -1,0 +1,90 @@
+"""Where values are written: paths, missing paths, and characters inside of strings of every style."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitops_dsf.repository.load import Document, load_text
+
+
+def only(text: str) -> Document:
+    loaded = load_text(text, file="f.yaml")
+    assert loaded.diagnostics == ()
+    return loaded.documents[-1]
+
+
+def line_column(document: Document, *path: str | int) -> tuple[int, int]:
+    position = document.at(path)
+    return position.line, position.column
+
+
+def test_a_path_is_the_place_of_its_value() -> None:
+    document = only("a:\n  b:\n  - x\n  - c: z\n")
+    assert line_column(document, "a", "b", 1, "c") == (4, 8)
+    assert document.key_at(("a", "b")).column == 3
+
+
+def test_a_missing_path_is_the_key_of_the_nearest_parent() -> None:
+    document = only("a:\n  b:\n    c: 1\n")
+    assert line_column(document, "a", "b", "d", "e") == (2, 3)
+    assert not document.has(("a", "b", "d"))
+
+
+def test_lines_count_from_the_start_of_the_file() -> None:
+    assert line_column(only("a: 1\n---\n# comment\nb: 2\n"), "b") == (4, 4)
+
+
+def test_a_broken_document_after_dots_does_not_hide_the_one_before() -> None:
+    loaded = load_text("a: 1\n...\n: [\n", file="f.yaml")
+    assert loaded.documents[0].at(("a",)).column == 4
+
+
+STYLES = [
+    ("plain", "q: sum(x)\n"),
+    ("single", "q: 'sum(x)'\n"),
+    ("double", 'q: "sum(x)"\n'),
+    ("literal", "q: |\n  sum(x)\n"),
+    ("folded", "q: >-\n    sum(x)\n"),
+    ("indented", "q: |2\n  sum(x)\n"),
+    ("commented", "q: | # sum\n  sum(x)\n"),
+    ("escaped", 'q: "\\u0073um\\x28x)"\n'),
+]
+
+
+@pytest.mark.parametrize(("style", "text"), STYLES, ids=[style for style, _ in STYLES])
+def test_a_character_is_found_in_every_style(style: str, text: str) -> None:
+    document = only(text)
+    offset = document.data["q"].index("x")
+    place = document.inside(("q",), offset)
+    assert text.splitlines()[place.line - 1][place.column - 1] == "x"
+
+
+def test_a_quote_that_is_doubled_counts_once() -> None:
+    document = only("q: 'a''b'\n")
+    assert document.data["q"] == "a'b"
+    assert document.inside(("q",), 2).column == 8
+
+
+def test_folded_lines_keep_their_own_lines() -> None:
+    text = "q: >\n  sum by (a)\n    (rate(x[5m]))\n\n  + y\n"
+    document = only(text)
+    place = document.inside(("q",), document.data["q"].rindex("y"))
+    assert (place.line, place.column) == (5, 5)
+
+
+def test_an_offset_at_the_end_is_behind_the_last_character() -> None:
+    document = only("q: sum(\n")
+    assert document.inside(("q",), 4).column == 8
+
+
+@given(st.text(alphabet="ab(\"'\\ \té€\n{}:#,;", min_size=1, max_size=40))
+def test_every_visible_character_of_a_double_quoted_value_is_found(value: str) -> None:
+    text = f"q: {json.dumps(value, ensure_ascii=False)}\n"
+    document = only(text)
+    assert document.data["q"] == value
+    for offset, char in enumerate(value):
+        if not char.isspace():
+            place = document.inside(("q",), offset)
+            assert text.splitlines()[place.line - 1][place.column - 1 :].lstrip("\\")[0] == char or char == "\\"

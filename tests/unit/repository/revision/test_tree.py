@@ -1,0 +1,100 @@
+"""Git objects that no git command would make, and files of every awkward name."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.repository.revision import RevisionError, checkout, find_base, find_branch
+from gitops_dsf.repository.revision.git import Repository
+
+
+def git(where: Path, *arguments: str, stdin: bytes = b"") -> str:
+    done = subprocess.run(["git", *arguments], cwd=where, capture_output=True, input=stdin, check=False)
+    assert done.returncode == 0, done.stderr
+    return os.fsdecode(done.stdout).strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    where = tmp_path / "r"
+    where.mkdir()
+    git(where, "init", "--quiet", "--initial-branch=main")
+    return Repository(directory=where)
+
+
+def commit_of(repository: Repository, *, entry: str, mode: str, content: bytes, folder: str = "apps") -> str:
+    """A commit with one file `entry` in `folder`, made object by object."""
+    where = repository.directory
+    blob = git(where, "hash-object", "-w", "--stdin", stdin=content)
+    raw = mode.encode() + b" " + entry.encode() + b"\0" + bytes.fromhex(blob)
+    inner = git(where, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
+    tree = git(
+        where, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=b"40000 " + folder.encode() + b"\0" + bytes.fromhex(inner)
+    )
+    return git(where, "commit-tree", "-m", "made", tree)
+
+
+@pytest.mark.parametrize("entry", ["..", ".git"])
+def test_a_file_that_would_leave_the_folder_is_refused(repository: Repository, entry: str, tmp_path: Path) -> None:
+    made = commit_of(repository, entry=entry, mode="100644", content=b"kind: X\n")
+    with pytest.raises(RevisionError, match="which no repository may have"), checkout(repository, made):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r"]
+
+
+def test_awkward_names_and_contents(repository: Repository) -> None:
+    where = repository.directory / "apps"
+    contents = {"with space.yaml": b"a: 1\n", 'quo"te\ttab.yaml': b"", "ünïcode.yml": "ü: 1\r\n".encode(), "new\nline.yaml": b"\n\n"}
+    where.mkdir()
+    for name, content in contents.items():
+        (where / name).write_bytes(content)
+    (where / "README.md").write_text("not a source\n")
+    git(repository.directory, "add", "--all")
+    git(repository.directory, "commit", "--quiet", "--message", "all")
+    with checkout(repository, "HEAD") as root:
+        found = {path.name: path.read_bytes() for path in (root / "apps").iterdir()}
+    assert found == contents
+    assert not root.exists()
+
+
+def test_an_object_that_is_missing_is_told(repository: Repository) -> None:
+    made = commit_of(repository, entry="a.yaml", mode="100644", content=b"kind: X\n")
+    blob = git(repository.directory, "rev-parse", f"{made}:apps/a.yaml")
+    (repository.directory / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(RevisionError, match=r"apps/a.yaml: its content is not in this clone"), checkout(repository, made):
+        pass
+
+
+def test_the_newest_copy_of_a_branch_is_taken(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    for ref, date in (
+        ("refs/remotes/origin/state", "2026-01-02"),
+        ("refs/heads/state", "2026-01-01"),
+        ("refs/heads/a/state", "2026-01-03"),
+    ):
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{date}T00:00:00Z")
+        git(repository.directory, "update-ref", ref, commit_of(repository, entry="a.yaml", mode="100644", content=ref.encode()))
+    branch = find_branch(repository.directory, "state")
+    assert branch is not None
+    assert branch.texts() == {"apps/a.yaml": "refs/remotes/origin/state"}
+    assert find_branch(repository.directory, "other") is None
+    with pytest.raises(RevisionError, match="is no name of a branch"):
+        find_branch(repository.directory, "--all")
+
+
+def test_a_branch_that_is_not_text_is_told(repository: Repository) -> None:
+    git(repository.directory, "update-ref", "refs/heads/state", commit_of(repository, entry="a.yaml", mode="100644", content=b"\xff"))
+    branch = find_branch(repository.directory, "state")
+    assert branch is not None
+    with pytest.raises(RevisionError, match=r"apps/a.yaml of branch state is not UTF-8 \(byte 0\)"):
+        branch.texts()
+
+
+def test_before_the_first_commit_and_without_common_history(repository: Repository) -> None:
+    made = commit_of(repository, entry="a.yaml", mode="100644", content=b"1")
+    assert find_base(repository.directory, made).commit == made, "HEAD has no commit yet"
+    git(repository.directory, "commit", "--quiet", "--allow-empty", "--message", "another root")
+    base = find_base(repository.directory, made)
+    assert (base.commit, base.title) == (made, made[:10])
+    assert "they have no common history" in base.note

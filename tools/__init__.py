@@ -1,0 +1,1 @@
+"""Developer tools: what keeps generated files in step. No part of any wheel."""

@@ -1,0 +1,186 @@
+"""The reference pages docs/reference/*.md: one per authored kind, an example first, then every field. Generated, never edited.
+
+`python -m tools.reference DIR` writes them.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from gitops_dsf.repository.model.kinds import KINDS
+from gitops_dsf.resources import repo_template
+from gitops_dsf.schema.crd import crds
+from gitops_dsf.schema.editor import kind_schema
+from gitops_dsf.schema.rules import RULES, Schema
+from gitops_dsf.schema.tree import write_tree
+
+_EXAMPLES: Final[Mapping[str, str]] = {
+    "ApplicationSet": "apps/raw-guestbook.yaml",
+    "DynamicScorer": "scorers/cpu-headroom.yaml",
+    "DynamicScoringConfig": "config/dynamic-scoring-config.yaml",
+    "FleetRepository": "gitops-dsf.yaml",
+    "ManagedCluster": "clusters/eu-north-1.yaml",
+    "ManagedClusterSet": "clusters/sets.yaml",
+    "Placement": "apps/raw-guestbook.yaml",
+    "ScoredApplication": "apps/guestbook.yaml",
+    "ScorerLock": "locks/latency-forecast.yaml",
+}
+"""Kind to the file of the repository template that shows it."""
+
+_GENERATED = "<!-- Generated from the models by `make schemas`; do not edit. -->\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    path: str
+    type: str
+    default: str
+    meaning: str
+
+
+def reference_pages() -> Mapping[str, str]:
+    """File name to Markdown, the index included."""
+    pages = {f"{kind.lower()}.md": _page(api_version, kind) for api_version, kind in KINDS}
+    return dict(sorted({**pages, "README.md": _index()}.items()))
+
+
+def _index() -> str:
+    rows = [
+        f"| [{kind}]({kind.lower()}.md) | `{api_version}` | {_sentence(kind_schema(api_version, kind))} |"
+        for (api_version, kind) in sorted(KINDS, key=lambda key: key[1])
+    ]
+    return "\n".join([_GENERATED, "# Reference", "", "| kind | apiVersion | what it is |", "|---|---|---|", *rows, ""])
+
+
+def _page(api_version: str, kind: str) -> str:
+    schema = kind_schema(api_version, kind)
+    lines = [_GENERATED, f"# {kind}", "", f"`{api_version}`. {_sentence(schema)}", "", *_example(kind), ""]
+    lines += ["## Fields", "", *_table(_rows(schema, schema["$defs"])), ""]
+    rules = sorted({f"- `{path}`: {rule.message}." for path, model in _models(schema) for rule in RULES.get(model, ())})
+    if rules:
+        lines += ["Between fields:", "", *rules, ""]
+    status = _status(kind)
+    if status:
+        lines += ["## Status", "", "Written on the hub by the reconciler, never by people.", "", *_table(_rows(status, {}, "status")), ""]
+    return "\n".join(lines)
+
+
+def _example(kind: str) -> list[str]:
+    text = (repo_template() / _EXAMPLES[kind]).read_text("utf-8")
+    documents = [part.strip("\n") for part in text.split("\n---\n")]
+    (document,) = (part for part in documents if f"\nkind: {kind}\n" in part)
+    kept = [line for line in document.splitlines() if not line.startswith("# yaml-language-server:")]
+    return ["```yaml", *kept, "```"]
+
+
+def _table(rows: Iterator[_Row]) -> list[str]:
+    cells = [f"| `{row.path}` | {row.type} | {row.default} | {row.meaning} |" for row in rows]
+    return ["| field | type | default | meaning |", "|---|---|---|---|", *cells]
+
+
+def _rows(schema: Schema, definitions: Schema, prefix: str = "") -> Iterator[_Row]:
+    required = set(schema.get("required", ()))
+    for name, field in schema.get("properties", {}).items():
+        path = f"{prefix}.{name}" if prefix else name
+        inner, _ = _resolved(field, definitions)
+        yield _Row(
+            path=path, type=_type(field, definitions), default=_default(name, field, required), meaning=_sentence(field | inner | field)
+        )
+        child, suffix = (_resolved(inner["items"], definitions)[0], "[]") if inner.get("type") == "array" else (inner, "")
+        if "properties" in child:
+            yield from _rows(child, definitions, path + suffix)
+
+
+def _models(schema: Schema) -> Iterator[tuple[str, str]]:
+    """Path and model name of every object below a schema that has rules."""
+
+    def walk(node: Schema, path: str) -> Iterator[tuple[str, str]]:
+        inner, model = _resolved(node, schema["$defs"])
+        if model:
+            yield path, model
+        if inner.get("type") == "array":
+            yield from walk(inner["items"], f"{path}[]")
+        for name, child in inner.get("properties", {}).items():
+            yield from walk(child, f"{path}.{name}" if path else name)
+
+    yield from walk(schema, "")
+
+
+def _resolved(field: Schema, definitions: Schema) -> tuple[Schema, str]:
+    """What a field holds when it is set, and the name of its model."""
+    choices = [choice for choice in field.get("anyOf", ()) if choice.get("type") != "null"]
+    if len(choices) == 1:
+        return _resolved(choices[0], definitions)
+    if "$ref" in field:
+        name = field["$ref"].removeprefix("#/$defs/")
+        return definitions[name], name
+    return field, ""
+
+
+def _type(field: Schema, definitions: Schema) -> str:
+    inner, _ = _resolved(field, definitions)
+    choices = [choice for choice in inner.get("anyOf", ()) if choice.get("type") != "null"]
+    if choices:
+        return " or ".join(_type(choice, definitions) for choice in choices)
+    if "const" in inner:
+        return f"`{inner['const']}`"
+    if "enum" in inner:
+        return ", ".join(f"`{value}`" if value else "empty" for value in inner["enum"])
+    match inner.get("type"):
+        case "array":
+            return f"list of {_type(inner['items'], definitions)}"
+        case "object" if isinstance(inner.get("additionalProperties"), dict):
+            return f"map to {_type(inner['additionalProperties'], definitions)}"
+        case "integer" | "number" as kind:
+            return f"{kind}{_bounds(inner)}"
+        case str() as kind:
+            return kind
+        case _:
+            return "any"
+
+
+def _bounds(field: Schema) -> str:
+    low, high = field.get("minimum"), field.get("maximum")
+    if low is not None and high is not None:
+        return f" {low} to {high}"
+    return f", at least {low}" if low is not None else ""
+
+
+def _default(name: str, field: Schema, required: set[str]) -> str:
+    if name in required:
+        return "required"
+    default: Any = field.get("default")
+    if default in (None, "", [], {}) or isinstance(default, dict):
+        return ""
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
+    return ", ".join(f"`{item}`" for item in default) if isinstance(default, list) else f"`{default}`"
+
+
+def _sentence(field: Schema) -> str:
+    description: str = field.get("description", "")
+    return " ".join(description.split()).replace("|", "\\|")
+
+
+def _status(kind: str) -> Schema:
+    for crd in crds():
+        if crd["spec"]["names"]["kind"] == kind:
+            status: Schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+            return status if "properties" in status else {}
+    return {}
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the pages into the folder that is named."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m tools.reference DIR\n")
+        return 2
+    for path in write_tree(reference_pages(), Path(arguments[0])):
+        sys.stdout.write(f"{path}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
