@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Writes what a hub knows into a fleet repository: ManagedClusters and ManagedClusterSets to clusters/, DynamicScorers to scorers/,
-the DynamicScoringConfig to config/. Nothing is ever deleted, comments and order of existing files stay, and a second run with the
-same input changes nothing.
+the DynamicScoringConfig to config/. What the hub's controller read from a scorer's /config (status.lastSyncedConfig) becomes its lock
+in locks/, judged by the rules of `gitops-dsf sync`. Nothing is ever deleted, comments and order of existing files stay, and a second run
+with the same input changes nothing.
 
-Clusters follow the hub. Scorers and masks follow git: those that git has already are compared, and replaced only with --overwrite.
-Objects that gitops-dsf itself rendered are passed over.
+Clusters follow the hub. Scorers, locks and masks follow git: scorers and masks that git has already are compared, locks that it has stay;
+--overwrite takes the hub's. Objects that gitops-dsf itself rendered are passed over.
 
 Of a cluster's labels those without a domain are taken (they are their owner's), the cluster set, topology.kubernetes.io/*, and every
 label that a selector of the repository names; of its claims platform, product, region and those that a selector names. What a file
@@ -44,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--label", metavar="GLOB", action="append", default=[], help="take labels of this name, too; may be repeated")
     parser.add_argument("--claim", metavar="GLOB", action="append", default=[], help="take claims of this name, too; may be repeated")
     parser.add_argument("--resources", action="store_true", help="take allocatable and capacity, which change with every node")
-    parser.add_argument("--overwrite", action="store_true", help="let the hub's scorers and masks replace those of git")
+    parser.add_argument("--overwrite", action="store_true", help="let the hub's scorers, locks and masks replace those of git")
     parser.add_argument("--dry-run", action="store_true", help="say what would change and write nothing")
 
 
@@ -104,6 +105,8 @@ def _report(found: "Import", *, dry_run: bool) -> None:
             "--overwrite takes the hub's",
             file=sys.stderr,
         )
+    for line in found.refused:
+        print(f"{_where(found, line)}: {line.kind} {line.name} is not written: {'; '.join(line.changes)}", file=sys.stderr)
     for line in found.missing:
         print(f"{_where(found, line)}: {line.kind} {line.name} is not on the hub; remove it here if it has left the fleet", file=sys.stderr)
     if found.skipped:

@@ -64,7 +64,7 @@ async def _plan(args: argparse.Namespace) -> "SyncPlan":
     except ModuleNotFoundError as error:
         msg = f"{error.name} is not installed; asking scoring APIs needs: pip install 'gitops-dsf[live]'"
         raise GitopsDsfError(msg) from error
-    from gitops_dsf.sync import plan_sync
+    from gitops_dsf.sync.plan import plan_sync
 
     async with Fetcher(limits=FetchLimits(seconds=args.timeout)) as fetcher:
         return await plan_sync(args.directory, fetcher=fetcher, only=args.scorer)

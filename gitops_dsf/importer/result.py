@@ -26,6 +26,8 @@ class Import:
     changed: tuple[Line, ...]
     differing: tuple[Line, ...]
     """Scorers and masks that git defines otherwise than the hub: git counts."""
+    refused: tuple[Line, ...]
+    """Locks that are not written although the hub knows what they would hold; `changes` says why."""
     missing: tuple[Line, ...]
     """In git and not on the hub: reported, never deleted."""
     unchanged: int

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,15 +10,17 @@ from pydantic import ValidationError
 
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
+from gitops_dsf.importer.locks import Synced, locks, synced, with_files
 from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection
 from gitops_dsf.importer.update import may_differ, update, value_at
 from gitops_dsf.importer.wanted import Object, is_rendered, name_of, wanted
 from gitops_dsf.render.emit import emit
-from gitops_dsf.repository.load import Document, load
+from gitops_dsf.repository.load import Document, Loaded, load
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
 from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
 from gitops_dsf.repository.yamledit import YamlFile, appended
+from gitops_dsf.sync import Verdict
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
@@ -34,30 +37,32 @@ def take(root: Path, objects: Iterable[Mapping[str, Any]], *, selection: Selecti
 
     Raises RepositoryError when the repository or an object cannot be read, or when the objects hold nothing to import.
     """
-    existing = _existing(root)
-    taker = _Taker(root, existing, selection=selection.and_asked_for(existing.values()), overwrite=overwrite)
+    loaded = _loaded(root)
+    existing: dict[Key, Document] = {}
+    for document in loaded.documents:
+        existing.setdefault((document.kind, document.name), document)
+    taker = _Taker(root, loaded, existing, selection=selection.and_asked_for(existing.values()), overwrite=overwrite)
     for data in objects:
         taker.add(data)
     return taker.result()
 
 
-def _existing(root: Path) -> dict[Key, Document]:
+def _loaded(root: Path) -> Loaded:
     loaded = load(root)
     broken = [item for item in loaded.diagnostics if item.severity is Severity.ERROR and item.position.file != "gitops-dsf.yaml"]
     if broken:
         places = "\n".join(f"  {item.position}: {item.message}" for item in broken[:5])
         msg = f"what cannot be read cannot be kept up to date; mend these first (gitops-dsf validate says more):\n{places}"
         raise RepositoryError(msg)
-    found: dict[Key, Document] = {}
-    for document in loaded.documents:
-        found.setdefault((document.kind, document.name), document)
-    return found
+    return loaded
 
 
 class _Taker:
-    def __init__(self, root: Path, existing: Mapping[Key, Document], *, selection: Selection, overwrite: bool) -> None:
+    def __init__(self, root: Path, loaded: Loaded, existing: Mapping[Key, Document], *, selection: Selection, overwrite: bool) -> None:
         self._root = root
+        self._loaded = loaded
         self._existing = existing
+        self._synced: dict[str, Synced] = {}
         self._selection = selection
         self._overwrite = overwrite
         self._seen: set[Key] = set()
@@ -65,7 +70,7 @@ class _Taker:
         self._new: dict[str, list[Object]] = {}
         self._edited: dict[str, YamlFile] = {}
         self._touched: set[str] = set()
-        self._lines: dict[str, list[Line]] = {"added": [], "changed": [], "differing": []}
+        self._lines: dict[str, list[Line]] = {"added": [], "changed": [], "differing": [], "refused": []}
         self._unchanged = 0
 
     def add(self, data: Mapping[str, Any]) -> None:
@@ -86,7 +91,10 @@ class _Taker:
         if value is None:
             if key[1] not in BUILT_IN_SETS:
                 self._skipped[f"{kind} of another version or name"] += 1
-        elif document is None:
+            return
+        if kind == "DynamicScorer" and (config := synced(data)) is not None:
+            self._synced[key[1]] = config
+        if document is None:
             self._add_new(kind, value)
         else:
             self._edit(document, value)
@@ -102,12 +110,15 @@ class _Taker:
             for document in documents:
                 text = appended(text, emit(document))
             files[file] = text
+        if self._synced:
+            files |= self._locks(files)
         return Import(
             root=self._root,
             files=files,
             added=_in_order(self._lines["added"]),
             changed=_in_order(self._lines["changed"]),
             differing=_in_order(self._lines["differing"]),
+            refused=_in_order(self._lines["refused"]),
             missing=_in_order(self._missing()),
             unchanged=self._unchanged,
             skipped=tuple(self._skips()),
@@ -143,6 +154,21 @@ class _Taker:
             self._lines["changed"].append(line)
         else:
             self._lines["differing"].append(line)
+
+    def _locks(self, files: Mapping[str, str]) -> Mapping[str, str]:
+        plan = locks(
+            with_files(self._loaded, files), read=lambda file: _read(self._root / file), known=self._synced, overwrite=self._overwrite
+        )
+        for item in plan.outcomes:
+            changes = tuple(f"{change.field}: {change.before} -> {change.after}" for change in item.changes)
+            line = Line(file=item.file, kind="ScorerLock", name=item.scorer, changes=changes)
+            if item.verdict is Verdict.NEW:
+                self._lines["added"].append(replace(line, changes=()))
+            elif item.verdict is Verdict.CHANGED:
+                self._lines["changed"].append(line)
+            elif item.verdict is Verdict.REFUSED:
+                self._lines["refused"].append(replace(line, changes=item.reasons))
+        return plan.files
 
     def _editor(self, file: str) -> YamlFile:
         if file not in self._edited:

@@ -1,7 +1,9 @@
-"""locks/ brought up to date with what scoring APIs say on their /config pages: asked, judged, and written only when the meaning changed."""
+"""locks/ brought up to date with what scoring APIs say on their /config pages: asked, judged, and written only when the meaning changed.
+
+`plan` and `fetch` ask; they need the libraries of the extra `live`. What is exported here does not.
+"""
 
 from gitops_dsf.sync.outcome import Outcome, SyncPlan, Verdict
-from gitops_dsf.sync.plan import plan_sync
 from gitops_dsf.sync.write import write_locks
 
-__all__ = ["Outcome", "SyncPlan", "Verdict", "plan_sync", "write_locks"]
+__all__ = ["Outcome", "SyncPlan", "Verdict", "write_locks"]

@@ -10,8 +10,8 @@ from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
+from gitops_dsf.sync.config import Config
 from gitops_dsf.sync.lockfile import updated
-from gitops_dsf.sync.page import Config
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.resolve.glob import matches
-from gitops_dsf.sync.page import Config
+from gitops_dsf.sync.config import Config
 from gitops_dsf.sync.text import shown
 
 

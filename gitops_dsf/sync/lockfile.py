@@ -10,7 +10,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarStri
 
 from gitops_dsf.repository.load.scalar import resolve_plain
 from gitops_dsf.repository.yamledit import YamlFile, appended
-from gitops_dsf.sync.page import Config
+from gitops_dsf.sync.config import Config
 
 HEADER: Final = """\
 # yaml-language-server: $schema=../.schemas/json/scorerlock_v1alpha1.json

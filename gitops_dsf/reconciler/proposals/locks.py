@@ -9,8 +9,9 @@ from gitops_dsf.reconciler.proposals.exchange import Lock
 from gitops_dsf.reconciler.proposals.newerrors import Checks
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.sync import Outcome, SyncPlan, Verdict, plan_sync
+from gitops_dsf.sync import Outcome, SyncPlan, Verdict
 from gitops_dsf.sync.fetch import Fetcher
+from gitops_dsf.sync.plan import plan_sync
 from gitops_dsf.sync.text import shown
 
 

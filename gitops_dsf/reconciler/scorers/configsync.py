@@ -8,8 +8,9 @@ import msgspec
 from dsf_wire.query import split
 from gitops_dsf.reconciler.hub.scorers import Scorer
 from gitops_dsf.resolve.promql import check
+from gitops_dsf.sync.config import Config, ConfigError, flat
 from gitops_dsf.sync.fetch import Fault, Page
-from gitops_dsf.sync.page import Config, PageError, flat, read_page
+from gitops_dsf.sync.page import read_page
 from gitops_dsf.sync.text import shown
 
 
@@ -30,7 +31,7 @@ def compare(scorer: Scorer, answer: Page | Fault) -> ConfigSync:
         return ConfigSync(status="Unknown", reason="Unreachable", message=answer.message)
     try:
         config = read_page(answer)
-    except PageError as error:
+    except ConfigError as error:
         return ConfigSync(status="False", reason="Invalid", message=str(error))
     query = str(config.get("source", {}).get("params", {}).get("query", ""))
     for part in split(query):

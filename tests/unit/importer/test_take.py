@@ -15,6 +15,7 @@ from gitops_dsf.importer.apply import apply
 from gitops_dsf.pipeline import check
 from gitops_dsf.scaffold import scaffold
 from tests.support.kubectl import OCM, cluster_set, dynamic_scorer, managed_cluster, scoring_config
+from tests.support.upstream import CONFIGS, samples
 
 WRITTEN_BY_HAND = """\
 # Frankfurt, rack 7
@@ -260,3 +261,65 @@ def test_nothing_is_written_through_a_link_out_of_the_repository(fleet: Path) ->
     with pytest.raises(RepositoryError, match="leads out of the repository"):
         apply(found)
     assert list(outside.iterdir()) == []
+
+
+def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Path) -> None:
+    """Two samples have a token for a host that only /config names: their locks are refused, as `sync` refuses them."""
+    found = bring(fleet, *samples())
+    names = [item["metadata"]["name"] for item in samples()]
+    locked = [name for name in names if not name.startswith("ai-workload")]
+    assert sorted(line.name for line in found.added if line.kind == "ScorerLock") == locked
+    assert document(fleet / "locks" / "simple-prediction-scorer.yaml")["spec"] == {
+        "config": {
+            "description": "A score",
+            "name": "simple-prediction-scorer",
+            "scoring": {"params": {"interval": 30, "name": "simple_prediction_score"}, "path": "/scoring"},
+            "source": {key: value for key, value in CONFIGS["simple-prediction-scorer"]["source"].items() if value},
+        },
+        "configURL": "http://simple-prediction-scorer:8000/config",
+    }
+    assert [(line.name, line.changes[0][:6]) for line in found.refused] == [(name, "DSF116") for name in names if name not in locked]
+    resolved = check(fleet).resolved
+    assert resolved is not None
+    assert {item.name for item in resolved.scorers} >= set(locked)
+    assert [item.name for item in resolved.pending] == [name for name in names if name not in locked]
+    again = bring(fleet, *samples())
+    assert (again.files, again.added, [line.name for line in again.refused]) == ({}, (), [line.name for line in found.refused])
+
+
+def test_a_lock_that_git_has_stays_unless_it_is_to_be_overwritten(fleet: Path) -> None:
+    [static] = [item for item in samples() if item["metadata"]["name"] == "example-performance-scorer"]
+    bring(fleet, static)
+    path = fleet / "locks" / "example-performance-scorer.yaml"
+    accepted = path.read_text(encoding="utf-8").replace("interval: 30", "interval: 45  # slower is enough")
+    path.write_text(accepted, encoding="utf-8")
+    assert bring(fleet, static).files == {}
+    assert path.read_text(encoding="utf-8") == accepted
+    found = bring(fleet, static, overwrite=True)
+    assert [(line.file, line.changes) for line in found.changed] == [
+        ("locks/example-performance-scorer.yaml", ("config.scoring.params.interval: 45 -> 30",))
+    ]
+    assert "interval: 30  # slower is enough" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("change", ["mode", "url", "nothing"])
+def test_no_lock_where_the_hub_read_no_page_that_counts_in_git(fleet: Path, change: str) -> None:
+    [static] = [item for item in samples() if item["metadata"]["name"] == "example-performance-scorer"]
+    bring(fleet, {**static, "status": {"healthStatus": "Unknown"}})
+    hub = {**static, "spec": dict(static["spec"])}
+    if change == "mode":
+        hub["spec"]["configSyncMode"] = "None"
+    elif change == "url":
+        hub["spec"]["configURL"] = "http://elsewhere.svc:8000/config"
+    else:
+        hub["status"] = {"healthStatus": "Unknown"}
+    assert bring(fleet, hub).files == {}
+
+
+def test_a_status_of_another_shape_is_refused_with_its_reason(fleet: Path) -> None:
+    [static] = [item for item in samples() if item["metadata"]["name"] == "example-performance-scorer"]
+    static["status"]["lastSyncedConfig"] = {"scoring": {"params": {"interval": "soon"}}}
+    [refused] = bring(fleet, static).refused
+    assert refused.changes[0].startswith(
+        "status.lastSyncedConfig of DynamicScorer example-performance-scorer has another shape: Expected `int`"
+    )

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.repository.load import load_text
+from gitops_dsf.sync.config import filled
 from gitops_dsf.sync.lockfile import updated
-from gitops_dsf.sync.page import filled
 
 URL = "http://scorer.example.com/config"
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitops_dsf.sync.config import Config, ConfigError
 from gitops_dsf.sync.fetch import Page
-from gitops_dsf.sync.page import Config, PageError, read_page
+from gitops_dsf.sync.page import read_page
 from tests.support.fleets import JSON_VALUES
 
 
@@ -30,12 +31,12 @@ def test_any_bytes_are_fields_or_a_reason(body: bytes) -> None:
 def outcome(body: bytes) -> Config | str:
     try:
         return read_page(page(body))
-    except PageError as error:
+    except ConfigError as error:
         return str(error)
 
 
 @pytest.mark.parametrize("value", ["\x00", "\x9b31m", "\u2028", "\u202e"])
 def test_characters_that_steer_terminals_are_refused(value: str) -> None:
     said: dict[str, Any] = {"name": f"cpu{value}"}
-    with pytest.raises(PageError, match="control characters"):
+    with pytest.raises(ConfigError, match="control characters"):
         read_page(page(json.dumps(said).encode()))

@@ -1,0 +1,66 @@
+"""Locks from a hub: what its controller read from a scorer's /config stands in the scorer's status, and is what a lock holds. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_dsf.repository.load import Loaded, load_text
+from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.sync import SyncPlan
+from gitops_dsf.sync.config import Config, ConfigError, read_config
+from gitops_dsf.sync.weigh import lock_file, weigh
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Synced:
+    """`status.lastSyncedConfig` of a DynamicScorer with configSyncMode Full, and the page that it was read from."""
+
+    config_url: str
+    config: object
+
+
+def synced(data: Mapping[str, Any]) -> Synced | None:
+    """What the hub knows of a scorer's /config; None where the page does not count, or was never read."""
+    spec, status = data.get("spec"), data.get("status")
+    if not isinstance(spec, Mapping) or not isinstance(status, Mapping) or spec.get("configSyncMode") != "Full":
+        return None
+    config = status.get("lastSyncedConfig")
+    return Synced(config_url=str(spec.get("configURL")), config=config) if config is not None else None
+
+
+def locks(loaded: Loaded, *, read: Callable[[str], str], known: Mapping[str, Synced], overwrite: bool) -> SyncPlan:
+    """New locks of a repository that holds the imported scorers already, by the rules of `gitops-dsf sync`.
+
+    A lock that git has was accepted by people and stays, unless it is to be overwritten. A page that git's scorer does not name says
+    nothing about it. `read` gives the text of a file of the repository, empty for one that is not there.
+    """
+    declared = declare(loaded)
+    locked = {item.name: item for item in declared.locks}
+    answers: dict[str, Config | str] = {}
+    for item in declared.scorers:
+        found, spec = known.get(item.name), item.value.spec
+        if found is None or spec.config_sync_mode != "Full" or found.config_url != spec.config_url:
+            continue
+        if overwrite or item.name not in locked:
+            answers[item.name] = _answer(item.name, found)
+    texts = {file: text for file in {lock_file(name, locked) for name in answers} if (text := read(file))}
+    return weigh(loaded=loaded, declared=declared, texts=texts, answers=answers)
+
+
+def with_files(loaded: Loaded, files: Mapping[str, str]) -> Loaded:
+    """The repository as it is once these files are written."""
+    documents = [item for item in loaded.documents if item.file not in files]
+    diagnostics = [item for item in loaded.diagnostics if item.position.file not in files]
+    for file, text in files.items():
+        new = load_text(text, file=file)
+        documents += new.documents
+        diagnostics += new.diagnostics
+    documents.sort(key=lambda item: item.file)
+    return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
+
+
+def _answer(name: str, found: Synced) -> Config | str:
+    try:
+        return read_config(found.config, where=f"status.lastSyncedConfig of DynamicScorer {name}")
+    except ConfigError as error:
+        return str(error)

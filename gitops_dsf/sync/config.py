@@ -1,0 +1,66 @@
+"""A scorer's configuration, as a /config page or a hub's status says it, as the fields of a lock. Pure."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from dsf_wire.scoring import ScorerConfig
+from gitops_dsf.sync.text import shown
+
+SCHEMA: Final = "{name, description, source{type, host, path, params{query, range, step}}, scoring{host, path, params{name, interval}}}"
+
+Config = Mapping[str, Any]
+"""`spec.config` of a lock: nested mappings, empty fields left out, keys sorted."""
+
+
+class ConfigError(ValueError):
+    """What was read is not a scorer's configuration."""
+
+
+def read_config(data: object, *, where: str) -> Config:
+    """The fields of a configuration that is plain data already. `where` names it in messages. Raises ConfigError."""
+    try:
+        config = msgspec.convert(data, ScorerConfig)
+    except msgspec.ValidationError as error:
+        raise ConfigError(wrong_shape(error, where)) from error
+    return fields(config, where=where)
+
+
+def wrong_shape(error: msgspec.ValidationError, where: str) -> str:
+    """What to say of data that is no configuration."""
+    return f"{where} has another shape: {shown(error)}; the schema is {SCHEMA}"
+
+
+def fields(config: ScorerConfig, *, where: str) -> Config:
+    """The fields that are filled. Raises ConfigError when there are none, or when a text would not be shown as it is."""
+    found = filled(msgspec.to_builtins(config))
+    for path, value in flat(found).items():
+        if isinstance(value, str) and not all(each.isprintable() or each in "\n\t" for each in value):
+            msg = f"{where}: {path} holds control characters: {shown(value)}"
+            raise ConfigError(msg)
+    if not found:
+        msg = f"{where} has no field of a scorer's configuration; the schema is {SCHEMA}"
+        raise ConfigError(msg)
+    return found
+
+
+def filled(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Without empty texts, zeros, nulls and mappings that hold nothing else; keys sorted."""
+    result: dict[str, Any] = {}
+    for key in sorted(value):
+        item = filled(value[key]) if isinstance(value[key], Mapping) else value[key]
+        if item:
+            result[key] = item
+    return result
+
+
+def flat(config: Config, prefix: str = "") -> dict[str, Any]:
+    """Dotted field paths to values."""
+    result: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            result |= flat(value, f"{prefix}{key}.")
+        else:
+            result[f"{prefix}{key}"] = value
+    return result

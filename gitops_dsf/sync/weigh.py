@@ -1,0 +1,104 @@
+"""Configurations that were read, against the locks and rules of a repository: which locks change, and which are refused. Pure."""
+
+from collections.abc import Mapping
+
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.repository.load import Loaded
+from gitops_dsf.repository.model.declared import Declared, Item
+from gitops_dsf.repository.model.lock import ScorerLock
+from gitops_dsf.repository.model.scorer import DynamicScorer
+from gitops_dsf.sync.admission import Admission, Candidate, Judge
+from gitops_dsf.sync.config import Config, filled, flat
+from gitops_dsf.sync.hosts import moved_hosts
+from gitops_dsf.sync.outcome import Change, Outcome, SyncPlan, Verdict
+
+
+def weigh(*, loaded: Loaded, declared: Declared, texts: Mapping[str, str], answers: Mapping[str, Config | str]) -> SyncPlan:
+    """What becomes of the locks of the Full scorers that are named in `answers`.
+
+    An answer is a configuration, or the reason why there is none. `texts` are the lock files that exist, by file.
+    """
+    locks = {item.name: item for item in declared.locks}
+    allowed = declared.repository.value.spec.allowed_hosts if declared.repository is not None else []
+    candidates: list[Candidate] = []
+    outcomes: list[Outcome] = []
+    changes: dict[str, tuple[Change, ...]] = {}
+    for item in declared.scorers:
+        if item.name not in answers:
+            continue
+        file, lock, answer = lock_file(item.name, locks), locks.get(item.name), answers[item.name]
+        before = _said(lock)
+        reasons = _broken_lock(declared, item.name, file)
+        if isinstance(answer, str):
+            reasons.append(answer)
+        else:
+            reasons += moved_hosts(scorer=item.value, before=before, after=answer, allowed=allowed)
+            changes[item.name] = _changes(item.value.spec.config_url, lock, before, answer)
+        if reasons or isinstance(answer, str):
+            outcomes.append(_outcome(item, Verdict.REFUSED, file, reasons=tuple(reasons)))
+        elif not changes[item.name]:
+            outcomes.append(_outcome(item, Verdict.UNCHANGED, file))
+        else:
+            candidates.append(Candidate(scorer=item, file=file, config=answer))
+    admission = Judge(loaded=loaded, texts=texts).admit(candidates) if candidates else Admission(files={}, refused={}, warnings={})
+    for candidate in candidates:
+        verdict = Verdict.CHANGED if candidate.name in locks else Verdict.NEW
+        refused = admission.refused.get(candidate.name, ())
+        outcomes.append(
+            _outcome(
+                candidate.scorer,
+                Verdict.REFUSED if refused else verdict,
+                candidate.file,
+                changes=changes[candidate.name],
+                reasons=tuple(_words(found, candidate.file) for found in refused),
+                notes=tuple(_words(found, candidate.file) for found in admission.warnings.get(candidate.name, ())),
+            )
+        )
+    return SyncPlan(outcomes=tuple(sorted(outcomes, key=lambda found: found.scorer)), files=admission.files)
+
+
+def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
+    """Where the lock of a scorer is, or would be."""
+    return locks[name].document.file if name in locks else f"locks/{name}.yaml"
+
+
+def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
+    """A file that cannot be understood is not written over: somebody edited it."""
+    broken = ("ScorerLock", name) in declared.malformed
+    broken = broken or any(item.position.file == file and item.severity == "error" for item in declared.diagnostics)
+    return [f"{file} has mistakes, so it is not written over; gitops-dsf validate names them"] if broken else []
+
+
+def _said(lock: Item[ScorerLock] | None) -> Config:
+    return {} if lock is None else filled(lock.value.spec.config.model_dump(mode="json"))
+
+
+def _changes(url: str, lock: Item[ScorerLock] | None, before: Config, after: Config) -> tuple[Change, ...]:
+    """Field by field, below spec."""
+    old = flat({"config": before, **({"configURL": lock.value.spec.config_url} if lock is not None else {})})
+    new = flat({"config": after, "configURL": url})
+    return tuple(
+        Change(field=field, before=old.get(field), after=new.get(field))
+        for field in sorted(old.keys() | new.keys())
+        if old.get(field) != new.get(field)
+    )
+
+
+def _outcome(
+    item: Item[DynamicScorer],
+    verdict: Verdict,
+    file: str,
+    *,
+    changes: tuple[Change, ...] = (),
+    reasons: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Outcome:
+    url = item.value.spec.config_url
+    return Outcome(scorer=item.name, verdict=verdict, file=file, url=url, changes=changes, reasons=reasons, notes=notes)
+
+
+def _words(found: Diagnostic, file: str) -> str:
+    """A diagnostic as a reason: its place counts only where it is not in the lock, which is not written."""
+    place = "" if found.position.file == file else f" ({found.position})"
+    hint = f"; {found.hint}" if found.hint else ""
+    return f"{found.code}: {found.message}{place}{hint}"
