@@ -11,7 +11,7 @@ TEST_WORKERS ?= 4
 DEMO_ARGS ?=
 .DEFAULT_GOAL := help
 
-.PHONY: help install test hub-programs test-hub lint format bench demo golden schemas lock wheel clean
+.PHONY: help install test hub-programs test-hub lint format bench demo golden schemas version lock wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -47,6 +47,10 @@ format: install ## rewrite the code in the project's format
 schemas: install ## refresh what is generated from the models: schemas/ and docs/reference/
 	$(PY) -m gitops_dsf schema --out schemas
 	$(PY) -m tools.reference docs/reference
+
+version: install ## print the version, or write a new one everywhere (VERSION=0.2.0)
+	$(PY) -m tools.version $(VERSION)
+	$(if $(VERSION),$(MAKE) schemas golden)
 
 lock: install ## refresh the lock file
 	$(UV) lock

@@ -1,3 +1,5 @@
 """gitops-dsf: scores and placements of an Open Cluster Management fleet, from git."""
 
-__version__ = "0.1.0"
+from dsf_wire import __version__
+
+__all__ = ["__version__"]

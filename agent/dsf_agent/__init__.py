@@ -1,3 +1,5 @@
 """The spoke agent: watch, schedule, fetch, score, publish."""
 
-__version__ = "0.1.0"
+from dsf_wire import __version__
+
+__all__ = ["__version__"]

@@ -10,9 +10,8 @@ from dsf_scorer.decorators import batch_scorer, scorer
 from dsf_scorer.errors import DefinitionError, RefusedError, ScorerError
 from dsf_scorer.series import Series
 from dsf_scorer.settings import Settings
+from dsf_wire import __version__
 from dsf_wire.scoring import ScoringResult as Score
-
-__version__ = "0.1.0"
 
 __all__ = [
     "DefinitionError",
@@ -22,6 +21,7 @@ __all__ = [
     "ScorerError",
     "Series",
     "Settings",
+    "__version__",
     "batch_scorer",
     "scorer",
 ]

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from gitops_dsf import __version__
 from gitops_dsf.repository.model.base import Authored, DnsName, Labels
 
-DEFAULT_RECONCILER_IMAGE = "ghcr.io/gitops-dsf/gitops-dsf-reconciler:0.1.0"
+DEFAULT_RECONCILER_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-reconciler:{__version__}"
 
 NonEmpty = Annotated[str, Field(min_length=1)]
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s@]+$")]

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from gitops_dsf import __version__
 from gitops_dsf.repository.model.base import (
     BRANCH,
     HOST_GLOB,
@@ -25,7 +26,7 @@ CLONABLE = re.compile(rf"{_PUSHABLE.pattern}|/\S+")
 """Git URLs, also as ssh writes them, and absolute paths."""
 _ON_A_FORGE = re.compile(r"((https?|ssh)://[^/\s]+/|([\w.-]+@)?[A-Za-z0-9][\w.-]*:/?)[\w.-]+/[\w.-]+?(\.git)?/?")
 
-DEFAULT_IMAGE = "ghcr.io/gitops-dsf/gitops-dsf-agent:0.1.0"
+DEFAULT_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-agent:{__version__}"
 
 
 class DeliveryMode(StrEnum):

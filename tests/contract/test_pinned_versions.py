@@ -1,0 +1,55 @@
+"""Versions of other programs in the documents: those that the hub suite runs, and the oldest that we support.
+
+The documents write a tested version with a v ("OCM v1.2.1") and an oldest version without one ("OCM 1.2 or newer").
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.doctor.checks import argocd, ocm
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+PINS = {
+    "OCM": ("ocm", "open-cluster-management.io/ocm"),
+    "Argo CD": ("argocd", "github.com/argoproj/argo-cd/v3"),
+}
+OLDEST = {"OCM": ocm.MINIMUM, "Argo CD": argocd.MINIMUM}
+TESTED = re.compile(r"(OCM|Argo CD)[\s*]+v(\d+(?:\.\d+)+)")
+REQUIRED = re.compile(r"(OCM|Argo CD)[\s*]+(\d+(?:\.\d+)+)")
+
+
+def pinned(program: str) -> str:
+    folder, module = PINS[program]
+    text = (ROOT / "tests" / "hub" / folder / "go.mod").read_text("utf-8")
+    found = re.search(rf"^(?:require)?\s+{re.escape(module)} v(\S+)", text, re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def said(pattern: re.Pattern[str]) -> list[tuple[str, str, str]]:
+    return [(page.relative_to(ROOT).as_posix(), *found.groups()) for page in PAGES for found in pattern.finditer(page.read_text("utf-8"))]
+
+
+def test_tested_versions_are_the_pins_of_the_hub_suite() -> None:
+    tested = said(TESTED)
+    assert {program for _, program, _ in tested} == set(PINS), "docs/hazards.md names both"
+    assert [(page, program, version) for page, program, version in tested if version != pinned(program)] == []
+
+
+def test_oldest_versions_are_those_that_doctor_demands() -> None:
+    required = said(REQUIRED)
+    assert {program for _, program, _ in required} == set(OLDEST), "README.md names both"
+    assert [line for line in required if line[2] != ".".join(map(str, oldest(line[1])[: line[2].count(".") + 1]))] == []
+
+
+def oldest(program: str) -> tuple[int, int, int]:
+    minimum = OLDEST[program]
+    return minimum.major, minimum.minor, minimum.patch
+
+
+@pytest.mark.parametrize(("text", "tested", "required"), [("OCM v1.2.1", 1, 0), ("**Argo CD 3.3.9**", 0, 1), ("Argo CD\nv3.5.3", 1, 0)])
+def test_the_patterns_find_what_documents_write(text: str, tested: int, required: int) -> None:
+    assert (len(TESTED.findall(text)), len(REQUIRED.findall(text))) == (tested, required)

@@ -1,0 +1,108 @@
+"""One version: all distributions, pins, images and documents say the same, and one command changes them all."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import dsf_agent
+import dsf_scorer
+import dsf_wire
+import gitops_dsf
+from gitops_dsf.repository.model.reconciler import DEFAULT_RECONCILER_IMAGE
+from gitops_dsf.repository.model.repository import DEFAULT_IMAGE
+from tools import version
+
+ROOT = Path(__file__).parents[2]
+NEXT = "97.98.99"
+AFTER = "97.98.100rc1"
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tracked files of this checkout in a repository of their own."""
+    target = tmp_path_factory.mktemp("copy")
+    for path in tracked(ROOT):
+        if (ROOT / path).is_file():
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / path, target / path)
+    subprocess.run(["git", "init", "--quiet", target], check=True)
+    subprocess.run(["git", "add", "--all"], cwd=target, check=True)
+    return target
+
+
+def tracked(root: Path) -> list[str]:
+    return subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
+
+
+def saying(root: Path, wanted: str) -> set[str]:
+    pattern = re.compile(rf"(?<![\w.]){re.escape(wanted)}(?!\.?\w)".encode())
+    return {path for path in tracked(root) if pattern.search((root / path).read_bytes())}
+
+
+def test_every_place_says_the_same() -> None:
+    places = version.places(ROOT)
+    assert len(places) > 20
+    assert {place.version for place in places} == {version.current(ROOT)}
+
+
+def test_no_line_says_the_version_without_being_a_place() -> None:
+    assert version.leftovers(ROOT, version.current(ROOT)) == []
+
+
+def test_the_programs_say_it_too() -> None:
+    assert {gitops_dsf.__version__, dsf_wire.__version__, dsf_scorer.__version__, dsf_agent.__version__} == {version.current(ROOT)}
+    assert DEFAULT_IMAGE.endswith(f":{version.current(ROOT)}")
+    assert DEFAULT_RECONCILER_IMAGE.endswith(f":{version.current(ROOT)}")
+
+
+def test_the_distributions_pin_each_other_exactly() -> None:
+    """A distribution that runs with another version of its neighbour was tested by nobody."""
+    names = version.distributions(ROOT)
+    assert len(names) >= 4
+    loose = []
+    for folder in version.members(ROOT):
+        project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+        extras = project.get("optional-dependencies", {}).values()
+        for wanted in (*project["dependencies"], *(item for extra in extras for item in extra)):
+            name = re.match(r"[\w-]+", wanted)
+            assert name is not None
+            if name[0] in names and not wanted.endswith(f"=={version.current(ROOT)}"):
+                loose.append(f"{project['name']}: {wanted}")
+    assert loose == []
+
+
+def test_a_bump_leaves_no_old_version_behind(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The second bump has no look-alikes: no other program has version 97.98.99."""
+    before = saying(copy, version.current(ROOT))
+    assert version.main([NEXT, "--root", str(copy)]) == 0
+    output = capsys.readouterr()
+    assert output.err == ""
+    changed = set(output.out.splitlines())
+    assert "uv.lock" in changed
+    assert changed == saying(copy, NEXT)
+    assert before - changed == {path for path in before if path.endswith(("go.mod", "/pyproject.toml.tmpl"))}
+    assert version.main([AFTER, "--root", str(copy)]) == 0
+    assert saying(copy, NEXT) == set()
+    assert saying(copy, AFTER) == changed
+    assert {place.version for place in version.places(copy)} == {AFTER}
+
+
+def test_a_place_that_disagrees_is_named(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = copy / "wire/dsf_wire/__init__.py"
+    text = file.read_text("utf-8")
+    file.write_text(re.sub(r'(__version__ = )".*"', r'\1"0.0.9"', text), "utf-8")
+    assert version.main(["--root", str(copy)]) == 1
+    assert "wire/dsf_wire/__init__.py:3: 0.0.9\n" in capsys.readouterr().out
+    file.write_text(text, "utf-8")
+
+
+@pytest.mark.parametrize("wrong", ["1.2", "v1.2.0", "1.2.0-rc1", ""])
+def test_what_is_no_version_changes_nothing(copy: Path, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = version.current(copy)
+    assert version.main([wrong, "--root", str(copy)]) == 2
+    assert "write three numbers" in capsys.readouterr().err
+    assert version.current(copy) == before

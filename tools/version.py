@@ -1,0 +1,151 @@
+"""The version of gitops-dsf: one number for all distributions, images and documents.
+
+`python -m tools.version` prints it and says whether every place agrees. `python -m tools.version NEW` writes it everywhere.
+The version lives in the root pyproject.toml; every other place repeats it, because packaging tools, images and people read files, not code.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+_VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
+"""Three numbers and a pre-release in the spelling that both pip and image tags accept."""
+_OTHER_PROGRAMS: Final = ("*/go.mod", "*/go.sum", "uv.lock", "CHANGELOG.md", "*/pyproject.toml.tmpl")
+"""Files that state versions of other programs, of past releases, or of the project that a user starts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """A line that says a version of gitops-dsf."""
+
+    path: str
+    line: int
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.version}"
+
+
+def current(root: Path) -> str:
+    """The version in the root pyproject.toml."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    return str(project["project"]["version"])
+
+
+def members(root: Path) -> list[Path]:
+    """Folders of all distributions: the root and the members of the uv workspace."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["uv"]["workspace"]["members"]
+    return [root, *sorted(folder for pattern in patterns for folder in root.glob(pattern) if (folder / "pyproject.toml").is_file())]
+
+
+def distributions(root: Path) -> list[str]:
+    """Names of all distributions."""
+    return [tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"] for folder in members(root)]
+
+
+def places(root: Path) -> list[Place]:
+    """Every line of the tracked files that must say the current version. One that says another version is a mistake."""
+    old = current(root)
+    return [
+        Place(path=path, line=text.count("\n", 0, found.start("version")) + 1, version=found["version"])
+        for path, text in _texts(root)
+        for pattern in _patterns(root, path, old)
+        for found in pattern.finditer(text)
+    ]
+
+
+def leftovers(root: Path, version: str) -> list[str]:
+    """Lines that say this version and are no known place: somebody must look at them."""
+    alone = re.compile(rf"(?<![\w.]){re.escape(version)}(?!\.?\w)")
+    known = {(place.path, place.line) for place in places(root)}
+    return [
+        f"{path}:{number}: {line.strip()}"
+        for path, text in _texts(root)
+        if not any(fnmatch(path, pattern) for pattern in _OTHER_PROGRAMS)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if alone.search(line) and (path, number) not in known
+    ]
+
+
+def bump(root: Path, version: str) -> list[str]:
+    """Write a version to every place; return the paths that changed."""
+    old = current(root)
+    changed = []
+    for path, text in _texts(root):
+        new = text
+        for pattern in _patterns(root, path, old):
+            new = pattern.sub(lambda found: found[0].removesuffix(found["version"]) + version, new)
+        if new != text:
+            (root / path).write_text(new, encoding="utf-8", newline="")
+            changed.append(path)
+    return changed
+
+
+def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
+    """What a place looks like in this file; each pattern ends with its group `version`.
+
+    Image tags count only with the present version: an example may show a rollout of another one.
+    """
+    number = rf"(?P<version>{_VERSION.pattern})(?!\.?\w)"
+    yield re.compile(rf"(?<![\w-])gitops-dsf(-[a-z]+)*(\[[a-z,-]+\])?=={number}")
+    yield re.compile(rf"(?<![\w-])gitops-dsf(-[a-z]+)+:(?P<version>{re.escape(old)})(?!\.?\w)")
+    name = path.rpartition("/")[2]
+    if name == "pyproject.toml" and (root / path).parent in members(root):
+        yield re.compile(rf'^version = "{number}', re.MULTILINE)
+    if name == "__init__.py":
+        yield re.compile(rf'^__version__ = "{number}', re.MULTILINE)
+    if path == "uv.lock":
+        names = "|".join(map(re.escape, distributions(root)))
+        yield re.compile(rf'^name = "({names})"\nversion = "{number}', re.MULTILINE)
+
+
+def _texts(root: Path) -> Iterator[tuple[str, str]]:
+    """Path and text of every tracked text file."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout.decode()
+    for path in filter(None, listed.split("\0")):
+        file = root / path
+        if file.is_symlink() or not file.is_file():
+            continue
+        try:
+            with file.open(encoding="utf-8", newline="") as stream:
+                yield path, stream.read()
+        except UnicodeDecodeError:
+            continue
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print or set the version."""
+    parser = argparse.ArgumentParser(prog="tools.version", description="Print the version of gitops-dsf, or write a new one everywhere.")
+    parser.add_argument("version", nargs="?", help="the new version, such as 0.2.0")
+    parser.add_argument("--root", type=Path, default=ROOT, help="the checkout (default: this one)")
+    chosen = parser.parse_args(arguments)
+    root: Path = chosen.root.resolve()
+    old = current(root)
+    if chosen.version is None:
+        different = [place for place in places(root) if place.version != old]
+        sys.stdout.write("".join(f"{line}\n" for line in (old, *different)))
+        return 1 if different else 0
+    if not _VERSION.fullmatch(chosen.version):
+        sys.stderr.write(f"{chosen.version!r} is not a version; write three numbers, such as 1.2.0 or 1.2.0rc1\n")
+        return 2
+    unknown = leftovers(root, old)
+    changed = bump(root, chosen.version)
+    sys.stdout.write("".join(f"{path}\n" for path in changed))
+    if unknown:
+        sys.stderr.write(
+            f"these lines still say {old}; change them by hand if they mean gitops-dsf:\n" + "".join(f"  {line}\n" for line in unknown)
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
