@@ -1,13 +1,14 @@
 """Leadership by a Lease (coordination.k8s.io/v1), by the rules of Kubernetes' own leader election.
 
 Clocks of other replicas are not trusted: a lease is free when nobody renewed it for its duration by our own clock. Our own claim counts
-from the moment when a renewal was sent, not from its answer: others count from its arrival at the hub, which lies between the two.
+from the moment when the write of a renewal was sent, not from its answer: others count from its arrival at the hub, which lies between the
+two. A leader whose predecessor did not release the lease deletes nothing for a while (`quiet_left`): what that one sent may still arrive.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final, Protocol
@@ -15,9 +16,14 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from gitops_dsf.reconciler.hub.api import ApiError
+from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 
 LOG = logging.getLogger(__name__)
 LEASE: Final = "gitops-dsf-reconciler"
+RELEASED_SECONDS: Final = 1
+"""leaseDurationSeconds of a lease that was given back and leaves nothing to wait for. A holder cleared by hand leaves another number."""
+GONE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
+"""The object is another version by now, or not there any more."""
 
 
 class LeaseLost(Exception):  # noqa: N818 - a state, not a mistake
@@ -38,7 +44,10 @@ class LeaseStore(Protocol):
 
 
 class Leadership:
-    """Owns one Lease in the hub namespace. Durations in seconds: `renew` < `deadline` < `duration`."""
+    """Owns one Lease in the hub namespace. Durations in seconds: `renew` < `deadline` < `duration`.
+
+    It leads, and goes on leading, when the hub answers a renewal within half the deadline.
+    """
 
     def __init__(
         self,
@@ -47,7 +56,7 @@ class Leadership:
         namespace: str,
         identity: str,
         duration: int = 15,
-        deadline: float = 10.0,
+        deadline: float = 12.0,
         renew: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -56,14 +65,25 @@ class Leadership:
         self._identity = identity
         self._duration, self._deadline, self._renew = duration, deadline, renew
         self._seen: tuple[str, str] = ("", "")
-        self._seen_at = self._sent_at = 0.0
+        self._seen_at = self._sent_at = self._quiet_until = 0.0
+        self._held: dict[str, Any] | None = None
+        """The Lease as our last write left it, as far as we know."""
         self._clock = clock
         self.is_leader = False
+
+    def left(self) -> float:
+        """Seconds for which the claim may be trusted; 0 or less when this replica does not lead."""
+        return self._left() if self.is_leader else 0.0
+
+    def quiet_left(self) -> float:
+        """Seconds for which deletions of a predecessor may still take effect; 0 or less when there can be none."""
+        return self._quiet_until - self._clock()
 
     async def acquire(self, *, patience: float | None = None) -> bool:
         """Waits until this replica leads; False when that took longer than `patience` seconds."""
         until = None if patience is None else self._clock() + patience
         said = ""
+        self._held = None
         while True:
             try:
                 if await self._try():
@@ -83,7 +103,8 @@ class Leadership:
         """Renews for ever. Raises LeaseLost when another replica took the lease, or none of our renewals arrived in time."""
         try:
             while True:
-                await asyncio.sleep(self._renew)
+                # Counted from the last renewal, not from its answer: with a slow hub there is no time to lose.
+                await asyncio.sleep(max(0.1, self._sent_at + self._renew - self._clock()))
                 try:
                     async with asyncio.timeout(max(0.1, self._left())):
                         if not await self._try():
@@ -94,30 +115,37 @@ class Leadership:
                         msg = f"not renewed for {self._deadline:g} s: {error}"
                         raise LeaseLost(msg) from error
                     LOG.warning("lease not renewed: %s", error)
+                    await asyncio.sleep(min(self._renew, self._left()))
         finally:
             self.is_leader = False
 
-    async def release(self) -> None:
-        """Lets another replica lead at once. Never raises: the lease expires by itself."""
+    async def release(self, *, clean: bool) -> None:
+        """Lets another replica lead at once; `clean` says that no deletion of this one can take effect any more.
+
+        Never raises: the lease expires by itself.
+        """
+        # A predecessor's deletions are no more over for the next leader than for this one.
+        seconds = RELEASED_SECONDS if clean and self.quiet_left() <= 0 else self._duration
         try:
             item = _lease(await self._api.get(f"{self._path}/{LEASE}"))
             if item["spec"].get("holderIdentity") == self._identity:
-                item["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": _now()}
+                item["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": seconds, "renewTime": _now()}
                 await self._api.replace(f"{self._path}/{LEASE}", item)
         except ApiError as error:
             LOG.info("lease not released: %s", error)
 
     def _left(self) -> float:
-        """Seconds for which the claim may be trusted."""
         return self._sent_at + self._deadline - self._clock()
 
     async def _try(self) -> bool:
-        """One attempt to take or renew; False when another replica holds the lease or was faster."""
-        sent_at = self._clock()
-        taken = await self._take()
-        if taken:
-            self._sent_at = sent_at
-        return taken
+        """One attempt to take or renew; False when another replica holds the lease or was faster. Raises ApiError."""
+        held, self._held = self._held, None
+        if held is not None:
+            held["spec"] = self._spec(held["spec"])
+            if await self._write(lambda: self._api.replace(f"{self._path}/{LEASE}", held), lost=GONE):
+                return True
+            # Somebody else wrote it, or our own last write arrived and its answer did not.
+        return await self._take()
 
     async def _take(self) -> bool:
         try:
@@ -125,8 +153,9 @@ class Leadership:
         except ApiError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
+            # Nobody knows who held it before somebody deleted it.
             body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE}, "spec": self._spec({})}
-            return await self._write(self._api.create(self._path, body))
+            return await self._write(lambda: self._api.create(self._path, body), quiet=QUIET_SECONDS)
         spec = item["spec"]
         holder, seen = str(spec.get("holderIdentity") or ""), (str(spec.get("holderIdentity") or ""), str(spec.get("renewTime") or ""))
         if seen != self._seen:
@@ -134,8 +163,10 @@ class Leadership:
         lasts = float(spec.get("leaseDurationSeconds") or self._duration)
         if holder not in {"", self._identity} and self._clock() < self._seen_at + lasts:
             return False
+        released = not holder and spec.get("leaseDurationSeconds") == RELEASED_SECONDS
+        quiet = 0.0 if released or holder == self._identity else QUIET_SECONDS
         item["spec"] = self._spec(spec)
-        return await self._write(self._api.replace(f"{self._path}/{LEASE}", item))
+        return await self._write(lambda: self._api.replace(f"{self._path}/{LEASE}", item), quiet=quiet)
 
     def _spec(self, before: dict[str, Any]) -> dict[str, Any]:
         mine = before.get("holderIdentity") == self._identity
@@ -148,13 +179,19 @@ class Leadership:
             "leaseTransitions": int(before.get("leaseTransitions") or 0) + (not mine and bool(before)),
         }
 
-    async def _write(self, request: Any) -> bool:  # noqa: ANN401 - a coroutine of the API
+    async def _write(
+        self, send: Callable[[], Awaitable[bytes]], *, lost: Collection[int] = (HTTPStatus.CONFLICT,), quiet: float = 0.0
+    ) -> bool:
+        """False when somebody else was faster. The claim counts from now, if the hub takes it; `quiet` seconds from the answer."""
+        sent_at = self._clock()
         try:
-            await request
+            answer = await send()
         except ApiError as error:
-            if error.status == HTTPStatus.CONFLICT:
+            if error.status in lost:
                 return False
             raise
+        self._sent_at, self._held = sent_at, _lease(answer)
+        self._quiet_until = max(self._quiet_until, self._clock() + quiet)
         return True
 
     def _say(self, words: str, said: str) -> str:

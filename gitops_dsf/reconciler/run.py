@@ -4,9 +4,8 @@ import asyncio
 import contextlib
 import logging
 import signal
-import socket
 import uuid
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from typing import Any, Final
 
 from gitops_dsf.errors import HubError
@@ -15,6 +14,7 @@ from gitops_dsf.reconciler.deadscores.duty import DeadScoresDuty
 from gitops_dsf.reconciler.duty import Duty, keep_running
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.fence import Fence
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from gitops_dsf.reconciler.metrics import Metrics
@@ -45,8 +45,7 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     metrics = Metrics()
-    async with HubApi(load=load) as api, _fetcher(settings) as fetcher:
-        leadership = _leadership(api, settings)
+    async with _hub(settings, load=load) as (leadership, api), _fetcher(settings) as fetcher:
         duties: list[Duty] = []
 
         def waits_for() -> str:
@@ -58,15 +57,14 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
             await _end(work, stopped)
-            await leadership.release()
+            await _release(leadership, api)
             LOG.info("stopped")
 
 
 async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
     """One pass over all scorers under the lease; how many statuses were written. Raises HubError."""
     resolve_in(CONCURRENT)
-    async with HubApi(load=load) as api, _fetcher(settings) as fetcher:
-        leadership = _leadership(api, settings)
+    async with _hub(settings, load=load) as (leadership, api), _fetcher(settings) as fetcher:
         if not await leadership.acquire(patience=ONCE_PATIENCE):
             msg = "another replica leads, or the lease cannot be written; see the log. It does the same work"
             raise HubError(msg)
@@ -78,7 +76,7 @@ async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
         except (ApiError, LeaseLost) as error:
             raise HubError(str(error)) from error
         finally:
-            await leadership.release()
+            await _release(leadership, api)
     if duty.refused:
         msg = f"{written} statuses written; the hub refused those of {', '.join(duty.refused)}: see the log"
         raise HubError(msg)
@@ -151,8 +149,18 @@ def _view(api: HubApi, settings: Settings) -> HubView:
     return HubView(api=api, hub_namespace=settings.hub_namespace, argocd_namespace=settings.argocd_namespace)
 
 
-def _leadership(api: HubApi, settings: Settings) -> Leadership:
-    return Leadership(api=api, namespace=settings.hub_namespace, identity=f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}")
+@contextlib.asynccontextmanager
+async def _hub(settings: Settings, *, load: Callable[[], Access]) -> AsyncIterator[tuple[Leadership, HubApi]]:
+    """The Lease over connections of its own, and the API for everything else, which asks it before every write."""
+    async with HubApi(load=load) as lease_api:
+        leadership = Leadership(api=lease_api, namespace=settings.hub_namespace, identity=f"{settings.replica}_{uuid.uuid4().hex[:8]}")
+        async with HubApi(load=load, fence=Fence(claim=leadership)) as api:
+            yield leadership, api
+
+
+async def _release(leadership: Leadership, api: HubApi) -> None:
+    """After all work has ended."""
+    await leadership.release(clean=await api.settled())
 
 
 def _fetcher(settings: Settings) -> Fetcher:

@@ -12,6 +12,7 @@ from gitops_dsf.reconciler.deadscores.candidates import DeadScore, find_dead
 from gitops_dsf.reconciler.deadscores.removal import Outcome, remove
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.fence import Refusal
 from gitops_dsf.reconciler.hub.scorers import Scorer
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
@@ -77,7 +78,9 @@ class DeadScoresDuty:
                     LOG.warning("dead scores are not removed: %s", error)
                 await asyncio.sleep(self._pause)
         finally:
-            self._metrics.show({})  # another replica tells from now on
+            # Another replica tells from now on.
+            self._metrics.show({})
+            self._metrics.block("")
 
     async def _look(self) -> None:
         if not self._api.clock.known:
@@ -90,7 +93,9 @@ class DeadScoresDuty:
         self._since = standing
         self._foreign = {key: until for key, until in self._foreign.items() if until > now and key in standing}
         numbers: dict[str, int] = {}
-        reads = READS
+        blocked = self._blocked()
+        self._metrics.block("" if blocked is None else blocked.reason)
+        reads = READS if blocked is None else 0
         for owner, all_of in found:
             ours = [dead for dead in all_of if (dead.resource, dead.cluster) not in self._foreign]
             ripe = [dead for dead in ours if now - standing[dead.resource, dead.cluster] >= STAND_SECONDS]
@@ -100,6 +105,10 @@ class DeadScoresDuty:
             if len(ours) > settled:
                 numbers[owner.label] = numbers.get(owner.label, 0) + len(ours) - settled
         self._metrics.show(numbers)
+
+    def _blocked(self) -> Refusal | None:
+        """What speaks against every removal now."""
+        return self._api.no_deletion()
 
     async def _find(self) -> list[tuple[_Owner, Sequence[DeadScore]]]:
         """Resources with dead scores. A look at all scores of a fleet is cut up, so that other work goes on."""

@@ -13,6 +13,7 @@ class DeadScoreMetrics:
             f"{PREFIX}_dead_scores", "Scores that expired long ago and whose agent or cluster is gone.", ["scorer"], registry=registry
         )
         self.removed = Counter(f"{PREFIX}_dead_scores_removed", "Dead scores that were removed.", ["scorer"], registry=registry)
+        self.blocked = Gauge(f"{PREFIX}_dead_scores_blocked", "1 while no dead score is removed, by reason.", ["reason"], registry=registry)
         self._shown: set[str] = set()
 
     def show(self, dead: dict[str, int]) -> None:
@@ -22,3 +23,9 @@ class DeadScoreMetrics:
         for scorer, number in dead.items():
             self.dead.labels(scorer=scorer).set(number)
         self._shown = set(dead)
+
+    def block(self, reason: str) -> None:
+        """Why no dead score is removed now; empty when they are."""
+        self.blocked.clear()
+        if reason:
+            self.blocked.labels(reason=reason).set(1)

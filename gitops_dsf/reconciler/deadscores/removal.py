@@ -11,7 +11,7 @@ import msgspec
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
 from gitops_dsf.reconciler.deadscores.candidates import DeadScore, absence, expired_for_long
 from gitops_dsf.reconciler.hub.addons import ADDONS_PATH, addon
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import ApiError, HubApi, NotSentError
 from gitops_dsf.reconciler.hub.clusters import CLUSTERS_PATH, cluster
 from gitops_dsf.reconciler.hub.mirror import UNREADABLE
 
@@ -30,7 +30,7 @@ class Outcome(StrEnum):
     ALIVE = "alive"
     """It was renewed, somebody may renew it, it is gone already, it cannot be read, or the hub's time is not known."""
     REFUSED = "refused"
-    """The hub said no; nothing was removed."""
+    """The hub said no, or was not asked; nothing was removed."""
     UNCERTAIN = "uncertain"
     """No answer came: it may be gone."""
 
@@ -79,7 +79,7 @@ async def _remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callabl
         await api.delete(path, uid=found.metadata.uid, resource_version=found.metadata.resource_version)
     except ApiError as error:
         LOG.warning("dead score %s of %s not removed: %s", dead.resource, dead.cluster, error)
-        return Outcome.REFUSED if 400 <= error.status < 500 else Outcome.UNCERTAIN
+        return Outcome.REFUSED if isinstance(error, NotSentError) or 400 <= error.status < 500 else Outcome.UNCERTAIN
     LOG.info("removed the score %s of %s, which ended at %s: %s", dead.resource, dead.cluster, found.status.valid_until, why)
     return Outcome.REMOVED
 

@@ -1,5 +1,6 @@
 """The hub's Kubernetes API: requests, pages and watches as raw JSON, over one connection pool, credentials read anew when refused."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
@@ -11,12 +12,15 @@ import msgspec
 from gitops_dsf.errors import HubError
 from gitops_dsf.live.access import Access
 from gitops_dsf.reconciler.hub.clock import HubClock
+from gitops_dsf.reconciler.hub.fence import DELETION_SECONDS, Fence, Refusal
 
 PAGE: Final = 500
 """Objects per request: the API server answers pages of this size in milliseconds."""
 WATCH_SECONDS: Final = 240
 """After which the server ends a watch; bookmarks come about every minute."""
 MERGE: Final = "application/merge-patch+json"
+LAST_MOMENTS: Final = frozenset({"http11.send_request_headers.started", "http11.send_request_body.started"})
+"""Events of httpcore right before it writes to the connection. A server does not act on headers whose body never comes."""
 
 
 class ApiError(Exception):
@@ -25,6 +29,14 @@ class ApiError(Exception):
     def __init__(self, message: str, *, status: int = 0) -> None:
         super().__init__(message)
         self.status = status
+
+
+class NotSentError(ApiError):
+    """The write was not sent, or not whole: the hub has seen nothing that it could act on."""
+
+    def __init__(self, message: str, *, refusal: Refusal) -> None:
+        super().__init__(message)
+        self.refusal = refusal
 
 
 class _Meta(msgspec.Struct, frozen=True, rename={"resource_version": "resourceVersion", "more": "continue"}):
@@ -47,11 +59,16 @@ class WatchEvent(msgspec.Struct, frozen=True):
 
 
 class HubApi:
-    """An asynchronous context manager. `load` reads the credentials; it is asked again after a 401."""
+    """An asynchronous context manager. `load` reads the credentials; it is asked again after a 401.
 
-    def __init__(self, *, load: Callable[[], Access], timeout_seconds: float = 15.0) -> None:
+    `fence` is asked before every write. Without one nothing can be deleted, and all other writes are sent: so is the Lease itself written.
+    """
+
+    def __init__(self, *, load: Callable[[], Access], fence: Fence | None = None, timeout_seconds: float = 15.0) -> None:
         self._load = load
+        self._fence = fence
         self._timeout = timeout_seconds
+        self._deletions: set[asyncio.Task[None]] = set()
         self._client = self._connect()
         self._retired: httpx.AsyncClient | None = None
         """The client before it, which may still have requests under way."""
@@ -131,13 +148,58 @@ class HubApi:
         return await self._send("POST", path, body=item)
 
     async def delete(self, path: str, *, uid: str, resource_version: str = "") -> None:
-        """One object, if it is still this one (and this version). Raises ApiError: 404 when it is gone, 409 when it is another."""
-        conditions = {"uid": uid, **({"resourceVersion": resource_version} if resource_version else {})}
-        await self._send("DELETE", path, body={"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions})
+        """One object, if it is still this one (and this version).
+
+        Raises ApiError: 404 when it is gone, 409 when it is another; NotSentError when this replica may not delete now. When the caller is
+        cancelled the request goes on to its end, so that its outcome is known before another replica is let in (`settled`).
+        """
+        task = asyncio.create_task(self._delete(path, uid=uid, resource_version=resource_version))
+        self._deletions.add(task)
+        task.add_done_callback(self._ended)
+        await asyncio.shield(task)
+
+    def no_deletion(self) -> Refusal | None:
+        """What speaks against any deletion now; asked again when one is sent."""
+        return _NO_FENCE if self._fence is None else self._fence.deletion()
+
+    async def settled(self) -> bool:
+        """Waits for the end of all deletions; False when one of the last had no answer, and may still take effect."""
+        await asyncio.gather(*self._deletions, return_exceptions=True)
+        return self._fence is None or self._fence.clean
 
     async def replace(self, path: str, item: Mapping[str, Any]) -> bytes:
         """The whole object. Raises ApiError; status 409 when somebody else changed it since it was read."""
         return await self._send("PUT", path, body=item)
+
+    async def _delete(self, path: str, *, uid: str, resource_version: str) -> None:
+        conditions = {"uid": uid, **({"resourceVersion": resource_version} if resource_version else {})}
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
+        try:
+            await self._send("DELETE", path, body=body, seconds=DELETION_SECONDS)
+        except NotSentError:
+            raise
+        except ApiError as error:
+            # Without an answer, and after an error of the server, it may have been done or be done later.
+            if self._fence is not None and (not error.status or error.status >= httpx.codes.INTERNAL_SERVER_ERROR):
+                self._fence.unanswered()
+            raise
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._deletions.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever waited for it may be gone
+
+    def _ask(self, method: str, path: str) -> None:
+        """Raises NotSentError when the fence refuses this request now."""
+        if method == "DELETE":
+            refusal = self.no_deletion()
+        elif method == "GET" or self._fence is None:
+            return
+        else:
+            refusal = self._fence.write()
+        if refusal is not None:
+            msg = f"{method} {path}: not sent: {refusal.message}"
+            raise NotSentError(msg, refusal=refusal)
 
     async def _send(
         self,
@@ -147,13 +209,24 @@ class HubApi:
         body: Mapping[str, Any] | None = None,
         media: str = "application/json",
         parameters: Mapping[str, str] | None = None,
+        seconds: float | None = None,
     ) -> bytes:
+        """`seconds` limit each attempt as a whole."""
         content = None if body is None else msgspec.json.encode(body)
         headers = {} if body is None else {"Content-Type": media}
+
+        async def look(event: str, _info: Mapping[str, Any]) -> None:
+            if event in LAST_MOMENTS:
+                self._ask(method, path)
+
         for last in (False, True):
             client, sent = self._client, time.time()
+            self._ask(method, path)
             try:
-                response = await client.request(method, path, content=content, headers=headers, params=parameters or {})
+                async with asyncio.timeout(seconds):
+                    response = await client.request(
+                        method, path, content=content, headers=headers, params=parameters or {}, extensions={"trace": look}
+                    )
             except (httpx.HTTPError, OSError) as error:
                 raise _silent(method, path, error) from error
             if response.status_code == httpx.codes.UNAUTHORIZED and not last:
@@ -210,3 +283,6 @@ def _refused(method: str, path: str, response: httpx.Response) -> ApiError:
 
 def _silent(method: str, path: str, error: Exception) -> ApiError:
     return ApiError(f"{method} {path}: the hub does not answer: {str(error) or type(error).__name__}")
+
+
+_NO_FENCE: Final = Refusal(reason="LeaseNotHeld", message="this connection writes the Lease alone", seconds=1.0)

@@ -9,9 +9,10 @@ from typing import Final
 
 from gitops_dsf.hubnames import AVAILABLE_CONDITION
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import ApiError, HubApi, NotSentError
 from gitops_dsf.reconciler.hub.applications import Copy
 from gitops_dsf.reconciler.hub.applicationsets import Follower
+from gitops_dsf.reconciler.hub.fence import Refusal
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.best import BestHealth
@@ -40,6 +41,7 @@ class HandoverDuty:
         self, *, api: HubApi, view: HubView, metrics: Metrics, events: Events, watch: DecisionWatch, pace: float = PACE_SECONDS
     ) -> None:
         self._view, self._unions, self._clock = view, watch.unions, watch.clock
+        self._api = api
         self._removal = Removal(api=api, argocd_namespace=view.argocd_namespace)
         self._report = Report(events=events, metrics=metrics.moves, namespace=view.argocd_namespace)
         self._wake = asyncio.Event()
@@ -139,13 +141,15 @@ class HandoverDuty:
     async def _try(self, candidate: Candidate) -> Verdict:
         """The verdict of the removal, or a wait with what speaks against it now."""
         copy, uid = candidate.verdict.copy, candidate.set_uid
-        pause = self._pauses.now(uid, self._clock())
+        pause = self._unable() or self._pauses.now(uid, self._clock())
         if pause is None and self._attempts == PER_LOOK:
             pause = Pause(until=self._clock(), doubt=Doubt(reason="Queued", message="copies of other applications go first"))
         if pause is None:
             self._attempts += 1
             try:
                 doubt = await self._removal.attempt(candidate)
+            except NotSentError as error:
+                pause = self._refused(error.refusal)
             except ApiError as error:
                 if error.status:
                     pause = self._pauses.failed(uid, Doubt(reason="Refused", message=str(error)), self._clock())
@@ -159,6 +163,14 @@ class HandoverDuty:
                 pause = self._pauses.failed(uid, doubt, self._clock())
         self._at(pause.until)
         return _waits(copy, pause.doubt)
+
+    def _unable(self) -> Pause | None:
+        """What speaks against every deletion now."""
+        refusal = self._api.no_deletion()
+        return None if refusal is None else self._refused(refusal)
+
+    def _refused(self, refusal: Refusal) -> Pause:
+        return Pause(until=self._clock() + refusal.seconds, doubt=Doubt(reason=refusal.reason, message=refusal.message))
 
     def _decided(self, item: Follower) -> frozenset[str]:
         unions = [self._unions.get(placement) for placement in item.placements]

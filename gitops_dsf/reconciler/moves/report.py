@@ -14,7 +14,20 @@ from gitops_dsf.reconciler.moves.metrics import MoveMetrics
 LOG = logging.getLogger(__name__)
 NEWS_SECONDS: Final = 10.0
 """For which a reason must hold before it becomes an Event: most new copies are Healthy by then."""
-PASSING: Final = frozenset({"Queued", "RateLimited", "Gone", "Changed", "Conflict", "DecisionUnsettled", "HubSilent"})
+PASSING: Final = frozenset(
+    {
+        "Queued",
+        "RateLimited",
+        "Gone",
+        "Changed",
+        "Conflict",
+        "DecisionUnsettled",
+        "HubSilent",
+        "LeaseNotHeld",
+        "LeadershipNew",
+        "DeletionUnanswered",
+    }
+)
 """Reasons that end by themselves: no Events about them."""
 TROUBLE: Final = frozenset({"TimedOut", "WorkloadWouldStay", "DecisionForeign", "Generators", "Refused", "Unreadable"})
 """Reasons that somebody should look at."""

@@ -6,20 +6,36 @@ import json
 import ssl
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from email.utils import formatdate
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 from gitops_dsf.live.access import Access
 from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.fence import Claim, Fence
 
 Object = dict[str, Any]
 Key = tuple[str, str, str]
 """Plural, namespace, name."""
 
 
+@dataclass(kw_only=True)
+class FixedClaim:
+    """What is left of a lease, as a test says."""
+
+    seconds: float = 1000.0
+    quiet: float = 0.0
+
+    def left(self) -> float:
+        return self.seconds
+
+    def quiet_left(self) -> float:
+        return self.quiet
+
+
 class ObjectHub:
-    """`refusals["PUT configmaps"]` are statuses of the next such requests, 0 for no answer at all."""
+    """`refusals["PUT configmaps"]`, or with a name as in `asked`, are statuses of the next such requests, 0 for no answer at all."""
 
     def __init__(self) -> None:
         self.objects: dict[Key, Object] = {}
@@ -29,6 +45,8 @@ class ObjectHub:
         self.refusals: dict[str, list[int]] = {}
         self.between: Callable[[str], None] = lambda _: None
         """Called with the same word before a request is answered: what somebody else does meanwhile."""
+        self.gate: asyncio.Event | None = None
+        """Every answer waits for it."""
         self.clock: Callable[[], float] | None = time.time
         """The Date header; None: there is none."""
         self._writers: list[asyncio.StreamWriter] = []
@@ -43,9 +61,11 @@ class ObjectHub:
         for writer in self._writers:
             writer.close()
 
-    def api(self) -> HubApi:
+    def api(self, *, claim: Claim | None = None, clock: Callable[[], float] = time.monotonic) -> HubApi:
+        """Of a replica that leads for long, if nothing else is said."""
         access = Access(host=self.url, trust=ssl.create_default_context(), authorization="Bearer any", proxy=None)
-        return HubApi(load=lambda: access, timeout_seconds=20)
+        fence = Fence(claim=FixedClaim() if claim is None else claim, clock=clock)
+        return HubApi(load=lambda: access, fence=fence, timeout_seconds=20)
 
     def put(self, plural: str, name: str, *, namespace: str = "", **fields: Any) -> Object:
         """As somebody else writes it; labels and the like go into metadata."""
@@ -72,6 +92,8 @@ class ObjectHub:
             fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
             body = await reader.readexactly(int(fields.get("content-length", 0)))
             status, answer = self._answer(method, target, json.loads(body) if body else {})
+            if self.gate is not None:
+                await self.gate.wait()
             if status:
                 content = json.dumps(answer).encode()
                 date = f"Date: {formatdate(self.clock(), usegmt=True)}\r\n" if self.clock else ""
@@ -87,8 +109,9 @@ class ObjectHub:
         word = f"{method} {plural}"
         self.asked.append(f"{word}/{name}" if name else word)
         self.between(word)
-        if self.refusals.get(word):
-            return self.refusals[word].pop(0), {"message": "refused by the test"}
+        for refused in (word, self.asked[-1]):
+            if self.refusals.get(refused):
+                return self.refusals[refused].pop(0), {"message": "refused by the test"}
         if method == "GET" and not name:
             return 200, self._list(plural, namespace, parse_qs(parts.query))
         key = (plural, namespace, name or body.get("metadata", {}).get("name", ""))

@@ -435,7 +435,7 @@ def test_one_leads_until_it_lets_go_or_dies() -> None:
             keep.cancel()
             await asyncio.gather(keep, return_exceptions=True)
             assert not first.is_leader
-            await first.release()
+            await first.release(clean=True)
             assert await second.acquire(patience=60)
             # The second dies without a word.
             assert not await first.acquire(patience=1.0)

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.reconciler.hub.api import ApiError
+from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS, Fence
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from tests.support import virtual_time
 
-DURATION, DEADLINE, RENEW = 15, 10.0, 2.0
+DURATION, DEADLINE, RENEW = 15, 12.0, 2.0
+"""As the reconciler has them by default."""
 
 
 @dataclass
@@ -25,11 +27,14 @@ class Hub:
     item: dict[str, Any] | None = None
     version: int = 0
     claims: list[str] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    """Of the claims."""
 
     def write(self, item: Mapping[str, Any]) -> bytes:
         self.version += 1
         self.item = {**item, "metadata": {**item["metadata"], "resourceVersion": str(self.version)}}
         self.claims.append(item["spec"]["holderIdentity"])
+        self.times.append(asyncio.get_running_loop().time())
         return msgspec.json.encode(self.item)
 
 
@@ -59,7 +64,8 @@ class Way:
 
     async def replace(self, _path: str, item: Mapping[str, Any], /) -> bytes:
         await self._leg()
-        assert self.hub.item is not None
+        if self.hub.item is None:
+            raise ApiError("not found", status=404)
         if item["metadata"]["resourceVersion"] != self.hub.item["metadata"]["resourceVersion"]:
             raise ApiError("changed", status=409)
         answer = self.hub.write(self._skewed(item))
@@ -173,6 +179,172 @@ def test_an_answer_that_is_no_lease_leads_nowhere(page: bytes) -> None:
         clock = asyncio.get_running_loop().time
         lease = Leadership(api=Proxy(page), namespace="hub", identity="one", clock=clock)
         assert not await lease.acquire(patience=30)
-        await lease.release()
+        await lease.release(clean=True)
+
+    virtual_time.run(main())
+
+
+def replica(name: str, hub: Hub, *, leg: float = 0.01) -> Leadership:
+    """With the default durations, in virtual time."""
+    way = Way(hub=hub, legs=itertools.repeat(leg))
+    return Leadership(api=way, namespace="hub", identity=name, clock=asyncio.get_running_loop().time)
+
+
+def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_its_last_renewal() -> None:
+    async def main() -> None:
+        clock, hub = asyncio.get_running_loop().time, Hub()
+        first, second = replica("first", hub), replica("second", hub)
+        await first.acquire()
+        keep = asyncio.create_task(first.keep())
+        waiting = asyncio.create_task(second.acquire())
+        await asyncio.sleep(20)
+        keep.cancel()
+        await asyncio.gather(keep, return_exceptions=True)
+        renewed = max(at for at, holder in zip(hub.times, hub.claims, strict=True) if holder == "first")
+        assert await waiting
+        assert DURATION <= clock() - renewed <= DURATION + 2 * RENEW
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize("seconds", [1.0, 5.0])
+def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(seconds: float) -> None:
+    async def main() -> None:
+        hub = Hub()
+        lease = replica("slow", hub, leg=seconds / 2)
+        assert await lease.acquire(patience=30)
+        keep = asyncio.create_task(lease.keep())
+        for _ in range(600):
+            await asyncio.sleep(1)
+            assert lease.left() > 0
+        assert not keep.done()
+        keep.cancel()
+        await asyncio.gather(keep, return_exceptions=True)
+
+    virtual_time.run(main())
+
+
+def test_a_renewal_is_one_write_and_one_whose_answer_was_lost_costs_no_leadership() -> None:
+    async def main() -> None:
+        hub = Hub()
+        lost: list[float | None] = [0.01] * 4 + [0.01, None] + [0.01] * 1000
+        way = Way(hub=hub, legs=iter(lost))
+        lease = Leadership(api=way, namespace="hub", identity="one", clock=asyncio.get_running_loop().time)
+        await lease.acquire()
+        keep = asyncio.create_task(lease.keep())
+        await asyncio.sleep(60)
+        assert not keep.done()
+        keep.cancel()
+        await asyncio.gather(keep, return_exceptions=True)
+        used = len(lost) - len(list(way.legs))
+        assert used <= 2 * len(hub.claims) + 6, "a renewal reads before it writes"
+
+    virtual_time.run(main())
+
+
+def test_nothing_is_left_of_a_claim_that_was_never_made_or_is_over() -> None:
+    async def main() -> None:
+        hub = Hub()
+        lease = replica("one", hub)
+        assert lease.left() <= 0
+        await lease.acquire()
+        assert lease.left() == pytest.approx(DEADLINE, abs=0.1)
+        await asyncio.sleep(DEADLINE)
+        assert lease.left() <= 0, "as after a process was stopped"
+        keep = asyncio.create_task(lease.keep())
+        await asyncio.sleep(5)
+        assert lease.left() > 0
+        keep.cancel()
+        await asyncio.gather(keep, return_exceptions=True)
+        assert lease.left() == 0
+
+    virtual_time.run(main())
+
+
+def released(hub: Hub, *, clean: bool, after: float) -> "asyncio.Future[None]":
+    async def go() -> None:
+        before = replica("before", hub)
+        await before.acquire()
+        keep = asyncio.create_task(before.keep())
+        await asyncio.sleep(after)
+        keep.cancel()
+        await asyncio.gather(keep, return_exceptions=True)
+        await before.release(clean=clean)
+
+    return asyncio.ensure_future(go())
+
+
+def by_hand(hub: Hub, **spec: Any) -> None:
+    assert hub.item is not None
+    hub.write({**hub.item, "spec": {**hub.item["spec"], **spec}})
+
+
+PREDECESSORS: dict[str, tuple[Callable[[Hub], Awaitable[None]], float]] = {
+    "released it when all its requests had ended": (lambda hub: released(hub, clean=True, after=60), 0),
+    "released it with a request under way": (lambda hub: released(hub, clean=False, after=60), QUIET_SECONDS),
+    "had a predecessor of its own a moment before": (lambda hub: released(hub, clean=True, after=10), QUIET_SECONDS),
+}
+
+
+@pytest.mark.parametrize(("end", "quiet"), PREDECESSORS.values(), ids=PREDECESSORS)
+def test_a_new_leader_waits_for_what_the_one_before_may_have_sent(end: Callable[[Hub], Awaitable[None]], quiet: float) -> None:
+    async def main() -> None:
+        hub = Hub()
+        await end(hub)
+        lease = replica("new", hub)
+        began = asyncio.get_running_loop().time()
+        assert await lease.acquire()
+        assert asyncio.get_running_loop().time() - began < 1, "a lease that was given back is free at once"
+        assert lease.quiet_left() == pytest.approx(quiet, abs=1)
+
+    virtual_time.run(main())
+
+
+@pytest.mark.parametrize("how", ["died", "deleted by hand", "cleared by hand"])
+def test_a_new_leader_waits_when_nobody_gave_the_lease_back(how: str) -> None:
+    async def main() -> None:
+        hub = Hub()
+        before = replica("before", hub)
+        await before.acquire()
+        keep = asyncio.create_task(before.keep())
+        await asyncio.sleep(60)
+        assert before.quiet_left() <= 0
+        keep.cancel()
+        await asyncio.gather(keep, return_exceptions=True)
+        if how == "deleted by hand":
+            hub.item = None
+        elif how == "cleared by hand":
+            by_hand(hub, holderIdentity="")
+        lease = replica("new", hub)
+        assert await lease.acquire()
+        assert lease.quiet_left() == pytest.approx(QUIET_SECONDS, abs=1)
+        assert QUIET_SECONDS >= DURATION + 15, "the lease and the longest request"
+
+    virtual_time.run(main())
+
+
+def test_two_that_lead_because_the_lease_was_deleted_by_hand_never_both_delete() -> None:
+    """The old leader learns of it with its next renewal; until then the new one is quiet, and for long after that."""
+
+    async def main() -> None:
+        hub = Hub()
+        first, second = replica("first", hub), replica("second", hub)
+        await first.acquire()
+        await asyncio.sleep(0)
+        keep = asyncio.create_task(first.keep())
+        waiting = asyncio.create_task(second.acquire())
+        await asyncio.sleep(60)
+        both = 0
+        for _ in range(2000):
+            if hub.item is not None and asyncio.get_running_loop().time() < 61:
+                hub.item = None
+            await asyncio.sleep(0.05)
+            fences = [Fence(claim=lease) for lease in (first, second)]
+            both += first.left() > 0 and second.left() > 0
+            assert sum(fence.deletion() is None for fence in fences) <= 1
+        assert both, "both led for a moment, or the test shows nothing"
+        for task in (keep, waiting):
+            task.cancel()
+        await asyncio.gather(keep, waiting, return_exceptions=True)
 
     virtual_time.run(main())

@@ -6,12 +6,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
+import pytest
+
 from gitops_dsf.reconciler.deadscores.allowance import DAY
 from gitops_dsf.reconciler.deadscores.duty import FOREIGN_SECONDS, STAND_SECONDS, DeadScoresDuty
 from gitops_dsf.reconciler.events import Events
+from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
-from tests.integration.reconciler.objecthub import ObjectHub
+from tests.integration.reconciler.objecthub import FixedClaim, ObjectHub
 from tests.support.in_loop import for_a_while, until
 
 NAMESPACE, SCORE = "hub", "cpu-score"
@@ -26,6 +29,7 @@ class Scene:
     def __init__(self, hub: ObjectHub) -> None:
         self.hub = hub
         self.now = 1_000.0
+        self.claim = FixedClaim()
         self.metrics = Metrics()
         scoring = {"params": {"name": "cpu_score"}}
         self.hub.put("dynamicscorers", "cpu", namespace=NAMESPACE, spec={"scoring": scoring, "scoreTTLSeconds": int(TTL)})
@@ -68,7 +72,7 @@ class Scene:
     @asynccontextmanager
     async def duty(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Runs it; what is yielded reads the lists anew and gives it the time for several looks."""
-        async with self.hub.api() as api:
+        async with self.hub.api(claim=self.claim, clock=lambda: self.now) as api:
             view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace="argocd")
             events = Events(api=api, metrics=self.metrics.events)
             duty = DeadScoresDuty(api=api, view=view, metrics=self.metrics, events=events, look_seconds=LOOK, clock=lambda: self.now)
@@ -291,12 +295,59 @@ def test_a_refusal_does_not_count_and_silence_does() -> None:
         async with scene.duty() as again:
             await until(lambda: scene.dead == 20)
             scene.now += TTL
-            await until(lambda: len(scene.deletions) == 4)
+            for sent in (3, 4):
+                await until(lambda sent=sent: len(scene.deletions) == sent)
+                await until(lambda: scene.metric("dead_scores_blocked", reason="DeletionUnanswered") == 1)
+                await again()
+                assert len(scene.deletions) == sent, "it may still take effect"
+                scene.now += QUIET_SECONDS
             await again()
             assert len(scene.deletions) == 4
             assert (scene.removed(), scene.dead) == ([], 20), "without an answer two may be gone already"
             scene.hub.refusals = {"GET addonplacementscores": [500, 0]}
             scene.now += TTL
+            await until(lambda: scene.removed() == ["c00", "c01"])
+
+    play(test)
+
+
+def test_a_new_leader_waits_for_what_the_one_before_may_have_sent() -> None:
+    async def test(scene: Scene) -> None:
+        scene.claim.quiet = 20.0
+        async with scene.duty() as again:
+            await until(lambda: scene.dead == 20)
+            scene.now += TTL
+            await until(lambda: scene.metric("dead_scores_blocked", reason="LeadershipNew") == 1)
+            await again()
+            assert scene.removed() == []
+            scene.claim.quiet = 0.0
+            await until(lambda: scene.removed() == ["c00", "c01"])
+            await again()
+            assert scene.metric("dead_scores_blocked", reason="LeadershipNew") is None
+
+    play(test)
+
+
+@pytest.mark.parametrize("word", ["GET addonplacementscores", "GET managedclusters", "GET managedclusteraddons"])
+def test_a_claim_that_ends_while_a_removal_reads_costs_no_score(word: str) -> None:
+    """As when the process is stopped at that await. The claim that is back again shows that nothing was counted as removed."""
+
+    async def test(scene: Scene) -> None:
+        ended: list[str] = []
+
+        def meanwhile(asked: str) -> None:
+            if asked == word and not ended:
+                ended.append(asked)
+                scene.claim.seconds = 0.0
+
+        async with scene.duty() as again:
+            await until(lambda: scene.dead == 20)
+            scene.hub.between = meanwhile
+            scene.now += TTL
+            await until(lambda: scene.metric("dead_scores_blocked", reason="LeaseNotHeld") == 1)
+            assert (ended, scene.deletions, scene.removed()) == ([word], [], [])
+            scene.claim.seconds = 1000.0
+            await again()
             await until(lambda: scene.removed() == ["c00", "c01"])
 
     play(test)

@@ -5,10 +5,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.duty import HandoverDuty
@@ -17,7 +18,7 @@ from gitops_dsf.reconciler.moves.report import NEWS_SECONDS
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from tests.integration.reconciler.moves.scene import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, Scene
-from tests.integration.reconciler.objecthub import ObjectHub
+from tests.integration.reconciler.objecthub import FixedClaim, ObjectHub
 from tests.support.in_loop import until
 
 
@@ -26,13 +27,14 @@ class Leader:
     """One leader's duty with a clock that stands still until a test moves it."""
 
     hub: ObjectHub
-    api: HubApi
     scene: Scene
     now: float = 1000.0
+    claim: FixedClaim = field(default_factory=FixedClaim)
     metrics: Metrics = field(default_factory=Metrics)
     ticks: int = 0
 
     async def __aenter__(self) -> Self:
+        self.api = await self.hub.api(claim=self.claim, clock=lambda: self.now).__aenter__()
         self.view = HubView(api=self.api, hub_namespace="hub", argocd_namespace=NAMESPACE)
         watch = DecisionWatch(view=self.view, metrics=self.metrics, clock=lambda: self.now)
         events = Events(api=self.api, metrics=self.metrics.events)
@@ -44,6 +46,7 @@ class Leader:
     async def __aexit__(self, *_: object) -> None:
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
+        await self.api.__aexit__(None, None, None)
 
     async def after(self, seconds: float) -> None:
         """Time goes by, the mirrors see what there is, and the duty looks, at least once, at all of it and at what it made of it."""
@@ -73,9 +76,9 @@ class Leader:
 
 def leading(test: Callable[[Scene, Callable[[], Leader]], Awaitable[None]]) -> None:
     async def go() -> None:
-        async with ObjectHub() as hub, hub.api() as api:
+        async with ObjectHub() as hub:
             scene = Scene(hub)
-            await test(scene, lambda: Leader(hub=hub, api=api, scene=scene))
+            await test(scene, lambda: Leader(hub=hub, scene=scene))
 
     asyncio.run(go())
 
@@ -196,14 +199,77 @@ def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while() -> None:
         scene.copy("b")
         async with new_leader() as leader:
             await leader.after(SETTLE_SECONDS - 1)
-            scene.hub.refusals["DELETE applications"] = [0]
+            scene.hub.refusals["GET applicationsets/web"] = [0]
             await leader.after(1)
             assert leader.waits() == {"HubSilent": 1}
-            asked = len(scene.deletions())
+            asked = scene.hub.asked.count("GET applicationsets/web")
             await leader.after(SILENCE_SECONDS - 1)
-            assert len(scene.deletions()) == asked == 1
+            assert scene.hub.asked.count("GET applicationsets/web") == asked == 1
             await leader.after(1)
             assert scene.copies() == ["web-b"]
+
+    leading(test)
+
+
+def test_a_deletion_without_an_answer_is_waited_out() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        scene.hub.refusals["DELETE applications"] = [0]
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS)
+            assert leader.waits() == {"DeletionUnanswered": 1}
+            await leader.after(QUIET_SECONDS - 1)
+            assert len(scene.deletions()) == 1
+            await leader.after(1)
+            assert scene.copies() == ["web-b"]
+
+    leading(test)
+
+
+def test_a_new_leader_waits_for_what_the_one_before_may_have_sent() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        async with new_leader() as leader:
+            leader.claim.quiet = 20.0
+            await leader.after(SETTLE_SECONDS)
+            assert leader.waits() == {"LeadershipNew": 1}
+            assert "GET applicationsets/web" not in scene.hub.asked, "nothing is read for what cannot be"
+            leader.claim.quiet = 0.0
+            await leader.after(20)
+            assert scene.copies() == ["web-b"]
+
+    leading(test)
+
+
+READS = ["GET applicationsets", "GET applications", "GET placementdecisions", "GET placements"]
+"""Of a removal."""
+
+
+@pytest.mark.parametrize("word", READS)
+def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(word: str) -> None:
+    """As when the process is stopped at that await, and another replica leads by the time that it goes on."""
+
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        async with new_leader() as leader:
+
+            def meanwhile(asked: str) -> None:
+                if asked == word and scene.hub.asked.count("GET applicationsets/web") == 1:
+                    leader.claim.seconds = 0.0
+                    scene.decide("a")
+
+            await leader.after(SETTLE_SECONDS - 1)
+            scene.hub.between = meanwhile
+            leader.now += 1
+            await until(lambda: leader.waits() == {"LeaseNotHeld": 1})
+            assert scene.deletions() == []
+            assert scene.copies() == ["web-a", "web-b"]
 
     leading(test)
 

@@ -1,0 +1,49 @@
+"""What speaks against a write at the moment when it is sent."""
+
+import pytest
+
+from gitops_dsf.reconciler.hub.fence import DELETION_SECONDS, MARGIN_SECONDS, QUIET_SECONDS, Fence
+from tests.integration.reconciler.objecthub import FixedClaim
+
+ENOUGH = DELETION_SECONDS + MARGIN_SECONDS
+
+
+def reason(fence: Fence) -> str:
+    refusal = fence.deletion()
+    return "" if refusal is None else refusal.reason
+
+
+@pytest.mark.parametrize(
+    ("left", "write", "deletion"),
+    [
+        (12, "", ""),
+        (ENOUGH, "", ""),
+        (ENOUGH - 0.01, "", "LeaseNotHeld"),
+        (0, "LeaseNotHeld", "LeaseNotHeld"),
+        (-60, *["LeaseNotHeld"] * 2),
+    ],
+)
+def test_a_deletion_needs_room_for_its_own_time_out_and_other_writes_a_claim(left: float, write: str, deletion: str) -> None:
+    fence = Fence(claim=FixedClaim(seconds=left))
+    refusal = fence.write()
+    assert ("" if refusal is None else refusal.reason, reason(fence)) == (write, deletion)
+
+
+def test_a_new_leader_writes_and_deletes_nothing_yet() -> None:
+    fence = Fence(claim=FixedClaim(quiet=0.1))
+    assert fence.write() is None
+    assert reason(fence) == "LeadershipNew"
+    assert reason(Fence(claim=FixedClaim(seconds=1, quiet=10))) == "LeaseNotHeld"
+
+
+def test_a_deletion_without_an_answer_is_waited_out() -> None:
+    now = 100.0
+    fence = Fence(claim=FixedClaim(), clock=lambda: now)
+    assert fence.clean
+    fence.unanswered()
+    assert (reason(fence), fence.clean) == ("DeletionUnanswered", False)
+    assert fence.write() is None
+    now += QUIET_SECONDS - 0.01
+    assert reason(fence) == "DeletionUnanswered"
+    now += 0.01
+    assert (reason(fence), fence.clean) == ("", True)
