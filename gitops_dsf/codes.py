@@ -88,6 +88,7 @@ SHORT_TTL = _warning("DSF119", "score that expires between two runs")
 HUB_WRITES = _warning("DSF120", "more hub writes per second than a small hub takes")
 EMPTY_RANGE = _warning("DSF121", "range of zero seconds")
 UNASKED_SOURCE = _warning("DSF122", "metric source that is never asked")
+UPSTREAM_CANNOT_RUN = _error("DSF123", "scorer that the upstream addon cannot run")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
 UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")

@@ -25,8 +25,7 @@ _SCORER_FIELDS: tuple[Path, ...] = (
 
 def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
     """Upstream's CRDs drop fields that they do not know, so ours would silently have no effect."""
-    repository = context.declared.repository
-    if repository is None or repository.value.spec.delivery.mode != "UpstreamController":
+    if not context.is_upstream:
         return
     hint = "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml"
     for item in context.declared.scorers:

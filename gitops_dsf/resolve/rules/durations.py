@@ -35,7 +35,9 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
 
 
 def ranges_are_not_empty(context: Context) -> Iterator[Diagnostic]:
-    """A range query over 0 seconds gives one point per series."""
+    """A range query over 0 seconds gives one point per series. Upstream refuses it, and may find a range on /config."""
+    if context.is_upstream:
+        return
     for overlay in context.overlays.values():
         written = overlay.range.document.has(overlay.range.path)
         if overlay.kind_of_source == "Prometheus" and not overlay.is_instant and overlay.query.value and overlay.range.value == 0:

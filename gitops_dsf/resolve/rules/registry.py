@@ -27,6 +27,7 @@ from gitops_dsf.resolve.rules import (
     score_names,
     secrets,
     selectors,
+    upstream_limits,
     urls,
     weights,
 )
@@ -56,6 +57,7 @@ RULES: Final[tuple[Rule, ...]] = (
     hub_load.hub_can_take_the_writes,
     durations.ranges_are_not_empty,
     durations.sources_are_asked,
+    upstream_limits.upstream_can_run_it,
     masks.masks_name_what_exists,
     selectors.scorer_selectors_find_clusters,
     masks.masks_are_written_once,

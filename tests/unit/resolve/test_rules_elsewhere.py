@@ -24,6 +24,16 @@ metadata: {name: cpu}
 spec: {configURL: http://api.svc:8000/config, config: {}}
 """
 UPSTREAM = BASE["gitops-dsf.yaml"].replace("spec: {", "spec: {delivery: {mode: UpstreamController}, ")
+
+
+def asking(query: str, *, span: str = "range: 60, ") -> str:
+    quote = '"' if "\\n" in query else "'"
+    return scorer(
+        "  scoreRange: {min: 0, max: 1}\n",
+        f"  source: {{host: http://prom:9090, params: {{query: {quote}{query}{quote}, {span}step: 60}}}}\n",
+    )
+
+
 BARE = scorer("  scoreRange: {min: 0, max: 1}\n", "")
 FULL = scorer("configSyncMode: None", "configSyncMode: Full")
 
@@ -54,6 +64,36 @@ CASES: list[tuple[str, dict[str, str], str]] = [
         "DSF022",
         {"settings": UPSTREAM, "scorers": BARE, "config": masks("{«clusterSelector: {matchLabels: {env: prod}}, scoreName: cpu_score}")},
         "upstream's masks have no clusterSelector",
+    ),
+    *(
+        ("DSF123", {"settings": UPSTREAM, "scorers": asking(query)}, words)
+        for query, words in (
+            ('sum(up{job="a«;b"})', "cuts the query at this `;`"),
+            ("sum(up) # busy«; or not\\n", "cuts the query at this `;`"),
+            ("up; down«;", "sends an expression of nothing here"),
+            ("up; «; down", "sends an expression of nothing here"),
+            ("«; up", "sends an expression of nothing here"),
+        )
+    ),
+    (
+        "DSF123",
+        {"settings": UPSTREAM, "scorers": asking("up", span="range: «0, ")},
+        "range is 0: upstream's controller leaves the scorer out",
+    ),
+    ("DSF123", {"settings": UPSTREAM, "scorers": asking("up", span="").replace("params: {query", "«params: {query")}, "range is missing"),
+    (
+        "DSF123",
+        {"settings": UPSTREAM, "scorers": asking("up").replace("prom:9090,", "prom:9090, path: «/api/v1/query,")},
+        "reads range queries only",
+    ),
+    (
+        "DSF123",
+        {
+            "settings": UPSTREAM,
+            "scorers": FULL.replace("  scoreRange: {min: 0, max: 1}\n", ""),
+            "locks": LOCK.replace("config: {}", "config: {scoring: {host: «http://api.svc:9000}, source: {host: http://prom:9090}}"),
+        },
+        "sends scoring requests to its source host: http://prom:9090",
     ),
     ("DSF114", {"scorers": FULL.replace("Full", "«Full")}, "what its /config says is not known; the spec alone counts"),
     ("DSF118", {"locks": LOCK.replace("name: cpu", "name: «cpus")}, "there is no DynamicScorer cpus for this lock"),
