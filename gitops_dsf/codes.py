@@ -34,6 +34,10 @@ def _warning(code: str, title: str) -> Code:
     return _register(Code(code, Severity.WARNING, title))
 
 
+def _notice(code: str, title: str) -> Code:
+    return _register(Code(code, Severity.NOTICE, title))
+
+
 def _register(code: Code) -> Code:
     if code.id in CODES or (CODES and code.id < next(reversed(CODES))):
         msg = f"{code.id} is listed twice or out of order"
@@ -78,7 +82,7 @@ PROMQL = _error("DSF109", "PromQL that does not parse")
 UNKNOWN_FUNCTION = _warning("DSF110", "PromQL function that is not known")
 RESULT_TYPE = _error("DSF111", "PromQL result that a range query cannot return")
 UNKNOWN_PLACEHOLDER = _error("DSF112", "unknown placeholder in scoreDimensionFormat")
-UNFILLED_PLACEHOLDER = _warning("DSF113", "placeholder that the query can never fill")
+UNFILLED_PLACEHOLDER = _notice("DSF113", "placeholder that the query does not fill")
 NO_LOCK = _warning("DSF114", "Full scorer without a lock")
 LOCK_OVERRULES = _warning("DSF115", "lock that contradicts the spec")
 LOCK_WITH_TOKEN = _error("DSF116", "host known only from a lock, combined with a token")

@@ -6,10 +6,11 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """Errors stop rendering; warnings do not, unless asked to."""
+    """Errors stop rendering. Warnings do not, unless asked to. Notices never do: they name what only somebody else can know."""
 
     ERROR = "error"
     WARNING = "warning"
+    NOTICE = "notice"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -26,7 +27,7 @@ class Position:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diagnostic:
-    """One mistake. The message says what is wrong, the hint what to write instead."""
+    """One finding. The message says what is wrong, the hint what to write instead."""
 
     code: str
     severity: Severity
@@ -43,3 +44,8 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     """Whether rendering must stop."""
     return any(item.severity is Severity.ERROR for item in diagnostics)
+
+
+def has_mistakes(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether a strict check fails: errors and warnings count, notices do not."""
+    return any(item.severity is not Severity.NOTICE for item in diagnostics)

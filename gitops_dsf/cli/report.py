@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Final, TextIO
 from gitops_dsf.cli.sarif import sarif
 from gitops_dsf.diagnostics import Diagnostic, Severity
 
-_COLOURS = {Severity.ERROR: "\033[31m", Severity.WARNING: "\033[33m"}
+_COLOURS = {Severity.ERROR: "\033[31m", Severity.WARNING: "\033[33m", Severity.NOTICE: "\033[36m"}
 _BOLD, _DIM, _END = "\033[1m", "\033[2m", "\033[0m"
 
 
@@ -52,13 +53,13 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic], *, stream: TextIO) -> N
 
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """How many errors and warnings there are, in one line."""
-    errors = sum(item.severity is Severity.ERROR for item in diagnostics)
-    warnings = len(diagnostics) - errors
+    """How many errors, warnings and notices there are, in one line."""
+    counts = Counter(item.severity for item in diagnostics)
     files = len({item.position.file for item in diagnostics})
     if not diagnostics:
         return "no mistakes found"
-    return f"{count(errors, 'error')}, {count(warnings, 'warning')} in {count(files, 'file')}"
+    notices = f", {count(counts[Severity.NOTICE], 'notice')}" if counts[Severity.NOTICE] else ""
+    return f"{count(counts[Severity.ERROR], 'error')}, {count(counts[Severity.WARNING], 'warning')}{notices} in {count(files, 'file')}"
 
 
 def count(number: int, noun: str) -> str:

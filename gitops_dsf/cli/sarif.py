@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from gitops_dsf import __version__
 from gitops_dsf.codes import CODES
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, Severity
 
 
 def sarif(diagnostics: Sequence[Diagnostic]) -> str:
@@ -28,9 +28,14 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
 
 
+def _level(severity: Severity) -> str:
+    """The standard's own words."""
+    return "note" if severity is Severity.NOTICE else str(severity)
+
+
 def _rule(code: str) -> dict[str, Any]:
     known = CODES[code]
-    return {"id": code, "shortDescription": {"text": known.title}, "defaultConfiguration": {"level": str(known.severity)}}
+    return {"id": code, "shortDescription": {"text": known.title}, "defaultConfiguration": {"level": _level(known.severity)}}
 
 
 def _result(item: Diagnostic, index: int) -> dict[str, Any]:
@@ -40,7 +45,7 @@ def _result(item: Diagnostic, index: int) -> dict[str, Any]:
     return {
         "ruleId": item.code,
         "ruleIndex": index,
-        "level": str(item.severity),
+        "level": _level(item.severity),
         "message": {"text": text},
         "locations": [{"physicalLocation": {"artifactLocation": artifact, "region": region}}],
     }

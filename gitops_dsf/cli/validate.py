@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """Checks the repository; 1 when there are errors, or with --strict warnings."""
+    """Checks the repository; 1 when there are errors, or with --strict warnings. Notices are said and never fail."""
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under
-    from gitops_dsf.diagnostics import has_errors
+    from gitops_dsf.diagnostics import has_errors, has_mistakes
     from gitops_dsf.errors import UsageError
     from gitops_dsf.pipeline import check
 
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if checked.resolved is not None:
         lines.append(_facts(checked.resolved))
     sys.stderr.write("".join(f"{line}\n" for line in lines))
-    return int(has_errors(diagnostics) or (args.strict and bool(diagnostics)))
+    return int(has_errors(diagnostics) or (args.strict and has_mistakes(diagnostics)))
 
 
 def _facts(resolved: "Resolved") -> str:

@@ -60,6 +60,7 @@ PLACES: dict[str, str] = {
     "DSF120": "gitops-dsf.yaml:4:9",
     "DSF121": "scorers/cpu.yaml:11:32",
     "DSF122": "scorers/cpu.yaml:10:11",
+    "DSF123": "scorers/cpu.yaml:11:35",
     "DSF201": "config/masks.yaml:7:20",
     "DSF202": "config/masks.yaml:8:18",
     "DSF203": "scorers/cpu.yaml:20:3",
@@ -106,7 +107,7 @@ PLACES: dict[str, str] = {
 }
 """Code to file:line:column. Findings about a whole file or the whole repository are at its first character."""
 
-LINE = re.compile(r"^(\S+:\d+:\d+): (?:error|warning) (DSF\d{3}): ", re.MULTILINE)
+LINE = re.compile(r"^(\S+:\d+:\d+): (?:error|warning|notice) (DSF\d{3}): ", re.MULTILINE)
 CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: more-{}}}\n"
 
 

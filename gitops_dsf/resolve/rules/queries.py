@@ -59,7 +59,7 @@ def _braces(name: str | None) -> str:
 
 
 def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
-    """A label that no expression's grouping keeps is empty in every result, unless the scoring API invents it.
+    """A label that no expression's grouping keeps is empty in every result, unless the scoring API sets it: only its author can know.
 
     `meta` is the scoring API's own by design (the enhancement's /scoring example), so it is never reported.
     """
@@ -72,8 +72,9 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
             if item.name not in LABELS or item.name == "meta" or any(can_have(checked.tree, item.name) for checked in parsed):
                 continue
             where = scorer.inside(("spec", "scoreDimensionFormat"), item.offset)
-            message = f"${{{item.name}}} is always empty: no query keeps the label {item.name}"
-            yield codes.UNFILLED_PLACEHOLDER.at(where, message, f"add {item.name} to the query's by (...), or remove the placeholder")
+            message = f"no query keeps the label {item.name}: ${{{item.name}}} is empty unless the scoring API sets it"
+            hint = f"fine if the scoring API sets {item.name}; otherwise keep the label in the query, or remove the placeholder"
+            yield codes.UNFILLED_PLACEHOLDER.at(where, message, hint)
 
 
 def _parsed(overlay: Overlay) -> list[tuple[Part, Checked]]:
