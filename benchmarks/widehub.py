@@ -1,4 +1,4 @@
-"""A hub that is as wide as the design says, in a process of its own: `python widehub.py CLUSTERS SCORERS`.
+"""A hub of the largest size that we measure, in a process of its own: `python widehub.py CLUSTERS SCORERS`.
 
 Answers what the reconciler asks an API server, each AddOnPlacementScore made while its page is written. Prints its URL, then obeys lines
 on standard input: `expire` ends every watch of scores with 410, so that they are listed anew; `renew N` sends N renewals a second;

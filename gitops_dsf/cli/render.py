@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 RENDERED = "rendered"
 SHRINK_LIMIT = 0.2
-"""Share of the ManifestWorks that one render may drop without being told to (design section 4)."""
+"""Share of the ManifestWorks that one render may drop without --allow-shrink (docs/generator.md#guards)."""
 
 BOOTSTRAP = "argocd"
 
@@ -102,7 +102,7 @@ def _stream(tree: "RenderedTree", part: str | None) -> int:
     wanted = [part] if part else [name for name in directories if name != BOOTSTRAP]
     paths = [path for name in wanted for path in tree.part(name) if path.endswith(".yaml")]
     if not paths:
-        # Argo CD takes an empty stream as "delete everything" (argocd.md section 5).
+        # Argo CD accepts empty output and prunes everything (docs/contributing/argocd-behaviour.md#plugin-output).
         print(f"{part or 'the repository'} renders to no object; an empty answer would make Argo CD delete what is there", file=sys.stderr)
         return 1
     out = sys.stdout.buffer

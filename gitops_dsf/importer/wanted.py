@@ -14,7 +14,7 @@ from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
 Object = dict[str, Any]
 
 OCM_TAINTS: Final = (f"{CLUSTER_API}/unavailable", f"{CLUSTER_API}/unreachable")
-"""Taints that OCM itself sets and removes with a cluster's condition (ocm.md section 2)."""
+"""Taints that OCM sets and removes itself (docs/contributing/ocm-behaviour.md#taints-that-ocm-sets)."""
 
 _TOOL_METADATA: Final = ("kubectl.kubernetes.io/", "argocd.argoproj.io/", "app.kubernetes.io/managed-by", "app.kubernetes.io/instance")
 

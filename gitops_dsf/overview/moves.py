@@ -9,7 +9,7 @@ from gitops_dsf.overview.model import ApplicationView, Copy, Standing
 from gitops_dsf.render.applicationsets import APPLICATION_LABEL, STRATEGY_ANNOTATION
 
 PULLED = "apps.open-cluster-management.io/ocm-managed-cluster"
-"""Annotation that names the cluster where the destination does not (argocd.md section 2, basic pull)."""
+"""Annotation that names the cluster where the destination does not (docs/contributing/argocd-behaviour.md#pull-integration)."""
 
 
 def is_ours(application_set: Object) -> bool:
@@ -65,7 +65,7 @@ def followed(generators: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON
 
 
 def error_of(application_set: Object) -> str:
-    """Message of the condition ErrorOccurred while it is True (argocd.md section 1: it generates nothing then)."""
+    """Message of the condition ErrorOccurred while it is True (docs/contributing/argocd-behaviour.md#generator-errors)."""
     for condition in (application_set.get("status") or {}).get("conditions") or ():
         if condition.get("type") == "ErrorOccurred" and condition.get("status") == "True":
             return str(condition.get("message") or condition.get("reason") or "an error")

@@ -1,6 +1,7 @@
 """The add-on that installs the agent: template, definition, settings, and the hub rights it is given.
 
-Pure YAML, v1alpha1, installStrategy Manual (design, "The add-on"): the one source of how the agent runs on a spoke.
+Plain YAML of v1alpha1 with installStrategy Manual (docs/contributing/ocm-behaviour.md#install-strategy). This is the only place that says
+how the agent runs on a managed cluster.
 """
 
 import hashlib
@@ -77,7 +78,7 @@ def addon(repository: FleetRepository) -> Iterator[Object]:
         "apiVersion": ADDON_API,
         "kind": "AddOnDeploymentConfig",
         "metadata": metadata(name=ADDON_NAME, namespace=namespace, wave=Wave.ADDON),
-        # Its CRD default would move every object of the template to another namespace (ocm.md section 5).
+        # The CRD's default moves the whole template elsewhere (docs/contributing/ocm-behaviour.md#install-namespace-of-an-add-on).
         "spec": {"agentInstallNamespace": AGENT_NAMESPACE},
     }
     yield {

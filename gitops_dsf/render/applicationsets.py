@@ -61,7 +61,7 @@ def _template(app: ResolvedApplication) -> Object:
     labels = {APPLICATION_LABEL: app.name}
     annotations: dict[str, str] = {}
     if application.delivery == "Pull":
-        # OCM's pull integration carries the Application to the cluster's own Argo CD (argocd.md section 2).
+        # OCM carries the Application to the cluster's own Argo CD (docs/contributing/argocd-behaviour.md#pull-integration).
         labels["apps.open-cluster-management.io/pull-to-ocm-managed-cluster"] = "true"
         annotations = {
             "apps.open-cluster-management.io/ocm-managed-cluster": "{{.name}}",

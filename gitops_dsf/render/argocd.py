@@ -1,7 +1,8 @@
 """rendered/argocd: the AppProject and the Applications that apply the other directories. Applied once, by hand or by a root Application.
 
-An explicit list, not a git generator: one that finds nothing deletes everything. Each directory is one Application because Argo CD limits
-the manifests and resources of one (design section 4).
+An explicit list and no git generator, which deletes everything when it finds nothing
+(docs/contributing/argocd-behaviour.md#generators-that-find-nothing). Each directory is one Application, because Argo CD limits the
+size of one (docs/contributing/argocd-behaviour.md#limits-of-an-application).
 """
 
 import posixpath

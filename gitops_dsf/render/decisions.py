@@ -1,7 +1,7 @@
 """How Argo CD reads OCM's decisions: the duck-type ConfigMap of the clusterDecisionResource generator, and the right to list them.
 
 Rendered beside the ApplicationSets and in an earlier wave: an ApplicationSet that does not find the ConfigMap fails, and Argo CD looks
-again only after 3 minutes (argocd.md section 1).
+again only after 3 minutes (docs/contributing/argocd-behaviour.md#generator-errors).
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ DECISION_READERS = ("argocd-applicationset-controller", "argocd-server")
 
 
 def decision_readers(namespace: str) -> Iterator[Object]:
-    """The ApplicationSet controller lists PlacementDecisions; the Argo CD server does for previews (argocd.md section 1, RBAC)."""
+    """Who lists PlacementDecisions, the Argo CD server for previews (docs/contributing/argocd-behaviour.md#rights-to-list-decisions)."""
     yield {
         "apiVersion": "v1",
         "kind": "ConfigMap",

@@ -14,11 +14,11 @@ from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.declared import Declared
 
 WORK_LIMIT_BYTES = 512_000
-"""OCM's ManifestWork webhook, --manifestLimit (ocm.md section 3)."""
+"""OCM's ManifestWork webhook (docs/contributing/ocm-behaviour.md#manifestwork-size)."""
 
 SHARD_LIMIT_CLUSTERS = 500
 SHARD_LIMIT_BYTES = 8_000_000
-"""Argo CD refuses more than 10 MB of manifests in one Application; 8 MB leaves room for growth (design section 4)."""
+"""Argo CD refuses 10 MB in one Application; 8 MB leaves room (docs/contributing/argocd-behaviour.md#limits-of-an-application)."""
 
 MAX_SHARDS = 100
 """spec.output.shards takes no more (model/repository.py): works-NN has two digits."""

@@ -78,7 +78,10 @@ class WorkRenderer:
 
 
 def payload_bytes(configuration: Configuration) -> int:
-    """Size that OCM's ManifestWork webhook adds up: compact JSON plus four bytes for every manifest (ocm.md section 3)."""
+    """Size of a work as OCM's webhook adds it up (docs/contributing/ocm-behaviour.md#manifestwork-size).
+
+    Rounded up: the webhook adds at most four bytes for each manifest.
+    """
     manifests = _manifests(configuration, "[\n" + ",\n".join(encode_one(item) for item in configuration.summaries) + "\n]")
     return sum(len(msgspec.json.encode(item)) + 4 for item in manifests)
 

@@ -34,7 +34,7 @@ class Fleet:
         return name in self.sets or name in BUILT_IN_SETS
 
     def members(self, names: Iterable[str]) -> frozenset[str]:
-        """Clusters of any of these sets (ocm.md 2.1): by exclusive label, or by the set's selector, where none selects nothing.
+        """Clusters of any of these sets (docs/contributing/ocm-behaviour.md#members-of-cluster-sets).
 
         Clusters without a set label are in the set `default`, as OCM's registration webhook labels them so.
         """

@@ -1,8 +1,9 @@
 """Stickiness in score points to weights that OCM's scheduler accepts.
 
-OCM's Steady prioritizer gives 100 points to clusters of the present decision (ocm.md 2.3). With every score weight multiplied by
-`factor` and Steady weighted by `steady`, a better cluster must lead by 100 * steady / (factor * sum of |weights|) points of the
-weighted mean of the scores; for one score that is points of that score. All weights are integers of at most 10.
+OCM's Steady prioritizer gives 100 points to clusters of the present decision (docs/scheduler.md#the-pass-step-by-step). With every
+score weight multiplied by `factor` and Steady weighted by `steady`, a better cluster must lead by
+100 * steady / (factor * sum of |weights|) points of the weighted mean of the scores; for one score that is points of that score.
+All weights are integers of at most 10.
 """
 
 from collections.abc import Sequence

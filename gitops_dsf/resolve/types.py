@@ -15,7 +15,7 @@ from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EffectiveScorer:
-    """A scorer with lock and defaults applied (design: effective values). Endpoints are whole URLs, durations seconds."""
+    """A scorer with lock and defaults applied (docs/sync.md#effective-values). Endpoints are whole URLs, durations seconds."""
 
     name: str
     score_name: str

@@ -10,7 +10,7 @@ from gitops_dsf.sync.text import shown
 
 
 def moved_hosts(*, scorer: DynamicScorer, before: Config, after: Config, allowed: Sequence[str]) -> Iterator[str]:
-    """One reason per host that changed and is not covered (design: a lock that changes a host is a finding)."""
+    """One reason per host that changed and is not covered (docs/sync.md#what-is-accepted)."""
     for section, written in (("scoring", scorer.spec.scoring.host), ("source", scorer.spec.source.host)):
         old, new = _host(before, section), _host(after, section)
         if not old or not new or old == new or new == _name(written) or any(matches(new, pattern) for pattern in allowed):

@@ -50,7 +50,7 @@ def _definition(facts: Facts, item: Object) -> Iterator[Result]:
     if settings is None:
         yield error(f"AddOnDeploymentConfig {facts.hub_namespace}/{ADDON_NAME} is not there", PLATFORM)
     elif (settings.get("spec") or {}).get("agentInstallNamespace") != AGENT_NAMESPACE:
-        # Its CRD default moves every object of the template to another namespace (ocm.md section 5).
+        # The CRD's default moves the whole template elsewhere (docs/contributing/ocm-behaviour.md#install-namespace-of-an-add-on).
         patch = f'{{"spec":{{"agentInstallNamespace":"{AGENT_NAMESPACE}"}}}}'
         fix = facts.command("-n", facts.hub_namespace, "patch", "addondeploymentconfig", ADDON_NAME, "--type=merge", "-p", patch)
         yield error(f"AddOnDeploymentConfig installs the agent in another namespace than {AGENT_NAMESPACE}", fix)

@@ -8,7 +8,7 @@ from gitops_dsf.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.doctor.version import Version, versions_of
 
 MINIMUM: Final = Version(3, 3, 9)
-"""Older ApplicationSet controllers panic on a number in a PlacementDecision (argocd.md section 1, score pass-through)."""
+"""Older controllers panic on a number in a PlacementDecision (docs/contributing/argocd-behaviour.md#numbers-in-decisions)."""
 MANIFEST: Final = "https://raw.githubusercontent.com/argoproj/argo-cd/stable/manifests/install.yaml"
 CONTROLLER: Final = "applicationset-controller"
 POLICY: Final = "applicationsetcontroller.policy"

@@ -30,7 +30,7 @@ def configmap(facts: Facts) -> Iterator[Result]:
         content = ",".join(f'"{key}":"{wanted[key]}"' for key in wrong)
         patch = f'{{"data":{{{content}}}}}'
         fix = facts.command("-n", facts.argocd_namespace, "patch", "configmap", DUCK_TYPE_CONFIGMAP, "--type=merge", "-p", patch)
-        # Without matchKey the generator yields nothing and no error (argocd.md section 1).
+        # Without matchKey the generator returns nothing and no error (docs/contributing/argocd-behaviour.md#match-key).
         danger = "; without matchKey every Application is deleted" if "matchKey" in wrong else ""
         yield error(f"ConfigMap {DUCK_TYPE_CONFIGMAP} has another {', '.join(wrong)}{danger}", fix)
     else:

@@ -1,7 +1,7 @@
 """Secrets: the clusters that Argo CD knows, by the metadata of their Secrets, and the tokens that agents need, as far as visible.
 
-The data of a Secret is never read. Argo CD matches a cluster by `data.name` (argocd.md section 1), which is not to be seen from here;
-so a Secret counts as a cluster's when its own name or a label says so, and an Application proves that Argo CD knows the cluster.
+The data of a Secret is never read, and Argo CD matches a cluster by `data.name` (docs/contributing/argocd-behaviour.md#cluster-secrets).
+So a Secret counts as a cluster's when its own name or a label says so, and an Application proves that Argo CD knows the cluster.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The upstream addon beside us: two programs that write one ConfigMap, where the last one wins and both report success (design.md 2)."""
+"""Whether the upstream addon runs beside ours: both write one ConfigMap (docs/contributing/ocm-behaviour.md#works-that-share-an-object)."""
 
 from collections.abc import Iterator
 from typing import Final

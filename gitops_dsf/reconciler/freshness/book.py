@@ -86,7 +86,7 @@ class Book:
     def dead(self, resource: str, dimension: str, *, now: float) -> frozenset[str]:
         """Clusters that published, but not what a Placement could count: the score expired, or has no such item.
 
-        By OCM's rules, for scores of any producer: one without validUntil never expires (ocm.md section 1).
+        By OCM's rules (docs/contributing/ocm-behaviour.md#validity-of-scores), whoever wrote the score.
         """
         known, version = self._dead.get((resource, dimension)), self._versions[resource]
         if known is not None and known[0] == version and known[1] <= now < known[2]:

@@ -1,4 +1,6 @@
-"""Clusters that a Placement counts as 0, because the score that it ranks by is missing, expired or without the dimension (ocm.md 2.3).
+"""Clusters that a Placement counts as 0, because the score that it ranks by is missing, expired or without the dimension.
+
+See docs/scheduler.md#what-the-scores-do-not-say.
 
 An approximation on the safe side of silence: membership of ManagedClusterSets and CEL expressions are not looked at, so a cluster that
 the Placement could not choose for those may be counted; labels, claims and present decisions are exact.

@@ -1,4 +1,4 @@
-"""Duty: completes make-before-break moves (design sections 2 and 7): the old copy goes when the new one is Healthy.
+"""Duty: completes make-before-break moves (docs/reconciler.md#make-before-break): the old copy goes when the new one is Healthy.
 
 Argo CD never deletes with the policies that these ApplicationSets have, so nobody else deletes what this duty deletes. All that it
 remembers are times: when a decision changed, and when it deleted. A new leader counts them anew, which only makes it slower.

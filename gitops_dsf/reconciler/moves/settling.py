@@ -1,4 +1,6 @@
-"""Which ApplicationSets should look at their decisions now (design section 7). Pure: times are handed in, in seconds.
+"""Which ApplicationSets should look at their decisions now (docs/contributing/argocd-behaviour.md#refresh-annotation).
+
+Pure: times are handed in, in seconds.
 
 A decision counts once it held still for `settle`; an empty one never does, because nothing is deleted because something is absent: nor
 is it passed on where an ApplicationSet follows several Placements, unless another of them has news.

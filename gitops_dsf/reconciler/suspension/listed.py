@@ -1,4 +1,4 @@
-"""ConfigMap gitops-dsf-suspended in the hub namespace: the scores that no agent calls (wire contract, design section 5)."""
+"""ConfigMap gitops-dsf-suspended in the hub namespace: the scores that no agent calls (docs/reconciler.md#suspension)."""
 
 import logging
 from collections.abc import Iterable, Mapping

@@ -2,7 +2,7 @@
 
 A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to delete does not ask in what state an
 object is (Kubernetes, "Using RBAC Authorization", resourceNames). With these policies a mistake of the reconciler, or a stolen token of
-its account, can change one annotation of an ApplicationSet and delete what design section 2 lets it delete.
+its account, can change one annotation of an ApplicationSet and delete what docs/reconciler.md#running-it lists, and nothing else.
 """
 
 from collections.abc import Iterator, Sequence

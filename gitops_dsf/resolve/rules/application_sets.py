@@ -1,4 +1,4 @@
-"""Raw ApplicationSets: what the clusterDecisionResource generator does with them (argocd.md section 1)."""
+"""Raw ApplicationSets: what the generator makes of them (docs/contributing/argocd-behaviour.md#the-clusterdecisionresource-generator)."""
 
 import re
 from collections.abc import Iterator

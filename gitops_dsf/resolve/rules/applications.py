@@ -13,11 +13,11 @@ from gitops_dsf.resolve.rules.raw_document import Reader
 from gitops_dsf.resolve.types import EffectiveScorer
 
 MAX_NAME = 63
-"""A Placement's name becomes a label value (ocm.md section 7.6)."""
+"""A Placement's name becomes a label value (docs/scheduler.md#what-evicts-everything)."""
 
 
 def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
-    """OCM counts a missing or expired score as 0, so 0 must not be better than a real one (ocm.md section 2.3)."""
+    """OCM counts a missing or expired score as 0, so 0 must not beat a real one (docs/scheduler.md#what-the-scores-do-not-say)."""
     for item in context.declared.applications:
         spec = item.value.spec
         if spec.on_missing_score == "Exclude":
@@ -85,7 +85,7 @@ def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
 
 
 def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
-    """OCM adds the weights of a score that is listed twice (ocm.md section 2.3)."""
+    """OCM adds the weights of a score that is listed twice (docs/scheduler.md#what-the-scores-do-not-say)."""
     for item in context.declared.applications:
         seen: dict[tuple[str, str | None], int] = {}
         for index, score in enumerate(item.value.spec.scores):
@@ -101,7 +101,7 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
 
 
 def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
-    """Placement and ApplicationSet are looked up in the Argo CD namespace alone (argocd.md section 1)."""
+    """Placement and ApplicationSet are looked up in the Argo CD namespace alone (docs/contributing/argocd-behaviour.md#one-namespace)."""
     for item in context.declared.applications:
         namespace = item.value.metadata.namespace
         if namespace is not None and namespace != context.argocd_namespace:

@@ -35,7 +35,8 @@ PLACEMENT: Final[Fields] = {
     },
     "tolerations": {"key": None, "operator": None, "value": None, "effect": None, "tolerationSeconds": None},
 }
-"""`spec` of cluster.open-cluster-management.io/v1beta1 Placement, with what OCM's main branch added (argocd.md section 1)."""
+"""`spec` of cluster.open-cluster-management.io/v1beta1 Placement, with what OCM's main branch added
+(docs/contributing/ocm-behaviour.md#placement-fields-that-nothing-reads)."""
 
 SYNC_POLICY: Final[Fields] = {
     "automated": {"allowEmpty": None, "enabled": None, "prune": None, "selfHeal": None},

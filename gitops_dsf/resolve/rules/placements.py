@@ -1,4 +1,4 @@
-"""Raw Placements: the traps of OCM's scheduler that can be seen in YAML (ocm.md section 7, numbers 1 to 12)."""
+"""Raw Placements: the traps of OCM's scheduler that can be seen in YAML (docs/scheduler.md#traps)."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Prioritizers of raw Placements: what OCM refuses, and what it silently counts as 0 (ocm.md sections 2.3, 7.2, 7.8 to 7.10)."""
+"""Prioritizers of raw Placements: what OCM refuses, and what it silently counts as 0.
+
+See docs/scheduler.md#what-evicts-everything and docs/scheduler.md#what-the-scores-do-not-say.
+"""
 
 from collections.abc import Iterator
 

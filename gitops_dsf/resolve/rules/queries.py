@@ -61,7 +61,7 @@ def _braces(name: str | None) -> str:
 def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
     """A label that no expression's grouping keeps is empty in every result, unless the scoring API sets it: only its author can know.
 
-    `meta` is the scoring API's own by design (the enhancement's /scoring example), so it is never reported.
+    `meta` is for the scoring API to fill (docs/contributing/upstream-agent.md#scores), so it is never reported.
     """
     for overlay in context.overlays.values():
         scorer = overlay.scorer

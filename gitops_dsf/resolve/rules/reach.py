@@ -13,9 +13,9 @@ from gitops_dsf.resolve.rules.candidates import choosable, eligible
 from gitops_dsf.resolve.rules.selectors import is_certain
 
 MANY_CLUSTERS = 100
-"""Clusters per PlacementDecision object; above it OCM rewrites several objects one by one (ocm.md section 7.12)."""
+"""Clusters per PlacementDecision; above it OCM rewrites several (docs/scheduler.md#more-than-a-hundred-clusters)."""
 KEPT_CLAIMS = 20
-"""Custom ClusterClaims that OCM's agent reports per cluster, in name order (ocm.md section 7.11)."""
+"""Custom ClusterClaims that OCM's agent reports, in name order (docs/contributing/ocm-behaviour.md#cluster-claims)."""
 _RESERVED_CLAIMS = (".open-cluster-management.io", ".k8s.io")
 
 

@@ -21,8 +21,8 @@ Place = tuple[str | int, ...]
 def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
     """Operators, keys and values of every selector.
 
-    Neither OCM's CRDs nor ours check these; one ManagedClusterSet with an invalid selector disables cluster events for all sets
-    (ocm.md section 7.7), one Placement with it evicts everything (2.5).
+    Neither OCM's CRDs nor ours check these, and one invalid selector harms the whole hub
+    (docs/contributing/ocm-behaviour.md#invalid-selectors).
     """
     for document, place in _all_selectors(context):
         yield from invalid(document, place, value_at(document.data, place))

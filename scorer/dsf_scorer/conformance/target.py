@@ -13,7 +13,7 @@ class TargetError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """URLs of one scoring API (design: /healthz is on the origin of configURL)."""
+    """URLs of one scoring API (/healthz is on the origin of configURL)."""
 
     config_url: str
     origin: str

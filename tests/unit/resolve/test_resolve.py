@@ -1,4 +1,4 @@
-"""Effective values, targets and applications, as design section 3 says them."""
+"""Effective values (docs/sync.md#effective-values), targets and applications."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """The simulator against the verdicts of OCM's own scheduler and controller, field by field.
 
-Compared as the oracle's notes say: filters as sets, prioritizers as a multiset, everything else exactly. Not
+Compared as tests/data/oracle/placement/README.md says: filters as sets, prioritizers as a multiset, everything else exactly. Not
 comparable, because Go's map order decides there: the order of clusters in a warning, which of two warnings remains,
 and which prioritizers ran before one of them failed.
 """

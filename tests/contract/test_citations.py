@@ -1,0 +1,97 @@
+"""Comments cite only what is in this repository: every named page exists, and so does every anchor.
+
+Pages are cited from the root of the repository, as in `docs/scheduler.md#traps`. The links of the pages themselves are test_docs' business.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.test_docs import anchors
+
+ROOT = Path(__file__).parents[2]
+PAGE = re.compile(r"(?<![\w/:<*{}.-])(?P<path>(?:[\w.-]+/)*[\w-]+\.md)\b(?!\.tmpl)(?:#(?P<anchor>[\w-]+))?")
+SECTION = re.compile(r"\b(sections?|chapters?|§) ?\d+(\.\d+)*", re.IGNORECASE)
+STANDARD = re.compile(r"RFC \d+|YAML 1\.\d")
+"""Standards have numbered sections that everybody can look up."""
+CODE = (".py", ".pyi", ".toml", ".yaml", ".yml", ".lua", ".sh", ".tmpl", "Makefile", "Containerfile", "run")
+NOT_OURS = ("tests/data/", "tests/golden/", "schemas/", "repo-template/", "examples/fleet/")
+"""Recorded answers of other programs, and files that live in a repository of their own."""
+
+
+def tracked() -> Iterator[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for path in listed.split("\0")[:-1]:
+        if path.endswith(CODE) and not path.startswith(NOT_OURS) and (ROOT / path).is_file():
+            yield ROOT / path
+
+
+def uncitable(text: str, file: Path) -> Iterator[str]:
+    """What a text cites that the repository does not hold."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        for found in PAGE.finditer(line):
+            pages = [page for page in (ROOT / found["path"], file.parent / found["path"]) if page.is_file()]
+            if not pages and not _is_written_here(found["path"], text):
+                yield f"{number}: no page {found['path']}"
+            elif pages and found["anchor"] is not None and not any(found["anchor"] in anchors(page) for page in pages):
+                yield f"{number}: no anchor {found[0]}"
+        numbered = SECTION.search(line)
+        if numbered is not None and not STANDARD.search(line):
+            yield f"{number}: {numbered[0]} of a document without numbered sections"
+
+
+def _is_written_here(path: str, text: str) -> bool:
+    """Whether the file itself deals with a file of that name: it is quoted, or the target of a redirection."""
+    return re.search(rf"[\"']{re.escape(path)}[\"']|> {re.escape(path)}", text) is not None
+
+
+def test_code_cites_what_is_in_the_repository() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}:{problem}"
+        for file in tracked()
+        if file != Path(__file__)
+        for problem in uncitable(file.read_text("utf-8"), file)
+    ]
+    assert wrong == []
+
+
+def test_documents_name_no_missing_page_in_their_prose() -> None:
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")]
+    wrong = [
+        f"{page.relative_to(ROOT)}: {found[0]}"
+        for page in pages
+        for found in re.finditer(r"`((?:[\w-]+/)*[\w-]+\.md)(?:#[\w-]+)?`", page.read_text("utf-8"))
+        if not (ROOT / found[1]).is_file() and not (page.parent / found[1]).is_file()
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# as the design says (docs/design.md)",
+        "# ocm.md tells",
+        "# Argo CD looks again (docs/contributing/argocd-behaviour.md#no-such-heading)",
+        "# within the limits of design section 2",
+        "# see chapter 3.1",
+    ],
+)
+def test_what_is_not_here_is_found(line: str) -> None:
+    assert len(list(uncitable(line, ROOT / "gitops_dsf" / "x.py"))) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# docs/scheduler.md#traps",
+        "# RFC 9110 section 10.2.3",
+        "# YAML 1.2.2, section 9.1.2",
+        "# README.md of the repository",
+        "https://a.example/x.md",
+    ],
+)
+def test_what_is_here_or_a_standard_passes(line: str) -> None:
+    assert list(uncitable(line, ROOT / "gitops_dsf" / "x.py")) == []
