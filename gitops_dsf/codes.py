@@ -11,15 +11,16 @@ from gitops_dsf.diagnostics import Diagnostic, Position, Severity
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One kind of mistake."""
+    """One kind of finding."""
 
     id: str
     severity: Severity
+    """The usual one; a finding can be milder than its kind."""
     title: str
 
-    def at(self, position: Position, message: str, hint: str = "") -> Diagnostic:
+    def at(self, position: Position, message: str, hint: str = "", *, severity: Severity | None = None) -> Diagnostic:
         """This mistake at a place: the message says what is wrong there, the hint what to write instead."""
-        return Diagnostic(code=self.id, severity=self.severity, message=message, position=position, hint=hint)
+        return Diagnostic(code=self.id, severity=severity or self.severity, message=message, position=position, hint=hint)
 
 
 CODES: dict[str, Code] = {}

@@ -10,12 +10,15 @@ from enum import Enum
 from typing import Any, Final
 
 from gitops_dsf.repository.load import Document, Path
-from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.base import DSF_API, Authored
 from gitops_dsf.repository.model.field_model import model_at
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.suggestion import did_you_mean
 
 Place = tuple[str | int, ...]
+
+_OLDER_API: Final = DSF_API.replace("v1alpha1", "v1")
+"""Early releases of the upstream addon, and its samples: the same fields."""
 
 
 class Rewrite(Enum):
@@ -62,8 +65,12 @@ def find_dialects(document: Document) -> list[Dialect]:
         "DynamicScorer": (_sources, _endpoints, _query, _arguments, _values, _score_name),
         "DynamicScoringConfig": (_mask,),
     }
+    if document.kind not in finders:
+        return []
+    if document.api_version == _OLDER_API:
+        return [_older_version()]
     spec = document.data.get("spec")
-    if document.kind not in finders or not isinstance(spec, dict):
+    if not isinstance(spec, dict):
         return []
     model = KINDS.get((document.api_version, document.kind))
     found = [dialect for finder in finders[document.kind] for dialect in finder(spec)]
@@ -71,6 +78,12 @@ def find_dialects(document: Document) -> list[Dialect]:
         taken = {dialect.path for dialect in found}
         found += [dialect for dialect in _letter_case(model, spec, ("spec",)) if dialect.path not in taken]
     return found
+
+
+def _older_version() -> Dialect:
+    """The other spellings are looked for once the version is right: they depend on it."""
+    message = "v1 is the version of an older text, with the fields of v1alpha1"
+    return Dialect(path=("apiVersion",), message=message, hint=f"write {DSF_API}", rewrite=Rewrite.VALUE, text=DSF_API)
 
 
 def _renamed(path: Place, new: str, *, message: str = "", fills: tuple[Place, ...] = ()) -> Dialect:

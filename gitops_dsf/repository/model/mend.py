@@ -14,8 +14,12 @@ _ROUNDS = 5
 
 
 def mend(model: type[Authored], document: Document) -> Authored | None:
-    """The object without what is wrong in it; fields that must be there are made up. None when nothing sensible is left."""
+    """The object without what is wrong in it; fields that must be there are made up. None when nothing sensible is left,
+    or when nothing was written: then everything would be made up.
+    """
     data: Any = document.data
+    if not isinstance(data.get("spec"), dict) or not data["spec"]:
+        return None
     for _ in range(_ROUNDS):
         try:
             return model.model_validate(data)

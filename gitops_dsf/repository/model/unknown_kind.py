@@ -1,8 +1,13 @@
-"""Documents of a kind or version that is not read, and what was probably meant."""
+"""Documents of a kind or version that is not read: mistakes where one of ours was probably meant, else passed over with a warning."""
+
+import re
+from difflib import SequenceMatcher
 
 from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import Document
+from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API
+from gitops_dsf.repository.model.dialect import find_dialects
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.suggestion import did_you_mean
 
@@ -16,10 +21,17 @@ _ELSEWHERE = {
     "Application": "write a ScoredApplication or an ApplicationSet, or keep it in another repository",
     "Kustomization": "the sources of a fleet repository are read as they are; remove it",
 }
+_PASSED_OVER = "nothing is rendered for it: keep it in another repository, or in a folder that is not read"
+_OUR_GROUPS = tuple(f"{version.partition('/')[0]}/" for version in (DSF_API, PRODUCT_API))
+_ALIKE = 0.8
+"""Of 1: DynamicScore, ManagedClustr and Placment are as close as that to what was meant."""
 
 
 def unknown_kind(document: Document) -> Diagnostic:
-    """The finding for a document that no model describes."""
+    """The finding for a document that no model describes. An error where what it says would be lost, a warning where it is another's."""
+    if not _is_object(document):
+        what = f"a document without {'kind' if 'apiVersion' in document.data else 'apiVersion and kind'} is not read in a fleet repository"
+        return _other(document, what, _PASSED_OVER)
     for field in ("apiVersion", "kind"):
         value = document.data.get(field)
         if value is None:
@@ -29,10 +41,55 @@ def unknown_kind(document: Document) -> Diagnostic:
     versions = [version for version, kind in KINDS if kind == document.kind]
     if versions:
         message = f"{document.kind} is not known in apiVersion {document.api_version}"
-        return codes.UNKNOWN_KIND.at(document.at(("apiVersion",)), message, f"write apiVersion: {versions[0]}")
+        migrates = any(dialect.path == ("apiVersion",) for dialect in find_dialects(document))
+        does_it = f"; `gitops-dsf migrate {document.file}` does it" if migrates else ""
+        return codes.UNKNOWN_KIND.at(document.at(("apiVersion",)), message, f"write apiVersion: {versions[0]}{does_it}")
     message = f"kind {document.kind} is not read in a fleet repository"
-    hint = _ELSEWHERE.get(document.kind) or did_you_mean(document.kind, [kind for _, kind in KINDS]) or f"known kinds: {_known()}"
-    return codes.UNKNOWN_KIND.at(document.at(("kind",)), message, hint)
+    meant = meant_kind(document.kind)
+    hint = _ELSEWHERE.get(document.kind) or (f"did you mean {meant}?" if meant else "")
+    is_a_kind = re.fullmatch("[A-Z][A-Za-z0-9]*", document.kind) is not None
+    if meant or not is_a_kind or document.kind == "List" or document.api_version.startswith(_OUR_GROUPS):
+        hint = hint or did_you_mean(document.kind, [kind for _, kind in KINDS]) or f"known kinds: {_known()}"
+        return codes.UNKNOWN_KIND.at(document.at(("kind",)), message, hint)
+    return _other(document, message, hint or _PASSED_OVER)
+
+
+def meant_kind(kind: str) -> str:
+    """The kind of ours that is misspelt here; empty where the name is another kind's, such as PlacementBinding or Application."""
+    if kind in _ELSEWHERE:
+        return ""
+    close = sorted((-_likeness(kind, known), known) for _, known in KINDS if not _extends(kind, known))
+    return close[0][1] if close and -close[0][0] >= _ALIKE else ""
+
+
+def _likeness(one: str, other: str) -> float:
+    """From 0 to 1. Of names with as many words the word that differs most counts: Info is no slip for Set."""
+    pairs = list(zip(_words(one), _words(other), strict=False))
+    if len(pairs) != len(_words(one)) or len(pairs) != len(_words(other)):
+        pairs = [(one, other)]
+    return min(SequenceMatcher(None, left.lower(), right.lower()).ratio() for left, right in pairs)
+
+
+def _extends(kind: str, known: str) -> bool:
+    """Whether one name is the other and further words: kinds are named after each other."""
+    one, other = _words(kind), _words(known)
+    return len(one) != len(other) and (one[: len(other)] == other or other[: len(one)] == one)
+
+
+def _words(kind: str) -> list[str]:
+    return re.findall(r"[A-Z][^A-Z]*|^[^A-Z]+", kind)
+
+
+def _is_object(document: Document) -> bool:
+    """Whether the document could be one of ours with its head forgotten; a chart's Chart.yaml and values.yaml could not."""
+    data = document.data
+    ours = any(data.get("apiVersion") == version for version, _ in KINDS)
+    return ours or any(field in data for field in ("kind", "metadata", "spec"))
+
+
+def _other(document: Document, message: str, hint: str) -> Diagnostic:
+    path = ("kind",) if "kind" in document.data else ("apiVersion",)
+    return codes.UNKNOWN_KIND.at(document.at(path), message, hint, severity=Severity.WARNING)
 
 
 def _known() -> str:

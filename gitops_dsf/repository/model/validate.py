@@ -15,8 +15,7 @@ from gitops_dsf.repository.model.dialect import Dialect, Rewrite, find_dialects
 from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
 from gitops_dsf.repository.model.mend import drop, mend
 from gitops_dsf.repository.model.mistake import explain
-from gitops_dsf.repository.model.suggestion import did_you_mean
-from gitops_dsf.repository.model.unknown_kind import unknown_kind
+from gitops_dsf.repository.model.unknown_kind import meant_kind, unknown_kind
 from gitops_dsf.repository.model.wanted import with_wanted
 
 _UNREADABLE = frozenset(
@@ -57,8 +56,10 @@ def declare(loaded: Loaded) -> Declared:
     for document in loaded.documents:
         model = KINDS.get((document.api_version, document.kind))
         if model is None:
-            diagnostics.append(unknown_kind(document))
-            malformed |= {(kind, _name(document)) for kind in _meant(document)}
+            unknown = unknown_kind(document)
+            diagnostics.append(unknown)
+            if unknown.severity is Severity.ERROR:
+                malformed |= {(kind, _name(document)) for kind in _meant(document)}
             continue
         diagnostics += _wrong_folder(document)
         value = _validate(model, document, known=known, diagnostics=diagnostics)
@@ -129,7 +130,7 @@ def _meant(document: Document) -> list[str]:
     if any(kind == document.kind for _, kind in KINDS):
         return [document.kind]
     own = _kinds_of(document.file)
-    return own if not document.kind or did_you_mean(document.kind, own) else []
+    return own if not document.kind or meant_kind(document.kind) in own else []
 
 
 def _kinds_of(file: str) -> list[str]:

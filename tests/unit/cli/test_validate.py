@@ -57,7 +57,7 @@ spec:
   description: The scoring API knows the application of each pod
   configURL: http://api.svc:8000/config
   configSyncMode: None
-  source: {host: "http://prom:9090", params: {query: sum by (pod) (rate(tokens_total[1m])), range: 60, step: 60}}
+  source: {host: "http://prom:9090", params: {query: 'sum by (pod) (rate(tokens_total[1m]))', range: 60, step: 60}}
   scoring: {params: {name: perf, interval: 60}}
   scoreDimensionFormat: "${app};${device}"
 """

@@ -83,3 +83,14 @@ def test_a_broken_document_is_reported_and_the_others_are_rewritten() -> None:
     result = rewrite(f"{HEAD}  location: internal\n---\na: [\n", file="f.yaml")
     assert result.text == f"{HEAD}  location: Internal\n---\na: [\n"
     assert [item.code for item in result.unreadable] == ["DSF001"]
+
+
+def test_the_older_version_and_what_it_hides_are_rewritten() -> None:
+    """The samples of upstream's early releases; a cluster set's v1 is somebody else's."""
+    other = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: a}\n"
+    masks = 'apiVersion: "dynamic-scoring.open-cluster-management.io/v1" # old\nkind: DynamicScoringConfig\nspec:\n  mask: []\n'
+    text = f"{HEAD.replace('v1alpha1', 'v1')}  configSyncMode: full\n---\n{other}---\n{masks}"
+    result = rewrite(text, file="f.yaml")
+    new_masks = masks.replace('/v1"', '/v1alpha1"').replace("mask:", "masks:")
+    assert result.text == f"{HEAD}  configSyncMode: Full\n---\n{other}---\n{new_masks}"
+    assert result.left == ()

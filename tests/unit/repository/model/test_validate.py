@@ -2,10 +2,11 @@
 
 import pytest
 
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.resolve import resolve
 
 HEAD = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\nmetadata: {name: cpu}\n"
 SPEC = "spec:\n  description: d\n  configURL: http://a\n  configSyncMode: None\n"
@@ -110,16 +111,58 @@ spec:
     [
         ("kind: DynamicScorer\n", "DSF014", "apiVersion is missing", "add apiVersion"),
         ("apiVersion: 1\nkind: X\n", "DSF015", "apiVersion must be text", "write it as text"),
+        ("kind: DynamicScorer\napiVersion: null\n", "DSF014", "apiVersion is missing", "add apiVersion"),
+        ("apiVersion: apps/v1\nmetadata: {name: a}\n", "DSF014", "kind is missing", "add kind"),
         ("apiVersion: v1\nkind: List\n", "DSF012", "kind List", "write each item as a document"),
-        ("apiVersion: v1\nkind: Secret\n", "DSF012", "kind Secret", "tokens live on the spokes"),
+        ("apiVersion: v1\nkind: ManagedClustr\n", "DSF012", "kind ManagedClustr", "did you mean ManagedCluster?"),
+        ("apiVersion: v1\nkind: applicationset\n", "DSF012", "kind applicationset", "did you mean ApplicationSet?"),
+        ("apiVersion: v1\nkind: Placements\n", "DSF012", "kind Placements", "did you mean Placement?"),
+        ("apiVersion: v1\nkind: no kind\n", "DSF012", "kind no kind", "known kinds:"),
+        ("apiVersion: gitops-dsf.io/v1alpha1\nkind: Fleet\n", "DSF012", "kind Fleet", "known kinds:"),
+        ("apiVersion: gitops-dsf.io/v2\nkind: FleetRepository\n", "DSF012", "FleetRepository is not known", "write apiVersion: gitops-dsf"),
         (HEAD.replace("v1alpha1", "v1"), "DSF012", "DynamicScorer is not known in apiVersion", "write apiVersion: dynamic-scoring"),
     ],
 )
 def test_unknown_kinds_and_versions(text: str, code: str, message: str, hint: str) -> None:
     [item] = findings(text)
-    assert item.code == code
+    assert (item.code, item.severity) == (code, Severity.ERROR)
     assert item.message.startswith(message)
     assert item.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "hint"),
+    [
+        ("apiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSetBinding\n", "2:7", "bindings are rendered"),
+        ("apiVersion: policy.open-cluster-management.io/v1\nkind: PlacementBinding\n", "2:7", "nothing is rendered for it"),
+        ("apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: PlacementDecision\n", "2:7", "nothing is rendered for it"),
+        ("apiVersion: internal.open-cluster-management.io/v1beta1\nkind: ManagedClusterInfo\n", "2:7", "nothing is rendered for it"),
+        ("apiVersion: argoproj.io/v1alpha1\nkind: Application\n", "2:7", "write a ScoredApplication"),
+        ("apiVersion: v1\nkind: Secret\n", "2:7", "tokens live on the spokes"),
+        ("apiVersion: apps/v1\nkind: Deployment\n", "2:7", "nothing is rendered for it"),
+        ("apiVersion: v2\nname: a-chart\nversion: 1.0.0\n", "1:13", "nothing is rendered for it"),
+        ("replicas: 2\nimage: {tag: latest}\n", "1:1", "nothing is rendered for it"),
+    ],
+)
+def test_what_is_not_ours_is_passed_over_with_a_warning(text: str, column: str, hint: str) -> None:
+    """It hides nothing, so it must not stop the render; and no reference is excused by it."""
+    declared = declare(load_text(text + "metadata: {name: a}\n" if "kind" in text else text, file="apps/a.yaml"))
+    [item] = declared.diagnostics
+    assert (item.code, item.severity, str(item.position)) == ("DSF012", Severity.WARNING, f"apps/a.yaml:{column}")
+    assert item.hint.startswith(hint)
+    assert declared.malformed == frozenset()
+
+
+def test_an_older_version_names_the_command_that_rewrites_it() -> None:
+    [item] = findings(HEAD.replace("v1alpha1", "v1"))
+    assert item.hint.endswith("; `gitops-dsf migrate scorers/a.yaml` does it")
+
+
+@pytest.mark.parametrize("spec", ["spec:", "spec: {}", "spec: [a]", "spec: text", ""])
+def test_nothing_is_said_of_a_value_that_nobody_wrote(spec: str) -> None:
+    found = resolve(declare(load_text(f"{HEAD}{spec}\n", file="scorers/a.yaml")))[1]
+    ours = [item for item in found if item.position.file == "scorers/a.yaml"]
+    assert {item.code for item in ours} <= {"DSF014", "DSF015"}, ours
 
 
 def test_a_kind_in_the_wrong_folder_names_the_right_one() -> None:
