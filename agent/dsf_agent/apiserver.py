@@ -5,7 +5,7 @@ import email.utils
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx
 import msgspec
@@ -30,12 +30,30 @@ APPLY: Final = "application/apply-patch+yaml"
 """Content type of server-side apply; JSON is YAML."""
 
 
+JSON_PATCH: Final = "application/json-patch+json"
+
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """A status and the decoded object."""
+    """The body of an answer that is a success. ``url`` is for messages."""
 
-    status: int
-    object: dict[str, Any]
+    url: str
+    body: bytes
+
+    @property
+    def object(self) -> dict[str, Any]:
+        """The whole object. Raises PublishError when the body is none."""
+        return self.read(dict[str, Any])
+
+    def read(self, shape: type[T]) -> T:
+        """What ``shape`` names of the object; the rest is skipped. Raises PublishError when the body does not fit."""
+        try:
+            return msgspec.json.decode(self.body or b"{}", type=shape)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            msg = f"{callfault.display(self.url)} did not answer with the JSON object that was asked for: {error}"
+            raise PublishError(msg, reason=Reason.INVALID_BODY) from error
 
 
 class ApiServer:
@@ -53,7 +71,14 @@ class ApiServer:
         self.server_clock = OffsetClock(clock=clock)
 
     async def call(
-        self, method: str, path: str, *, params: Mapping[str, str] | None = None, body: object = None, content_type: str = JSON
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: object = None,
+        content_type: str = JSON,
+        accept: str = JSON,
     ) -> Reply:
         """One request, its body encoded unless it is bytes already, repeated once with fresh credentials after 401.
 
@@ -61,10 +86,10 @@ class ApiServer:
         """
         content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         client = await self._ready()
-        response = await self._send(client, method, path, params=params, content=content, content_type=content_type)
+        response = await self._send(client, method, path, params=params, content=content, content_type=content_type, accept=accept)
         if response.status_code == 401:
             client = await self._renew(client)
-            response = await self._send(client, method, path, params=params, content=content, content_type=content_type)
+            response = await self._send(client, method, path, params=params, content=content, content_type=content_type, accept=accept)
         return self._reply(response)
 
     async def close(self) -> None:
@@ -82,12 +107,13 @@ class ApiServer:
         params: Mapping[str, str] | None,
         content: bytes | None,
         content_type: str,
+        accept: str,
     ) -> httpx.Response:
         access = self._access
         if access is None:
             msg = "the API server's credentials are being replaced"
             raise PublishError(msg, reason=Reason.BAD_CREDENTIALS)
-        headers = {"Accept": JSON, "User-Agent": f"gitops-dsf-agent/{__version__}"}
+        headers = {"Accept": accept, "User-Agent": f"gitops-dsf-agent/{__version__}"}
         if content is not None:
             headers["Content-Type"] = content_type
         if access.authorization is not None:
@@ -112,15 +138,15 @@ class ApiServer:
         self.server_clock.observe(stamp + 0.5)
 
     def _reply(self, response: httpx.Response) -> Reply:
-        try:
-            decoded = msgspec.json.decode(response.content) if response.content else {}
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            decoded = None
         if response.is_success:
-            if not isinstance(decoded, dict):
+            if response.content and not response.content.lstrip().startswith(b"{"):
                 msg = f"{callfault.display(str(response.url))} did not answer with a JSON object"
                 raise PublishError(msg, reason=Reason.INVALID_BODY)
-            return Reply(status=response.status_code, object=decoded)
+            return Reply(url=str(response.url), body=response.content)
+        try:
+            decoded = msgspec.json.decode(response.content)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            decoded = None
         message = decoded.get("message") if isinstance(decoded, dict) else None
         words = excerpt(message if isinstance(message, str) else response.content)
         reason = callfault.status_reason(response.status_code)

@@ -80,12 +80,11 @@ class Publication:
         if wanted is None:
             return None
         try:
-            if not self._seeded:
-                await self._seed()
-                # The hub may have taken its time: newer scores came meanwhile, or these were withdrawn.
-                wanted = self._wanted
-                if wanted is None:
-                    return None
+            await self._look()
+            # The hub may have taken its time: newer scores came meanwhile, or these were withdrawn.
+            wanted = self._wanted
+            if wanted is None:
+                return None
             now = self._store.wall()
             if self._published is not None and _too_late(self._published.valid_until, rule=self._rule, now=now):
                 # The readers' clock was set back: what stands there lives too long, and would put off every change until it caught up.
@@ -111,8 +110,13 @@ class Publication:
             if self._wanted is wanted:
                 self._idle.set()
 
-    async def _seed(self) -> None:
+    async def _look(self) -> None:
         """What is published already: after a restart the fleet must not write everything again. Also tells the hub's time."""
+        if self._seeded:
+            if self._published is None or not await self._store.gone(self._name, written=self._published.written):
+                return
+            log.warning("%s was deleted by somebody else, looking again", self._name, extra={"scorer": self._scorer, "object": self._name})
+            self._seeded = False
         stored = await self._store.read(self._name)
         self._published = _published(stored, rule=self._rule, now=self._store.wall())
         self._seeded = True
@@ -143,7 +147,9 @@ def _too_late(valid_until: float, *, rule: Rule, now: float) -> bool:
 
 
 def _published(stored: Stored | None, *, rule: Rule, now: float) -> Published | None:
-    """What counts as published: an object of ours whose expiry is one that this rule could have given it."""
-    if stored is None or not stored.ours or stored.valid_until is None or _too_late(stored.valid_until, rule=rule, now=now):
+    """What counts as published: an object that we alone write, and whose expiry is one that this rule could have given it."""
+    if stored is None or not stored.ours or stored.shared or stored.valid_until is None:
+        return None
+    if _too_late(stored.valid_until, rule=rule, now=now):
         return None
     return Published(values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until)

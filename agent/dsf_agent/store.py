@@ -19,6 +19,8 @@ class Stored:
     valid_until: float | None
     labels: Mapping[str, str]
     version: str = ""
+    shared: bool = False
+    """Whether another program writes its items, too."""
 
     @property
     def ours(self) -> bool:
@@ -38,7 +40,14 @@ class ScoreStore(Protocol):
         ...
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        """Makes the object hold exactly these items."""
+        """Makes the object hold exactly these items. PublishError with CONFLICT while another program writes it."""
+        ...
+
+    async def gone(self, name: str, *, written: float) -> bool:
+        """Whether somebody deleted an object that was written at this time, as far as the store knows.
+
+        Cheap enough for every cycle; so it may take some minutes until the answer is yes, and it raises nothing.
+        """
         ...
 
     async def ours(self) -> list[Stored]:

@@ -43,6 +43,10 @@ class DirectoryStore:
         body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
         await asyncio.to_thread(self._in_turn, name, lambda: self._write(self._path(name), body, values, valid_until))
 
+    async def gone(self, name: str, *, written: float) -> bool:
+        del written
+        return not await asyncio.to_thread(self._path(name).exists)
+
     async def ours(self) -> list[Stored]:
         return await asyncio.to_thread(self._ours)
 

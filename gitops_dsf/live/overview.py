@@ -17,6 +17,7 @@ from dsf_wire.constants import (
     SUSPENDED_CONFIGMAP,
     SUSPENDED_KEY,
 )
+from dsf_wire.ownership import FieldsEntry, Writer, other_writers
 from gitops_dsf.errors import HubError
 from gitops_dsf.live.reader import Object, Reader, Resource, T, whole
 from gitops_dsf.overview import Inputs, Part
@@ -61,10 +62,13 @@ def read_inputs(reader: Reader, *, hub_namespace: str, argocd_namespace: str) ->
     scores: dict[str, dict[str, PublishedScore]] = {}
     foreign: list[tuple[str, str]] = []
     unowned: list[tuple[str, str]] = []
-    for name, cluster, ours, found in parts.take(Part.SCORES, reader.read(SCORES, _score)):
+    contested: list[tuple[str, str, str]] = []
+    for name, cluster, ours, others, found in parts.take(Part.SCORES, reader.read(SCORES, _score)):
         scores.setdefault(name, {})[cluster] = found
         if ours != (name in resources):
             (unowned if ours else foreign).append((cluster, name))
+        if ours:
+            contested += [(cluster, name, other.manager) for other in others]
     place = f"context {reader.context}"
     snapshot = Snapshot(
         origin=place,
@@ -90,6 +94,7 @@ def read_inputs(reader: Reader, *, hub_namespace: str, argocd_namespace: str) ->
         masks=parts.take(Part.MASKS, masks),
         suspended=frozenset(parts.take(Part.SUSPENDED, suspended)),
         foreign=tuple(sorted(foreign)),
+        contested=tuple(sorted(contested)),
         unowned=tuple(sorted(unowned)) if Part.SCORERS not in parts.unread else (),
         unread=parts.unread,
     )
@@ -131,8 +136,16 @@ def _with_kind(kind: str) -> Callable[[msgspec.Raw], Object]:
     return lambda raw: {"kind": kind, **whole(raw)}
 
 
-def _score(raw: msgspec.Raw) -> tuple[str, str, bool, PublishedScore]:
-    """Name, cluster, whether an agent of ours wrote it, and what it says.
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
+    managed_fields: tuple[FieldsEntry, ...] = ()
+
+
+class _Owned(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+
+
+def _score(raw: msgspec.Raw) -> tuple[str, str, bool, tuple[Writer, ...], PublishedScore]:
+    """Name, cluster, whether an agent of ours wrote it, who else writes it, and what it says.
 
     One spoke must not hide the others: the API server stores a validUntil that is no moment, such as one with the offset +99:99. Such a
     score holds nothing that can be used.
@@ -144,7 +157,9 @@ def _score(raw: msgspec.Raw) -> tuple[str, str, bool, PublishedScore]:
     except SnapshotError:
         cluster, name = hubobjects.namespaced({"metadata": item["metadata"]}, place="AddOnPlacementScore")
         found = PublishedScore(values={}, valid_until=None)
-    return name, cluster, writer == AGENT_MANAGER, found
+    entries = msgspec.json.decode(raw, type=_Owned).metadata.managed_fields
+    ours = writer == AGENT_MANAGER
+    return name, cluster, ours, other_writers(entries, labelled=ours, scored=bool(found.values)), found
 
 
 def _namespace_of(raw: msgspec.Raw) -> str:

@@ -449,7 +449,11 @@ def test_scores_that_are_old_missing_or_written_by_somebody_else(clinic: Clinic)
         assert "which the hub cannot see" in token["message"]
         scene.publish("cluster2", 5, ours=False)
         clinic.find("scores-owned", "was not written by our agent")
-        scene.hub.delete(SCORES, RESOURCE, namespace="cluster2")
+        scene.hub.patch_status(SCORES, RESOURCE, {"scores": [{"name": SCORER, "value": -50}]}, namespace="cluster1")
+        both = clinic.find("scores-owned", "cluster1/cpu-headroom is written by our agent and by ")
+        assert both["state"] == "error"
+        for cluster in ("cluster1", "cluster2"):
+            scene.hub.delete(SCORES, RESOURCE, namespace=cluster)
     for check in ("scores-fresh", "scores-owned", "token-secrets"):
         clinic.content(check)
 

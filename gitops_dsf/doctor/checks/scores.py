@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from dsf_wire.constants import AGENT_NAMESPACE, SCORE_PLURAL
 from gitops_dsf.doctor.facts import Facts, counted, some
-from gitops_dsf.doctor.finding import Result, ok, unknown, warning
+from gitops_dsf.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.overview import Part
 from gitops_dsf.overview.model import State
 
@@ -92,7 +92,7 @@ def ownership(facts: Facts) -> Iterator[Result]:
         scores = counted(len(facts.inputs.unowned), "score")
         yield unknown(f"{scores} of our agents, and no DynamicScorer in namespace {facts.hub_namespace} to tell whose they are", look)
         return
-    results = [*_unowned(facts), *_unexpected(facts), *_foreign(facts)]
+    results = [*_contested(facts), *_unowned(facts), *_unexpected(facts), *_foreign(facts)]
     yield from results[:LIMIT]
     if len(results) > LIMIT:
         yield warning(f"{len(results) - LIMIT} more such findings", "gitops-dsf status --all shows all of them")
@@ -106,18 +106,17 @@ def _unowned(facts: Facts) -> Iterator[Result]:
     resources = {view.scorer.resource: view for view in facts.overview.scorers}
     for name, view in resources.items():
         orphans |= {(cell.cluster, name) for cell in view.cells if cell.values and cell.cluster not in facts.inputs.addons}
-    # What somebody else writes is theirs to delete.
-    for cluster, name in sorted(orphans - set(facts.inputs.foreign)):
+    for cluster, name in sorted(orphans - _written_by_others(facts)):
         why = "no agent is on that cluster" if name in resources else "no scorer has that name"
         fix = facts.command("-n", cluster, "delete", SCORE_PLURAL, name)
         yield warning(f"AddOnPlacementScore {cluster}/{name} belongs to nobody: {why}; Placements may still rank by it", fix)
 
 
 def _unexpected(facts: Facts) -> Iterator[Result]:
-    foreign = set(facts.inputs.foreign)
+    others = _written_by_others(facts)
     for view in facts.overview.scorers:
         there = (cell.cluster for cell in view.cells if not cell.expected and cell.state is not State.MASKED)
-        clusters = [name for name in there if name in facts.inputs.addons and (name, view.scorer.resource) not in foreign]
+        clusters = [name for name in there if name in facts.inputs.addons and (name, view.scorer.resource) not in others]
         if clusters:
             commands = [facts.command("-n", cluster, "delete", SCORE_PLURAL, view.scorer.resource) for cluster in clusters[:5]]
             why = "suspended" if view.scorer.suspend else "kept off by selector or mask"
@@ -125,6 +124,23 @@ def _unexpected(facts: Facts) -> Iterator[Result]:
 
 
 def _foreign(facts: Facts) -> Iterator[Result]:
+    """Our agent, if there is one, reports the conflict and waits until the writer is silent."""
     for cluster, name in facts.inputs.foreign:
-        fix = facts.command("-n", cluster, "get", SCORE_PLURAL, name, "-o", "yaml", "--show-managed-fields") + "  # who writes it?"
+        fix = _show(facts, cluster, name) + "  # who writes it?"
         yield warning(f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our agent", fix)
+
+
+def _contested(facts: Facts) -> Iterator[Result]:
+    for cluster, name, manager in facts.inputs.contested:
+        fix = f"{_show(facts, cluster, name)}  # then stop {manager} on {cluster}"
+        what = f"AddOnPlacementScore {cluster}/{name} is written by our agent and by {manager}"
+        yield error(f"{what}: while both run, ours reports conflict and its scores are not published", fix)
+
+
+def _show(facts: Facts, cluster: str, name: str) -> str:
+    return facts.command("-n", cluster, "get", SCORE_PLURAL, name, "-o", "yaml", "--show-managed-fields")
+
+
+def _written_by_others(facts: Facts) -> set[tuple[str, str]]:
+    """(cluster, name) of scores whose deletion is for somebody else to decide."""
+    return {*facts.inputs.foreign, *((cluster, name) for cluster, name, _ in facts.inputs.contested)}

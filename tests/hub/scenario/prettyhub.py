@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, MANAGED_BY_LABEL
-from tests.hub.controlplane.api import Client, Object
+from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, AGENT_NAMESPACE, MANAGED_BY_LABEL
+from tests.hub.controlplane.api import MANAGER, Client, Object
 from tests.hub.controlplane.applications import refresh_set
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
@@ -54,7 +54,7 @@ class PrettyHub:
 
     def publish(self, cluster: str, value: int, *, resource: str = RESOURCE, ours: bool = True, age: float = 0.0) -> None:
         """As our agent does it `age` seconds ago, or as somebody else; valid for the scorer's TTL of 900 s."""
-        labels = {MANAGED_BY_LABEL: "gitops-dsf-agent"} if ours else {}
+        labels, manager = ({MANAGED_BY_LABEL: AGENT_MANAGER}, AGENT_MANAGER) if ours else ({}, MANAGER)
         body: Object = {
             "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
             "kind": "AddOnPlacementScore",
@@ -62,7 +62,8 @@ class PrettyHub:
         }
         until = (datetime.now(UTC) + timedelta(seconds=900 - age)).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.hub.apply(body)
-        self.hub.apply_status({**body, "status": {"scores": [{"name": SCORE, "value": value}], "validUntil": until}})
+        status = {"scores": [{"name": SCORE, "value": value}], "validUntil": until}
+        self.hub.apply_status({**body, "status": status}, manager=manager)
 
     def decision(self) -> list[str]:
         return decided(self.hub, APPLICATION, namespace=ARGOCD_NAMESPACE)

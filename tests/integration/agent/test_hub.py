@@ -146,36 +146,42 @@ async def _counted(agent: RunningAgent, reason: str) -> bool:
     return reason in (await agent.failures()).get("cpu-score", set())
 
 
-def _foreign(*, written: float) -> dict[str, object]:
-    """An object of another agent, as it stands on a hub that migrates."""
-    return {
-        "metadata": {
-            "name": "cpu-score",
-            "namespace": "c1",
-            "resourceVersion": "1",
-            "managedFields": [
-                {"manager": "dynamic-scoring-agent", "operation": "Update", "subresource": "status", "time": timestamp(written)}
-            ],
-        },
-        "status": {"scores": [{"name": "n0", "value": -50}]},
-    }
-
-
 def test_another_writer_keeps_its_object_until_it_is_silent(tmp_path: Path) -> None:
     """No field has two writers: a living one is left alone and reported, one that has been silent for an hour is replaced."""
 
     async def story() -> None:
         hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        hub.scores["c1", "cpu-score"] = _foreign(written=hub.now() - 60)
+        hub.upstream_writes("cpu-score", {"node-0": -50, "node-1": -40})
         async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
             volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
             async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
                 await until(lambda: len(scoring.seen) >= 2, what="cycles")
                 await eventually(lambda: _counted(agent, "conflict"), what="the other one is respected")
-                assert hub.values("cpu-score") == {"n0": -50}
-                hub.scores["c1", "cpu-score"] = _foreign(written=hub.now() - 4000)
+                assert "stop that program" in agent.scorer()["publish"]["message"]
+                assert hub.values("cpu-score") == {"node-0": -50, "node-1": -40}
+                hub.clock_offset = 4000.0
                 await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="taken over")
                 await until(lambda: "labels" in hub.scores["c1", "cpu-score"]["metadata"], what="labelled ours")
+
+    play(story())
+
+
+def test_a_deleted_object_is_published_again(tmp_path: Path) -> None:
+    """Though nothing changed and no refresh is due: the agent looks every five minutes which objects are there."""
+
+    async def story() -> None:
+        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+            volume.put(*(entry(one, scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=9000) for one in ("cpu", "mem")))
+            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)):
+                await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
+                calls = len(scoring.seen)
+                await until(lambda: len(scoring.seen) >= calls + 4, what="the agent has had its first look")
+                del hub.scores["c1", "cpu-score"]
+                written = len(hub.writes)
+                hub.clock_offset = 310.0
+                await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published again")
+                assert hub.writes[written:] == [("POST", "c1/cpu-score"), ("PATCH", "c1/cpu-score/status")]
 
     play(story())
 

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from gitops_dsf.doctor.registry import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.apiserver import ApiServer
 from tests.support.healthyhub import facts
-from tests.support.hubobjects import ARGOCD, PATHS, meta
+from tests.support.hubobjects import ARGOCD, PATHS, fleet, meta
 
 SECRETS = "/api/v1/secrets"
 COLLECTIONS = (
@@ -156,3 +157,19 @@ def test_namespaces_can_be_others(bare: ApiServer, run: Run) -> None:
 
 def test_the_healthy_facts_of_the_unit_tests_have_every_source() -> None:
     assert facts().unread == {}
+
+
+def test_a_score_that_upstream_writes_beside_our_agent_is_an_error(serve: Serve, run: Run) -> None:
+    """The object still carries our label and our validUntil; only managedFields tell."""
+    objects = fleet(now=datetime.now(UTC))
+    shared = next(item for item in objects if item["kind"] == "AddOnPlacementScore")
+    entry = {"apiVersion": "cluster.open-cluster-management.io/v1alpha1", "fieldsType": "FieldsV1", "subresource": "status"}
+    entry |= {"time": "2026-06-01T12:00:00Z", "fieldsV1": {"f:status": {"f:scores": {}}}}
+    ours = {**entry, "manager": "gitops-dsf-agent", "operation": "Apply"}
+    shared["metadata"]["managedFields"] = [ours, {**entry, "manager": "dynamic-scoring-agent", "operation": "Update"}]
+    found = run(serve(objects), "doctor", "--format", "json")
+    findings = [one for one in json.loads(found.stdout)["findings"] if one["check"] == "scores-owned"]
+    where = f"{shared['metadata']['namespace']}/{shared['metadata']['name']}"
+    assert [one["state"] for one in findings] == ["error"]
+    assert findings[0]["message"].startswith(f"AddOnPlacementScore {where} is written by our agent and by dynamic-scoring-agent")
+    assert "--show-managed-fields" in findings[0]["fix"]

@@ -1,11 +1,13 @@
 """An API server on 127.0.0.1 that behaves as a real one where the agent depends on it.
 
-AddOnPlacementScores with a status subresource (a create or an apply of the main resource drops the status), server-side apply of
-/status with managed fields and conflicts, validation of values, label selectors, delete preconditions, ConfigMaps, Secrets, bearer
-tokens, a clock of its own.
+AddOnPlacementScores with a status subresource (a create or an apply of the main resource drops the status), updates and server-side
+apply of /status with managed fields and conflicts, JSON patches of managed fields, validation of values, label selectors, tables,
+preconditions, ConfigMaps, Secrets, bearer tokens, a clock of its own.
 """
 
+import copy
 import email.utils
+import json
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,9 +15,12 @@ from typing import Any
 
 import yaml
 
+from tests.support.agent import ownership
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 
 TOKEN = "good"
+UPSTREAM = "dynamic-scoring-agent"
+"""The field manager of an upstream agent: the name of its program."""
 
 
 class HubFake:
@@ -70,61 +75,108 @@ class HubFake:
         if seen.method == "GET" and not name:
             wanted = dict(item.split("=") for item in seen.query.get("labelSelector", "").split(",") if item)
             items = [one for (where, _), one in sorted(self.scores.items()) if where == namespace and _labelled(one, wanted)]
+            if "as=Table" in seen.headers.get("accept", ""):
+                return Reply.of({"kind": "Table", "rows": [{"cells": [one["metadata"]["name"], "2026-01-01T00:00:00Z"]} for one in items]})
             return Reply.of({"kind": "AddOnPlacementScoreList", "items": items})
         if seen.method == "GET":
             return Reply.of(self.scores[key]) if key in self.scores else _missing(name)
         if seen.method == "POST":
-            return self._create(namespace, seen.json())
-        if seen.method == "PATCH" and seen.headers["content-type"] == "application/apply-patch+yaml":
-            return self._apply_status(key, seen) if sub == "status" else self._apply(key, seen)
-        if seen.method == "DELETE":
-            return self._delete(key, seen)
+            return self._create(namespace, seen)
+        if key not in self.scores:
+            return _missing(name)
+        match seen.method, seen.headers.get("content-type"), sub:
+            case "PATCH", "application/apply-patch+yaml", "status":
+                return self._apply_status(key, seen)
+            case "PATCH", "application/apply-patch+yaml", "":
+                return self._apply(key, seen)
+            case "PATCH", "application/json-patch+json", "":
+                return self._patch(key, seen)
+            case "PUT", _, "status":
+                return self._update_status(key, seen)
+            case "DELETE", _, "":
+                return self._delete(key, seen)
         return failure(415, "unsupported")
 
-    def _create(self, namespace: str, plain: dict[str, Any]) -> Reply:
+    def _create(self, namespace: str, seen: Seen) -> Reply:
+        plain = seen.json()
         if namespace not in self.namespaces:
             return failure(404, f'namespaces "{namespace}" not found')
         key = (namespace, plain["metadata"]["name"])
         if key in self.scores:
             return failure(409, "already exists")
         stored = {name: value for name, value in plain.items() if name != "status"}
+        labels = stored["metadata"].get("labels", {})
+        if labels:
+            # An object without labels has nothing that a manager could own.
+            stored["metadata"]["managedFields"] = [self._labels_entry(seen, labels, operation="Update")]
         self.scores[key] = stored
         return self._written("POST", key, status=201)
 
     def _apply(self, key: tuple[str, str], seen: Seen) -> Reply:
-        if key not in self.scores:
-            return self._create(key[0], seen.json())
+        metadata = self.scores[key]["metadata"]
         labels = seen.json()["metadata"].get("labels", {})
-        self.scores[key]["metadata"].setdefault("labels", {}).update(labels)
+        metadata.setdefault("labels", {}).update(labels)
+        entry = self._labels_entry(seen, labels, operation="Apply")
+        kept = [one for one in metadata.get("managedFields", []) if one.get("subresource") or one["operation"] != "Apply"]
+        metadata["managedFields"] = [entry, *kept]
         return self._written("PATCH", key)
 
+    def _labels_entry(self, seen: Seen, labels: Mapping[str, str], *, operation: str) -> dict[str, Any]:
+        fields: dict[str, Any] = {f"f:{name}": {} for name in sorted(labels)} | ({".": {}} if operation == "Update" else {})
+        return {
+            "manager": _manager(seen),
+            "operation": operation,
+            "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+            "time": timestamp(self.now()),
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:metadata": {"f:labels": fields}},
+        }
+
     def _apply_status(self, key: tuple[str, str], seen: Seen) -> Reply:
-        if key not in self.scores:
-            return _missing(key[1])
-        stored, body = self.scores[key], seen.json()
-        manager = seen.query["fieldManager"]
-        owners = [one["manager"] for one in stored["metadata"].get("managedFields", []) if one["manager"] != manager]
-        if owners and seen.query.get("force") != "true" and stored.get("status"):
-            return failure(409, f'Apply failed with 1 conflict: conflict with "{owners[0]}": .status.scores')
-        for item in body["status"]["scores"]:
-            if not isinstance(item["value"], int) or not -100 <= item["value"] <= 100:
-                return failure(422, f"status.scores: Invalid value: {item['value']}")
-        names = [item["name"] for item in body["status"]["scores"]]
+        stored, wanted = self.scores[key], seen.json()["status"]
+        names = [item["name"] for item in wanted["scores"]]
         if len(set(names)) != len(names):
             return failure(422, "status.scores: Duplicate value")
-        stored["status"] = body["status"]
-        mine = {"manager": manager, "operation": "Apply", "subresource": "status", "time": timestamp(self.now())}
-        kept = (
-            []
-            if seen.query.get("force") == "true"
-            else [one for one in stored["metadata"].get("managedFields", []) if one["manager"] != manager]
-        )
-        stored["metadata"]["managedFields"] = [*kept, mine]
+        try:
+            stored["status"], stored["metadata"]["managedFields"] = ownership.apply(
+                stored.get("status", {}),
+                wanted,
+                stored["metadata"].get("managedFields", []),
+                manager=_manager(seen),
+                now=timestamp(self.now()),
+                force=seen.query.get("force") == "true",
+            )
+        except ownership.ConflictError as error:
+            return failure(409, str(error))
+        except ownership.InvalidError as error:
+            return failure(422, str(error))
         return self._written("PATCH", key, sub="/status")
 
+    def _update_status(self, key: tuple[str, str], seen: Seen) -> Reply:
+        """As the upstream agent writes: read, change, put."""
+        stored, sent = self.scores[key], seen.json()
+        if sent["metadata"].get("resourceVersion") not in {None, stored["metadata"]["resourceVersion"]}:
+            return failure(409, "the object has been modified")
+        status, live = sent.get("status", {}), stored.get("status", {})
+        if status == live:
+            return Reply.of(stored)
+        entries = sent["metadata"].get("managedFields") or stored["metadata"].get("managedFields", [])
+        entries = ownership.update(live, status, entries, manager=_manager(seen), now=timestamp(self.now()))
+        if entries:
+            stored["metadata"]["managedFields"] = entries
+        stored["status"] = status
+        return self._written("PUT", key, sub="/status")
+
+    def _patch(self, key: tuple[str, str], seen: Seen) -> Reply:
+        """Ownership moved from one manager to another, which is all that a JSON patch is used for here."""
+        change = {one["path"]: one["value"] for one in seen.json()}
+        metadata = self.scores[key]["metadata"]
+        if change.pop("/metadata/resourceVersion") != metadata["resourceVersion"]:
+            return failure(409, "the object has been modified")
+        metadata["managedFields"] = change.pop("/metadata/managedFields")
+        return self._written("PATCH", key) if not change else failure(415, "unsupported")
+
     def _delete(self, key: tuple[str, str], seen: Seen) -> Reply:
-        if key not in self.scores:
-            return _missing(key[1])
         expected = seen.json().get("preconditions", {}).get("resourceVersion")
         if expected != self.scores[key]["metadata"]["resourceVersion"]:
             return failure(409, "the object has been modified")
@@ -138,10 +190,33 @@ class HubFake:
         self.writes.append((method, f"{key[0]}/{key[1]}{sub}"))
         return Reply.of(self.scores[key], status=status)
 
+    def upstream_writes(self, name: str, values: Mapping[str, int], *, namespace: str = "c1") -> None:
+        """What the upstream agent does: a create, whose status the API server drops, and updates of the status."""
+        plain: dict[str, Any] = {"metadata": {"name": name, "namespace": namespace}}
+        base = f"/apis/cluster.open-cluster-management.io/v1alpha1/namespaces/{namespace}/addonplacementscores"
+        headers = {"user-agent": f"{UPSTREAM}/v0.0.0 (linux/amd64)", "content-type": "application/json"}
+
+        def send(method: str, target: str, plain: dict[str, Any]) -> Reply:
+            seen = Seen(method=method, target=target, headers=headers, body=json.dumps(plain).encode(), at=self.now())
+            there = name if method == "PUT" else ""
+            return self._score(seen, namespace=namespace, name=there, sub="status" if there else "")
+
+        if (namespace, name) not in self.scores:
+            send("POST", base, plain)
+        plain = copy.deepcopy(self.scores[namespace, name])
+        plain.setdefault("status", {})["scores"] = [{"name": item, "value": value} for item, value in values.items()]
+        reply = send("PUT", f"{base}/{name}/status", plain)
+        assert reply.status == 200, reply.body
+
     def values(self, name: str, *, namespace: str = "c1") -> dict[str, int]:
         """What a reader of the hub sees."""
         status = self.scores.get((namespace, name), {}).get("status") or {}
         return {item["name"]: item["value"] for item in status.get("scores", [])}
+
+
+def _manager(seen: Seen) -> str:
+    """The manager that a request names, else its program: what stands before the slash in User-Agent."""
+    return seen.query.get("fieldManager") or seen.headers.get("user-agent", "unknown").partition("/")[0]
 
 
 def timestamp(seconds: float) -> str:

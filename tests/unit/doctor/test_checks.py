@@ -527,6 +527,12 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "cluster1/cpu has a scorer's name",
         lambda: facts(read={"foreign": (("cluster1", "cpu"),)}),
     ),
+    "a score that somebody else writes beside our agent": (
+        "scores-owned",
+        "error",
+        "cluster1/cpu is written by our agent and by dynamic-scoring-agent",
+        lambda: facts(read={"contested": (("cluster1", "cpu", "dynamic-scoring-agent"),)}),
+    ),
     "many scores of nobody": (
         "scores-owned",
         "warning",
@@ -674,6 +680,15 @@ def test_what_somebody_else_writes_is_never_proposed_for_deletion() -> None:
     found = run("scores-owned", given)
     assert len(found) == 2
     assert all("was not written by our agent" in finding.message and " delete " not in finding.fix for finding in found)
+
+
+def test_what_somebody_else_writes_too_is_never_proposed_for_deletion() -> None:
+    both = {"contested": (("cluster9", "cpu", "other"), ("cluster1", "cpu", "other"))}
+    objects = [cluster("cluster1"), addon("cluster1"), cluster("cluster9"), scorer("cpu", suspend=True)]
+    given = facts(hub=[*objects, *(score(name, "cpu", 5) for name in ("cluster1", "cluster9"))], read=both)
+    found = run("scores-owned", given)
+    assert [finding.state for finding in found] == ["error", "error"]
+    assert all(" delete " not in finding.fix for finding in found)
 
 
 def test_without_a_scorer_in_the_namespace_no_score_is_proposed_for_deletion() -> None:

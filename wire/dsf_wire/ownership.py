@@ -1,0 +1,58 @@
+"""Who else writes the scores of an AddOnPlacementScore, as its managedFields tell.
+
+Server-side apply keeps an entry for each writer. An object that was created without labels and annotations and then updated, as the
+upstream agent does it, has no entry at all: Kubernetes starts to keep them with the first apply.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from dsf_wire.constants import AGENT_MANAGER
+
+APPLY: Final = "Apply"
+STATUS: Final = "status"
+
+
+class FieldsEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An entry of metadata.managedFields. The fields that it lists stay JSON: of a large object they are the larger part."""
+
+    manager: str = ""
+    operation: str = ""
+    api_version: str = msgspec.field(default="", name="apiVersion")
+    time: datetime | None = None
+    fields_type: str = msgspec.field(default="", name="fieldsType")
+    fields_v1: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"{}"), name="fieldsV1")
+    subresource: str = ""
+
+    @property
+    def ours(self) -> bool:
+        """Whether this is what an agent of ours applied to the status."""
+        return self.subresource == STATUS and self.manager == AGENT_MANAGER and self.operation == APPLY
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writer:
+    """A program that wrote scores: its name, and when it did last (Unix seconds); empty and None where the hub does not tell."""
+
+    manager: str
+    at: float | None
+
+
+UNNAMED: Final = Writer(manager="", at=None)
+
+
+def other_writers(entries: Sequence[FieldsEntry], *, labelled: bool, scored: bool) -> tuple[Writer, ...]:
+    """The writers of the status besides our agent.
+
+    ``labelled`` says that the object carries our agent's label, ``scored`` that it has scores.
+    """
+    written = [entry for entry in entries if entry.subresource == STATUS]
+    if scored and not written and not labelled:
+        return (UNNAMED,)
+    return tuple(
+        Writer(manager=entry.manager, at=None if entry.time is None else entry.time.timestamp()) for entry in written if not entry.ours
+    )
