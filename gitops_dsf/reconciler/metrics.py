@@ -5,6 +5,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from gitops_dsf.reconciler.deadscores.metrics import DeadScoreMetrics
 from gitops_dsf.reconciler.events import EventMetrics
 from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
+from gitops_dsf.reconciler.hub.metrics import WatchMetrics
 from gitops_dsf.reconciler.moves.metrics import DecisionMetrics, MoveMetrics, RefreshMetrics
 from gitops_dsf.reconciler.prefix import PREFIX
 from gitops_dsf.reconciler.proposals.metrics import ProposalMetrics
@@ -21,6 +22,7 @@ class Metrics:
         self.leader = Gauge(f"{PREFIX}_leader", "1 on the replica that works.", registry=registry)
         self.failures = Counter(f"{PREFIX}_duty_failures", "Times that a duty ended and was started anew.", ["duty"], registry=registry)
         self.clock_offset = Gauge(f"{PREFIX}_clock_offset_seconds", "Seconds that the hub's clock is ahead of ours.", registry=registry)
+        self.watches = WatchMetrics(registry)
         self.events = EventMetrics(registry)
         self.scorers = ScorerMetrics(registry)
         self.suspension = SuspensionMetrics(registry)

@@ -49,7 +49,7 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
         duties: list[Duty] = []
 
         def waits_for() -> str:
-            return ", ".join(duty.name for duty in duties if not duty.ready) if leadership.is_leader else ""
+            return _waits_for(duties) if leadership.is_leader else ""
 
         async with serve_pages(host=settings.metrics_host, port=settings.metrics_port, metrics=metrics, waits_for=waits_for) as port:
             LOG.info("pages on %s:%s", settings.metrics_host, port)
@@ -69,7 +69,8 @@ async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
             msg = "another replica leads, or the lease cannot be written; see the log. It does the same work"
             raise HubError(msg)
         try:
-            view, metrics = _view(api, settings), Metrics()
+            metrics = Metrics()
+            view = _view(api, settings, metrics)
             events = Events(api=api, metrics=metrics.events)
             duty = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=settings.probe_interval)
             written = await _while_leading(leadership, duty.once())
@@ -113,8 +114,14 @@ async def _lead(leadership: Leadership, duties: list[Duty], *, api: HubApi, fetc
             await _end(work)
 
 
+def _waits_for(duties: Sequence[Duty]) -> str:
+    """Duties that are not ready, and what is wrong with what they follow."""
+    broken = [words for duty in duties if isinstance(duty, HubView) for words in duty.broken]
+    return "; ".join([", ".join(duty.name for duty in duties if not duty.ready), *broken])
+
+
 def _duties(*, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> Sequence[Duty]:
-    view, events = _view(api, settings), Events(api=api, metrics=metrics.events)
+    view, events = _view(api, settings, metrics), Events(api=api, metrics=metrics.events)
     watch = DecisionWatch(view=view, metrics=metrics)
     scorers = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=settings.probe_interval)
     return (
@@ -145,8 +152,8 @@ def _git_duties(*, api: HubApi, view: HubView, settings: Settings, metrics: Metr
         yield ProposalDuty(view=view, events=events, metrics=metrics, git=settings.git, settings=proposals, page_seconds=seconds)
 
 
-def _view(api: HubApi, settings: Settings) -> HubView:
-    return HubView(api=api, hub_namespace=settings.hub_namespace, argocd_namespace=settings.argocd_namespace)
+def _view(api: HubApi, settings: Settings, metrics: Metrics) -> HubView:
+    return HubView(api=api, hub_namespace=settings.hub_namespace, argocd_namespace=settings.argocd_namespace, metrics=metrics.watches)
 
 
 @contextlib.asynccontextmanager

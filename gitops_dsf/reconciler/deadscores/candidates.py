@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_dsf.hubnames import AVAILABLE_CONDITION
 from gitops_dsf.reconciler.hub.addons import Addon
 from gitops_dsf.reconciler.hub.clusters import Cluster
 from gitops_dsf.reconciler.hub.scores import Freshness
@@ -29,7 +28,7 @@ def absence(cluster: Cluster | None, agent: Addon | None) -> str:
         return "there is no such ManagedCluster"
     if cluster.going:
         return "the ManagedCluster is being deleted"
-    if cluster.condition(AVAILABLE_CONDITION) in GONE:
+    if cluster.unreachable:
         return "the cluster is not available"
     if agent is None or agent.going:
         return "the agent's add-on is not installed"

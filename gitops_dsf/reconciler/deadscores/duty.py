@@ -108,7 +108,8 @@ class DeadScoresDuty:
 
     def _blocked(self) -> Refusal | None:
         """What speaks against every removal now."""
-        return self._api.no_deletion()
+        view = self._view
+        return self._api.no_deletion() or view.untrusted((view.scorers, view.scores, view.clusters, view.addons))
 
     async def _find(self) -> list[tuple[_Owner, Sequence[DeadScore]]]:
         """Resources with dead scores. A look at all scores of a fleet is cut up, so that other work goes on."""

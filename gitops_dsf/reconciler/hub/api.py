@@ -116,8 +116,10 @@ class HubApi:
             if not more:
                 return
 
-    async def watch(self, path: str, *, resource_version: str, **selector: str) -> AsyncIterator[WatchEvent]:
-        """Changes after a version until the server ends the watch. Raises ApiError."""
+    async def watch(
+        self, path: str, *, resource_version: str, opened: Callable[[], None] = lambda: None, **selector: str
+    ) -> AsyncIterator[WatchEvent]:
+        """Changes after a version until the server ends the watch; `opened` is called once it begins. Raises ApiError."""
         parameters = {
             **selector,
             "watch": "1",
@@ -134,6 +136,7 @@ class HubApi:
                 if response.status_code != httpx.codes.OK:
                     await response.aread()
                     raise _refused("WATCH", path, response)
+                opened()
                 async for line in _lines(response):
                     yield msgspec.json.decode(line, type=WatchEvent)
         except (httpx.HTTPError, OSError, msgspec.DecodeError) as error:

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from dsf_wire.constants import SCORE_GROUP
+from gitops_dsf.hubnames import AVAILABLE_CONDITION
 from gitops_dsf.reconciler.hub.metadata import Metadata
 
 CLUSTERS_PATH: Final = f"/apis/{SCORE_GROUP}/v1/managedclusters"
@@ -21,9 +22,10 @@ class _Spec(msgspec.Struct, frozen=True, rename="camel"):
     hub_accepts_client: bool = False
 
 
-class _Condition(msgspec.Struct, frozen=True):
+class _Condition(msgspec.Struct, frozen=True, rename="camel"):
     type: str = ""
     status: str = ""
+    last_transition_time: datetime | None = None
 
 
 class _Claim(msgspec.Struct, frozen=True):
@@ -55,6 +57,19 @@ class Cluster(msgspec.Struct, frozen=True):
     def going(self) -> bool:
         """Whether it has a deletionTimestamp."""
         return self.metadata.deletion_timestamp is not None
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether OCM does not see it. A condition that OCM has not written yet says nothing."""
+        return self.condition(AVAILABLE_CONDITION) in {"False", "Unknown"}
+
+    @property
+    def available_since(self) -> float | None:
+        """Seconds since 1970; None where OCM does not see it, or does not say."""
+        found = next((item for item in self.status.conditions if item.type == AVAILABLE_CONDITION), None)
+        if found is None or found.status != "True" or found.last_transition_time is None:
+            return None
+        return found.last_transition_time.timestamp()
 
     def condition(self, kind: str) -> str:
         """True, False or Unknown; empty where OCM has not said."""

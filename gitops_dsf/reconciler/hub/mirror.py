@@ -5,11 +5,12 @@ import logging
 import random
 import time
 from collections.abc import Callable, Mapping, MutableMapping
+from http import HTTPStatus
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import WATCH_SECONDS, ApiError, HubApi
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -25,6 +26,9 @@ TRIES: Final = 3
 UNREADABLE: Final = (msgspec.MsgspecError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 """What reading raises about values that nobody would write, and that the API server takes all the same."""
 
+STALE_SECONDS: Final = WATCH_SECONDS / 2 + 30
+"""Without a word from the hub for so long, what is kept is not trusted. A watch without events is given up after half of WATCH_SECONDS
+(bookmarks come every minute) and opened anew, so a healthy hub is never silent for longer."""
 SLICE: Final = 2000
 """Objects that are compared at a time after a new list: a fleet's scores are hundreds of thousands, and other work waits meanwhile."""
 RESYNC_SECONDS: Final = 6 * 3600.0
@@ -68,6 +72,7 @@ class Mirror(Generic[T]):
         key: Callable[[str, str], str] = by_name,
         shelf: Callable[[], MutableMapping[str, T]] = dict,
         resync_seconds: float = RESYNC_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._api = api
         self._path = path
@@ -84,6 +89,10 @@ class Mirror(Generic[T]):
         """From which the next watch goes on; empty: the list must be read anew."""
         self._heard = False
         """Whether this watch had an event."""
+        self._clock = clock
+        self._heard_at = clock()
+        self._refused = ""
+        """What the hub said when it refused the list or the watch; empty since it has accepted a watch."""
         self.synced = asyncio.Event()
         self.relists = 0
         """Lists read so far."""
@@ -92,6 +101,20 @@ class Mirror(Generic[T]):
     def items(self) -> Mapping[str, T]:
         """What is kept of each object, by key."""
         return self._items
+
+    @property
+    def resource(self) -> str:
+        """Such as managedclusters."""
+        return self._path.rpartition("/")[2]
+
+    @property
+    def broken(self) -> str:
+        """Why what is kept may be old; empty while it can be trusted."""
+        if self._refused:
+            return self._refused
+        if self._clock() - self._heard_at > STALE_SECONDS:
+            return f"{self.resource}: nothing was heard from the hub for more than {STALE_SECONDS:g} s"
+        return ""
 
     def listen(self, listener: Callable[[str, T | None], None]) -> Callable[[], None]:
         """Calls it with every object that changed (None: it is gone), those of the first list included; what is returned ends that."""
@@ -121,6 +144,7 @@ class Mirror(Generic[T]):
         self.relists += 1
         self._resync_at = time.monotonic() + self._resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
         self._items = found
+        self._heard_at = self._clock()
         await self._tell(old, found)
         self.synced.set()
         return version
@@ -139,6 +163,8 @@ class Mirror(Generic[T]):
                 fine = self._heard or (bool(self._version) and time.monotonic() - began >= SHORT_SECONDS)
             except ApiError as error:
                 LOG.warning("watch of %s broke: %s", self._path, error)
+                if error.status and error.status != HTTPStatus.GONE:
+                    self._refused = str(error)
                 fine, refused = False, refused + 1 if error.status in OVERLOADED else 0
                 # 410: the version is older than what the server remembers.
                 if error.status and (not refused or refused >= TRIES):
@@ -153,11 +179,15 @@ class Mirror(Generic[T]):
 
     async def _follow(self) -> None:
         """One watch, to its end; `_version` is where the next one goes on, empty when the list must be read anew. Raises ApiError."""
-        async for event in self._api.watch(self._path, resource_version=self._version, **self._selector):
+        async for event in self._api.watch(self._path, resource_version=self._version, opened=self._opened, **self._selector):
+            self._heard_at = self._clock()
             self._version = self._take(event.type, event.object, self._version)
             if not self._version:
                 return
             self._heard = True
+
+    def _opened(self) -> None:
+        self._heard_at, self._refused = self._clock(), ""
 
     def _read(self, raw: msgspec.Raw) -> tuple[str, T | None]:
         """Key and what is kept of an object; of one that cannot be read what was kept before, None when nothing was."""

@@ -1,8 +1,9 @@
 """Every resource that duties look at, kept once for all of them."""
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+import contextlib
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 from gitops_dsf.reconciler.hub.addons import ADDONS_PATH, OURS, Addon, addon
 from gitops_dsf.reconciler.hub.api import HubApi
@@ -10,12 +11,17 @@ from gitops_dsf.reconciler.hub.applications import APPLICATIONS_PATH, applicatio
 from gitops_dsf.reconciler.hub.applicationsets import SETS_PATH, follower
 from gitops_dsf.reconciler.hub.clusters import CLUSTERS_PATH, Cluster, cluster
 from gitops_dsf.reconciler.hub.decisions import DECISIONS_PATH, decision_page
+from gitops_dsf.reconciler.hub.fence import Refusal
 from gitops_dsf.reconciler.hub.masks import MaskPoll
+from gitops_dsf.reconciler.hub.metrics import WatchMetrics
 from gitops_dsf.reconciler.hub.mirror import Mirror
 from gitops_dsf.reconciler.hub.placements import PLACEMENTS_PATH, placement
 from gitops_dsf.reconciler.hub.scorers import SCORERS_PATH, scorer
 from gitops_dsf.reconciler.hub.scores import ScoreMirror
 from gitops_dsf.reconciler.hub.territory import Territory
+
+RETRY_SECONDS: Final = 5.0
+"""Until a broken mirror is worth another look."""
 
 
 class HubView:
@@ -23,7 +29,8 @@ class HubView:
 
     name = "watch"
 
-    def __init__(self, *, api: HubApi, hub_namespace: str, argocd_namespace: str) -> None:
+    def __init__(self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, metrics: WatchMetrics | None = None) -> None:
+        self._metrics = metrics
         self.hub_namespace, self.argocd_namespace = hub_namespace, argocd_namespace
         self.scorers = Mirror(api=api, path=SCORERS_PATH.format(hub_namespace), project=scorer)
         self.scores = ScoreMirror(api=api)
@@ -62,8 +69,19 @@ class HubView:
 
     @property
     def ready(self) -> bool:
-        """Whether every list was read once."""
-        return self.masks.synced.is_set() and all(mirror.synced.is_set() for mirror in self.mirrors)
+        """Whether every list was read once, and all can be trusted."""
+        return self.masks.synced.is_set() and all(mirror.synced.is_set() and not mirror.broken for mirror in self.mirrors)
+
+    @property
+    def broken(self) -> Sequence[str]:
+        """Why mirrors may be old, one sentence each."""
+        return [mirror.broken for mirror in self.mirrors if mirror.broken]
+
+    @staticmethod
+    def untrusted(mirrors: Iterable[Mirror[Any]]) -> Refusal | None:
+        """What speaks against a deletion that rests on these."""
+        found = next((mirror.broken for mirror in mirrors if mirror.broken), "")
+        return Refusal(reason="InformerBroken", message=f"what it rests on may be old: {found}", seconds=RETRY_SECONDS) if found else None
 
     async def synced(self) -> None:
         """Waits until every list was read once."""
@@ -79,10 +97,11 @@ class HubView:
 
     async def run(self) -> None:
         """Follows all resources until it is cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for mirror in self.mirrors:
-                group.create_task(mirror.run())
-            group.create_task(self.masks.run())
+        with self._metrics.following(self.mirrors) if self._metrics is not None else contextlib.nullcontext():
+            async with asyncio.TaskGroup() as group:
+                for mirror in self.mirrors:
+                    group.create_task(mirror.run())
+                group.create_task(self.masks.run())
 
     def _on_cluster(self, key: str, item: Cluster | None) -> None:
         if self._territory is not None and not self._territory.holds_for_cluster(key, item):

@@ -7,7 +7,6 @@ remembers are times: when a decision changed, and when it deleted. A new leader 
 import asyncio
 from typing import Final
 
-from gitops_dsf.hubnames import AVAILABLE_CONDITION
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi, NotSentError
 from gitops_dsf.reconciler.hub.applications import Copy
@@ -19,6 +18,7 @@ from gitops_dsf.reconciler.moves.best import BestHealth
 from gitops_dsf.reconciler.moves.decided import Doubt
 from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, judge
 from gitops_dsf.reconciler.moves.pauses import Pause, Pauses
+from gitops_dsf.reconciler.moves.reach import Reach, Reachability
 from gitops_dsf.reconciler.moves.removal import Candidate, Removal
 from gitops_dsf.reconciler.moves.report import Report
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
@@ -42,7 +42,8 @@ class HandoverDuty:
     ) -> None:
         self._view, self._unions, self._clock = view, watch.unions, watch.clock
         self._api = api
-        self._removal = Removal(api=api, argocd_namespace=view.argocd_namespace)
+        self._reach = Reachability(clusters=view.clusters, clock=watch.clock, hub_time=api.now)
+        self._removal = Removal(api=api, argocd_namespace=view.argocd_namespace, reach=self._reach)
         self._report = Report(events=events, metrics=metrics.moves, namespace=view.argocd_namespace)
         self._wake = asyncio.Event()
         self._pauses, self._best = Pauses(), BestHealth()
@@ -86,9 +87,7 @@ class HandoverDuty:
         copies: dict[str, list[Copy]] = {}
         for copy in self._view.applications.items.values():
             copies.setdefault(copy.owner_uid, []).append(copy)
-        unreachable = frozenset(
-            name for name, item in self._view.clusters.items.items() if item.condition(AVAILABLE_CONDITION) in {"False", "Unknown"}
-        )
+        reach = self._reach.of(self._view.clusters.items)
         followers = {name: item for name, item in self._view.sets.items.items() if item.handover is not None or item.obstacle}
         self._report.keep_only(followers)
         alive = {item.uid for item in followers.values()}
@@ -96,7 +95,7 @@ class HandoverDuty:
         self._best.keep_only(alive)
         self._attempts = 0
         for name, item in sorted(followers.items()):
-            situation = self._situation(item, tuple(copies.get(item.uid, ())), unreachable, now)
+            situation = self._situation(item, tuple(copies.get(item.uid, ())), reach, now)
             verdicts = judge(situation) if isinstance(situation, Situation) else situation
             chosen = next((verdict for verdict in verdicts if verdict.action is Action.REMOVE), None)
             if chosen is not None and isinstance(situation, Situation) and item.handover is not None:
@@ -106,9 +105,7 @@ class HandoverDuty:
                 verdicts = tuple(outcome if verdict is chosen else verdict for verdict in verdicts)
             await self._report.show(name, item.uid, verdicts, self._clock())
 
-    def _situation(
-        self, item: Follower, copies: tuple[Copy, ...], unreachable: frozenset[str], now: float
-    ) -> Situation | tuple[Verdict, ...]:
+    def _situation(self, item: Follower, copies: tuple[Copy, ...], reach: Reach, now: float) -> Situation | tuple[Verdict, ...]:
         """What the mirrors say; verdicts where there is nothing to judge by, none where no copy left the decision."""
         decided = self._decided(item)
         leaving = [copy for copy in sorted(copies, key=lambda each: each.name) if copy.cluster not in decided]
@@ -132,7 +129,8 @@ class HandoverDuty:
             decided=decided,
             asked_for=placement.wanted,
             copies=copies,
-            unreachable=unreachable,
+            unreachable=reach.unreachable,
+            returned=reach.returned,
             overdue=now >= ends,
             best=best,
             name_on=item.handover.name_on,
@@ -166,7 +164,7 @@ class HandoverDuty:
 
     def _unable(self) -> Pause | None:
         """What speaks against every deletion now."""
-        refusal = self._api.no_deletion()
+        refusal = self._api.no_deletion() or self._view.untrusted(self._mirrors)
         return None if refusal is None else self._refused(refusal)
 
     def _refused(self, refusal: Refusal) -> Pause:

@@ -55,6 +55,8 @@ class Situation:
     copies: tuple[Copy, ...]
     unreachable: frozenset[str]
     """Clusters that OCM does not see."""
+    returned: frozenset[str]
+    """Clusters that became reachable a moment ago."""
     overdue: bool
     """Whether the decision has held for the time-out."""
     best: Mapping[str, int]
@@ -117,6 +119,8 @@ def _candidate(copy: Copy, staying: Iterable[Copy], situation: Situation) -> Ver
     good = {item.cluster for item in rest if is_good(item, situation.unreachable)}
     if copy.cluster in situation.unreachable:
         return _wait(copy, "ClusterUnreachable", f"OCM does not see {copy.cluster}: its workload could not be deleted now")
+    if copy.cluster in situation.returned:
+        return _wait(copy, "ClusterReturned", f"{copy.cluster} became reachable a moment ago, and OCM may decide for it again")
     if good & situation.decided and len(good) >= situation.wanted:
         return _remove(copy, "Healthy", f"{_named(good & situation.decided)} Healthy and Synced")
     missing, unfit = situation.decided - there, situation.decided & there - good

@@ -4,7 +4,7 @@ The deletion names UID and resourceVersion: an Application that changed since is
 crash at any point is a new beginning.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, TypeVar
@@ -15,14 +15,18 @@ from gitops_dsf.hubnames import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 from gitops_dsf.reconciler.hub.applications import APPLICATIONS_PATH, Versioned, versioned
 from gitops_dsf.reconciler.hub.applicationsets import SETS_PATH, Follower, Handover, follower
+from gitops_dsf.reconciler.hub.clusters import CLUSTERS_PATH, Cluster, cluster
 from gitops_dsf.reconciler.hub.decisions import DECISIONS_PATH, DecisionPage, decision_page
 from gitops_dsf.reconciler.hub.mirror import UNREADABLE
 from gitops_dsf.reconciler.hub.placements import PLACEMENTS_PATH
 from gitops_dsf.reconciler.moves.decided import Doubt, PlacementNow, whole
 from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, judge
+from gitops_dsf.reconciler.moves.reach import Reachability
 from gitops_dsf.render.applicationsets import APPLICATION_LABEL
 
 T = TypeVar("T")
+ONE_BY_ONE: Final = 10
+"""Clusters up to which each is read by itself; for more than these all are read, page by page."""
 ATTEMPTS: Final = 3
 """At an Application that changes while it is judged: Argo CD writes its status every few seconds."""
 
@@ -39,10 +43,10 @@ class Candidate:
 
 
 class Removal:
-    """Reads ApplicationSets, Applications, Placements and decisions; deletes Applications."""
+    """Reads ApplicationSets, Applications, ManagedClusters, Placements and decisions; deletes Applications."""
 
-    def __init__(self, *, api: HubApi, argocd_namespace: str) -> None:
-        self._api = api
+    def __init__(self, *, api: HubApi, argocd_namespace: str, reach: Reachability) -> None:
+        self._api, self._reach = api, reach
         self._sets, self._applications, self._decisions, self._placements = (
             path.format(argocd_namespace) for path in (SETS_PATH, APPLICATIONS_PATH, DECISIONS_PATH, PLACEMENTS_PATH)
         )
@@ -74,6 +78,7 @@ class Removal:
         if found is None or found.uid != candidate.set_uid or found.handover != candidate.handover:
             return Doubt(reason="Changed", message=f"ApplicationSet {candidate.set_name} is another one by now")
         copies = await self._copies(candidate)
+        reach = self._reach.of(await self._clusters({item.copy.cluster for item in copies} - {""}))
         # Last of all, because it decides: pages before status, as OCM writes them.
         pages = await self._pages(candidate.handover.placement)
         placement = await self._placement(candidate.handover.placement)
@@ -86,6 +91,9 @@ class Removal:
             candidate.situation,
             asked_for=placement.spec.number_of_clusters if placement is not None else None,
             copies=tuple(item.copy for item in copies),
+            unreachable=reach.unreachable,
+            # What the mirrors saw come back may be old news for the hub, and still too new for OCM.
+            returned=reach.returned | candidate.situation.returned,
         )
         uid = candidate.verdict.copy.uid
         verdict = next((item for item in judge(situation) if item.copy.uid == uid), None)
@@ -108,6 +116,15 @@ class Removal:
         label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
         found = await self._all(self._applications, versioned, labelSelector=label)
         return [item for item in found if item.copy.owner_uid == candidate.set_uid]
+
+    async def _clusters(self, names: Collection[str]) -> dict[str, Cluster]:
+        if len(names) > ONE_BY_ONE:
+            found = await self._all(CLUSTERS_PATH, cluster)
+        else:
+            found = [
+                item for name in sorted(names) for item in await self._all(CLUSTERS_PATH, cluster, fieldSelector=f"metadata.name={name}")
+            ]
+        return {name: item for name, item in found if name in names}
 
     async def _pages(self, placement: str) -> list[DecisionPage]:
         return await self._all(self._decisions, lambda raw: decision_page(raw)[1], labelSelector=f"{PLACEMENT_LABEL}={placement}")

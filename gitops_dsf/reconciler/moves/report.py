@@ -29,7 +29,7 @@ PASSING: Final = frozenset(
     }
 )
 """Reasons that end by themselves: no Events about them."""
-TROUBLE: Final = frozenset({"TimedOut", "WorkloadWouldStay", "DecisionForeign", "Generators", "Refused", "Unreadable"})
+TROUBLE: Final = frozenset({"TimedOut", "WorkloadWouldStay", "DecisionForeign", "Generators", "Refused", "Unreadable", "InformerBroken"})
 """Reasons that somebody should look at."""
 
 

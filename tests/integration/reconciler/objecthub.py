@@ -105,6 +105,7 @@ class ObjectHub:
 
     def _answer(self, method: str, target: str, body: Object) -> tuple[int, Object]:
         parts = urlsplit(target)
+        method = "WATCH" if "watch=1" in parts.query else method
         plural, namespace, name = _split(parts.path)
         word = f"{method} {plural}"
         self.asked.append(f"{word}/{name}" if name else word)
@@ -112,6 +113,8 @@ class ObjectHub:
         for refused in (word, self.asked[-1]):
             if self.refusals.get(refused):
                 return self.refusals[refused].pop(0), {"message": "refused by the test"}
+        if method == "WATCH":
+            return 200, {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": str(self.version)}}}
         if method == "GET" and not name:
             return 200, self._list(plural, namespace, parse_qs(parts.query))
         key = (plural, namespace, name or body.get("metadata", {}).get("name", ""))

@@ -14,7 +14,7 @@ import pytest
 
 from gitops_dsf.live.access import Access
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
-from gitops_dsf.reconciler.hub.mirror import Mirror
+from gitops_dsf.reconciler.hub.mirror import STALE_SECONDS, Mirror
 from gitops_dsf.reconciler.lease import LEASE, Leadership, LeaseLost
 from tests.support.agent.stolen import stolen
 from tests.support.in_loop import until
@@ -293,6 +293,62 @@ def test_an_overloaded_hub_is_not_asked_for_the_whole_list_at_once() -> None:
         assert mirror.relists == 1
 
     mirroring(test, hub)
+
+
+def test_a_mirror_whose_watch_is_refused_is_broken_until_one_is_accepted() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1}
+    hub.refusals = [403, 403]
+    states: list[str] = []
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        mirror.listen(lambda _key, _item: states.append(mirror.broken))
+        assert mirror.broken == ""
+        await until(lambda: mirror.broken)
+        assert mirror.broken == f"WATCH {PATH}: 403 not now"
+        hub.things = {"a": 2}
+        await until(lambda: mirror.items == {"a": 2})
+        await until(lambda: not mirror.broken)
+        assert states[-1], "a list alone proves no watch"
+        assert mirror.relists > 1
+
+    mirroring(test, hub)
+
+
+def test_a_version_that_expired_is_no_refusal() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1}
+    hub.refusals = [410]
+
+    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: mirror.relists == 2)
+        assert mirror.broken == ""
+
+    mirroring(test, hub)
+
+
+def test_a_mirror_that_hears_nothing_for_too_long_is_broken() -> None:
+    hub = FakeHub()
+    hub.things = {"a": 1}
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "12"}}}
+    hub.watches = [[{"hang": True}], [bookmark, {"hang": True}]]
+
+    async def go() -> None:
+        now = 100.0
+        async with hub, hub.api() as api:
+            mirror = Mirror(api=api, path=PATH, project=project, clock=lambda: now)
+            task = asyncio.create_task(mirror.run())
+            await until(lambda: hub.asked["watch"] == 1)
+            now += STALE_SECONDS
+            assert mirror.broken == ""
+            now += 1
+            assert mirror.broken == "things: nothing was heard from the hub for more than 150 s"
+            hub.writers[-1].close()
+            await until(lambda: not mirror.broken)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(go())
 
 
 def test_a_watch_that_is_refused_again_and_again_begins_with_a_new_list() -> None:

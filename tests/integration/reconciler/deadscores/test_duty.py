@@ -73,7 +73,7 @@ class Scene:
     async def duty(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Runs it; what is yielded reads the lists anew and gives it the time for several looks."""
         async with self.hub.api(claim=self.claim, clock=lambda: self.now) as api:
-            view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace="argocd")
+            view = self.view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace="argocd")
             events = Events(api=api, metrics=self.metrics.events)
             duty = DeadScoresDuty(api=api, view=view, metrics=self.metrics, events=events, look_seconds=LOOK, clock=lambda: self.now)
 
@@ -324,6 +324,24 @@ def test_a_new_leader_waits_for_what_the_one_before_may_have_sent() -> None:
             await until(lambda: scene.removed() == ["c00", "c01"])
             await again()
             assert scene.metric("dead_scores_blocked", reason="LeadershipNew") is None
+
+    play(test)
+
+
+def test_a_watch_that_the_hub_refuses_stops_every_removal_until_it_is_back() -> None:
+    async def test(scene: Scene) -> None:
+        async with scene.duty() as again:
+            await until(lambda: scene.dead == 20)
+            scene.hub.refusals["WATCH managedclusters"] = [403] * 1000
+            follow = asyncio.create_task(scene.view.clusters.run())
+            await until(lambda: scene.metric("dead_scores_blocked", reason="InformerBroken") == 1)
+            scene.now += TTL
+            await again()
+            assert scene.removed() == []
+            scene.hub.refusals.clear()
+            await until(lambda: scene.removed() == ["c00", "c01"])
+            follow.cancel()
+            await asyncio.gather(follow, return_exceptions=True)
 
     play(test)
 

@@ -1,10 +1,17 @@
 """An ApplicationSet, its Placement, decision and Applications in an `ObjectHub`, as Argo CD and OCM write them."""
 
+import time
+from datetime import UTC, datetime
 from typing import Any
 
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.applicationsets import Handover
+from gitops_dsf.reconciler.hub.clusters import CLUSTERS_PATH, cluster
 from gitops_dsf.reconciler.hub.decisions import PLACEMENT_LABEL
+from gitops_dsf.reconciler.hub.mirror import Mirror
 from gitops_dsf.reconciler.moves.handover import Situation
+from gitops_dsf.reconciler.moves.reach import Reachability
+from gitops_dsf.reconciler.moves.removal import Removal
 from tests.integration.reconciler.objecthub import ObjectHub
 
 NAMESPACE = "argocd"
@@ -24,10 +31,17 @@ def situation(*decided: str, overdue: bool = False) -> Situation:
         asked_for=None,
         copies=(),
         unreachable=frozenset(),
+        returned=frozenset(),
         overdue=overdue,
         best={},
         name_on=HANDOVER.name_on,
     )
+
+
+def removal(api: HubApi) -> Removal:
+    """Whose mirror of clusters has seen none yet."""
+    mirror = Mirror(api=api, path=CLUSTERS_PATH, project=cluster)
+    return Removal(api=api, argocd_namespace=NAMESPACE, reach=Reachability(clusters=mirror, clock=time.monotonic, hub_time=api.now))
 
 
 class Scene:
@@ -48,6 +62,15 @@ class Scene:
             **spec,
         }
         self.hub.put(SETS, "web", namespace=NAMESPACE, metadata={"uid": uid, "annotations": annotations}, spec=body)
+
+    def available(self, cluster: str, status: str = "True", *, since: float | None = None, taints: tuple[str, ...] = ()) -> None:
+        """The ManagedCluster; `since` in seconds from now."""
+        condition = {"type": "ManagedClusterConditionAvailable", "status": status}
+        if since is not None:
+            at = datetime.fromtimestamp(int(time.time() + since), tz=UTC)
+            condition["lastTransitionTime"] = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        spec = {"taints": [{"key": key, "effect": "NoSelect"} for key in taints]}
+        self.hub.put(CLUSTERS, cluster, spec=spec, status={"conditions": [condition]})
 
     def decide(self, *clusters: str, selected: int | None = None, owner: str = "placement-1", wanted: int | None = None) -> None:
         """One page, then the status, as OCM does it; `selected` where the status says something else."""

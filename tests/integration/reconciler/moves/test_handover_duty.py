@@ -1,9 +1,10 @@
 """The duty over mirrors of an API server: what it deletes and when, what it says while it waits, and that a new leader begins anew."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -14,6 +15,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.duty import HandoverDuty
 from gitops_dsf.reconciler.moves.pauses import PER_MINUTE, RETRY_SECONDS, SILENCE_SECONDS
+from gitops_dsf.reconciler.moves.reach import HOLD_SECONDS
 from gitops_dsf.reconciler.moves.report import NEWS_SECONDS
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
@@ -35,10 +37,12 @@ class Leader:
 
     async def __aenter__(self) -> Self:
         self.api = await self.hub.api(claim=self.claim, clock=lambda: self.now).__aenter__()
-        self.view = HubView(api=self.api, hub_namespace="hub", argocd_namespace=NAMESPACE)
+        self.view = HubView(api=self.api, hub_namespace="hub", argocd_namespace=NAMESPACE, metrics=self.metrics.watches)
         watch = DecisionWatch(view=self.view, metrics=self.metrics, clock=lambda: self.now)
         events = Events(api=self.api, metrics=self.metrics.events)
         self.duty = HandoverDuty(api=self.api, view=self.view, metrics=self.metrics, events=events, watch=watch, pace=0.01)
+        self.shown = contextlib.ExitStack()
+        self.shown.enter_context(self.metrics.watches.following(self.view.mirrors))
         self.task = asyncio.create_task(self.duty.run())
         await self.after(0)
         return self
@@ -46,6 +50,7 @@ class Leader:
     async def __aexit__(self, *_: object) -> None:
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
+        self.shown.close()
         await self.api.__aexit__(None, None, None)
 
     async def after(self, seconds: float) -> None:
@@ -245,7 +250,7 @@ def test_a_new_leader_waits_for_what_the_one_before_may_have_sent() -> None:
     leading(test)
 
 
-READS = ["GET applicationsets", "GET applications", "GET placementdecisions", "GET placements"]
+READS = ["GET applicationsets", "GET applications", "GET managedclusters", "GET placementdecisions", "GET placements"]
 """Of a removal."""
 
 
@@ -295,21 +300,86 @@ def test_many_copies_go_one_by_one_and_not_faster_than_the_limit() -> None:
     leading(test)
 
 
-def test_a_cluster_that_ocm_does_not_see_keeps_its_copy() -> None:
+def test_a_cluster_that_ocm_does_not_see_keeps_its_copy_and_for_a_while_after_its_return() -> None:
     async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
-        def available(status: str) -> Any:
-            return {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": status}]}
-
-        scene.hub.put(CLUSTERS, "a", status=available("Unknown"))
+        scene.available("a", "Unknown")
         scene.decide("b")
         scene.copy("a")
         scene.copy("b")
         async with new_leader() as leader:
             await leader.after(SETTLE_SECONDS)
             assert leader.waits() == {"ClusterUnreachable": 1}
-            scene.hub.put(CLUSTERS, "a", status=available("True"))
+            scene.available("a", "True")
+            await leader.after(HOLD_SECONDS - 1)
+            await leader.after(HOLD_SECONDS - 1)
+            assert leader.waits() == {"ClusterReturned": 1}
+            assert scene.deletions() == []
             await leader.after(1)
             assert scene.copies() == ["web-b"]
+
+    leading(test)
+
+
+def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.available("a", taints=("maintenance",))
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b", status=PROGRESSING)
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS)
+            scene.available("a")
+            await leader.after(0)
+            scene.copy("b")
+            await leader.after(5)
+            assert leader.waits() == {"ClusterReturned": 1}
+            scene.decide("a")
+            await leader.after(0)
+            await leader.after(SETTLE_SECONDS)
+            assert scene.copies() == ["web-a"], "OCM wanted it back; the other one is nobody's"
+
+    leading(test)
+
+
+@pytest.mark.parametrize(("seconds", "left"), [(HOLD_SECONDS - 60, ["web-a", "web-b"]), (HOLD_SECONDS + 60, ["web-b"])])
+def test_a_new_leader_takes_the_time_of_the_return_from_the_condition(seconds: float, left: list[str]) -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.available("a", since=-seconds)
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        async with new_leader() as leader:
+            await leader.after(SETTLE_SECONDS)
+            assert scene.copies() == left
+
+    leading(test)
+
+
+def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back() -> None:
+    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+        scene.decide("b")
+        scene.copy("a")
+        scene.copy("b")
+        async with new_leader() as leader:
+            # The list is answered, and the watch is not.
+            scene.hub.refusals["WATCH managedclusters"] = [403] * 1000
+            follow = asyncio.create_task(leader.view.clusters.run())
+            await until(lambda: leader.view.clusters.broken)
+            await leader.after(SETTLE_SECONDS)
+            assert leader.waits() == {"InformerBroken": 1}
+            await leader.after(NEWS_SECONDS)
+            assert "GET applicationsets/web" not in scene.hub.asked
+            (words,) = scene.hub.events("MoveWaits")
+            assert "what it rests on may be old: WATCH /apis/cluster.open-cluster-management.io/v1/managedclusters: 403" in words
+            assert not leader.view.ready
+            assert leader.value("watch_broken", resource="managedclusters") == 1
+            scene.hub.refusals.clear()
+            await until(lambda: not leader.view.clusters.broken)
+            await leader.after(1)
+            assert scene.copies() == ["web-b"]
+            assert leader.value("watch_broken", resource="managedclusters") == 0
+            follow.cancel()
+            await asyncio.gather(follow, return_exceptions=True)
 
     leading(test)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -9,8 +10,18 @@ from gitops_dsf.reconciler.hub.api import ApiError
 from gitops_dsf.reconciler.hub.applications import Copy
 from gitops_dsf.reconciler.moves.decided import Doubt
 from gitops_dsf.reconciler.moves.handover import Action, Verdict
-from gitops_dsf.reconciler.moves.removal import ATTEMPTS, Candidate, Removal
-from tests.integration.reconciler.moves.scene import APPLICATIONS, HANDOVER, NAMESPACE, PLACEMENTS, PROGRESSING, SETS, Scene, situation
+from gitops_dsf.reconciler.moves.removal import ATTEMPTS, ONE_BY_ONE, Candidate, Removal
+from tests.integration.reconciler.moves.scene import (
+    APPLICATIONS,
+    HANDOVER,
+    NAMESPACE,
+    PLACEMENTS,
+    PROGRESSING,
+    SETS,
+    Scene,
+    removal,
+    situation,
+)
 from tests.integration.reconciler.objecthub import ObjectHub
 
 
@@ -37,7 +48,7 @@ def removing(test: Callable[[Scene, Removal], Awaitable[None]]) -> None:
         async with ObjectHub() as hub, hub.api() as api:
             scene = Scene(hub)
             moved(scene)
-            await test(scene, Removal(api=api, argocd_namespace=NAMESPACE))
+            await test(scene, removal(api))
 
     asyncio.run(go())
 
@@ -53,6 +64,8 @@ def test_it_reads_everything_again_and_deletes_once() -> None:
         assert scene.hub.asked == [
             "GET applicationsets/web",
             "GET applications",
+            "GET managedclusters",
+            "GET managedclusters",
             "GET placementdecisions",
             "GET placements",
             "DELETE applications/web-a",
@@ -84,6 +97,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "policy deletes": (lambda scene: scene.application_set(syncPolicy={"applicationsSync": "sync"}), "Changed"),
     "other generators": (lambda scene: scene.application_set(generators=[]), "Changed"),
     "ApplicationSet made anew": (lambda scene: scene.application_set(uid="set-2"), "Changed"),
+    "the old copy's cluster is away": (lambda scene: scene.available("a", "Unknown"), "ClusterUnreachable"),
+    "the new copy's cluster is away": (lambda scene: scene.available("b", "False"), "NewCopyNotHealthy"),
+    "the old copy's cluster is back": (lambda scene: scene.available("a", since=-1), "ClusterReturned"),
     "ApplicationSet gone": (lambda scene: scene.hub.objects.pop((SETS, NAMESPACE, "web")), "Changed"),
 }
 
@@ -140,7 +156,8 @@ def test_one_that_changes_all_the_time_is_left_for_later() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["GET applicationsets", "GET applications", "GET placementdecisions", "GET placements", "DELETE applications"]
+    "word",
+    ["GET applicationsets", "GET applications", "GET managedclusters", "GET placementdecisions", "GET placements", "DELETE applications"],
 )
 @pytest.mark.parametrize("status", [0, 403, 500])
 def test_a_request_that_fails_deletes_nothing(word: str, status: int) -> None:
@@ -153,7 +170,7 @@ def test_a_request_that_fails_deletes_nothing(word: str, status: int) -> None:
     removing(test)
 
 
-@pytest.mark.parametrize("requests", range(1, 6))
+@pytest.mark.parametrize("requests", range(1, 8))
 @pytest.mark.parametrize("meanwhile", ["nothing", "flips back", "new copy fails"])
 def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) -> None:
     """The one that dies may have deleted; the one that follows begins anew, and between them nothing goes twice or too early."""
@@ -165,7 +182,7 @@ def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) 
             await task
         scene.hub.between = lambda _: None
         gone_already = "web-a" not in scene.copies()
-        assert gone_already == (requests == 5)
+        assert gone_already == (requests == 7)
         if meanwhile == "flips back":
             scene.decide("a")
         elif meanwhile == "new copy fails":
@@ -180,6 +197,23 @@ def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) 
             assert scene.copies() == ["web-a", "web-b"]
         assert "web-b" in scene.copies()
         assert len(scene.deletions()) <= 1
+
+    removing(test)
+
+
+def test_an_application_of_many_clusters_reads_them_all_at_once() -> None:
+    async def test(scene: Scene, removal: Removal) -> None:
+        others = [f"b{number}" for number in range(ONE_BY_ONE)]
+        scene.decide("b", *others)
+        for name in others:
+            scene.copy(name)
+        wide = replace(candidate(), situation=situation("b", *others))
+        scene.available(others[3], "Unknown")
+        assert reason(await removal.attempt(wide)) == "NewCopyNotHealthy"
+        scene.available(others[3], "True")
+        scene.hub.asked.clear()
+        assert await removal.attempt(wide) is None
+        assert scene.hub.asked.count("GET managedclusters") == 1
 
     removing(test)
 

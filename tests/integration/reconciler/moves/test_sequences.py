@@ -14,17 +14,21 @@ from gitops_dsf.reconciler.hub.applications import Copy
 from gitops_dsf.reconciler.moves.handover import Action, Verdict
 from gitops_dsf.reconciler.moves.removal import Candidate, Removal
 from tests.integration.reconciler.moves.scene import APPLICATIONS, GOOD, HANDOVER, NAMESPACE, PROGRESSING, Scene, situation
+from tests.integration.reconciler.moves.scene import removal as removal_of
 from tests.integration.reconciler.objecthub import ObjectHub
 
 CLUSTERS = "abcd"
 BAD = {**GOOD, "health": {"status": "Degraded"}}
-READS = 4
-"""Requests of an attempt before its deletion. After the last one nothing changes: the time until the deletion arrives is nobody's."""
+READS = ("GET applicationsets", "GET applications", "GET managedclusters", "GET placementdecisions")
+"""At which others act. From the last read to the deletion nothing changes: the time until that arrives is nobody's."""
+TOO_LATE = {"health": READS[2:], "available": READS[3:]}
+"""Reads after which these changes are not seen."""
 
 CHANGES = st.one_of(
     st.tuples(st.just("decide"), st.frozensets(st.sampled_from(CLUSTERS), max_size=2)),
     st.tuples(st.just("page without status"), st.frozensets(st.sampled_from(CLUSTERS), max_size=2)),
     st.tuples(st.just("argo"), st.just(None)),
+    st.tuples(st.just("available"), st.tuples(st.sampled_from(CLUSTERS), st.sampled_from(["True", "True", "Unknown"]))),
     st.tuples(st.just("health"), st.tuples(st.sampled_from(CLUSTERS), st.sampled_from([GOOD, GOOD, PROGRESSING, BAD]))),
 )
 
@@ -36,15 +40,15 @@ class Attempt:
     cluster: str
     overdue: bool
     crash: int
-    meanwhile: dict[int, Any]
+    meanwhile: dict[str, Any]
 
 
 ATTEMPTS = st.builds(
     Attempt,
     cluster=st.sampled_from(CLUSTERS),
     overdue=st.booleans(),
-    crash=st.sampled_from([0, 0, 0, 1, 2, 3, 4, 5]),
-    meanwhile=st.dictionaries(st.integers(1, READS - 1), CHANGES, max_size=2),
+    crash=st.sampled_from([0, 0, 0, *range(1, 9)]),
+    meanwhile=st.dictionaries(st.sampled_from(READS), CHANGES, max_size=2),
 )
 
 
@@ -57,6 +61,7 @@ class World:
     decided: frozenset[str] = frozenset("a")
     whole: bool = True
     health: dict[str, Any] = field(default_factory=lambda: {"a": GOOD})
+    away: set[str] = field(default_factory=set)
     overdue: bool = False
     deleted: list[str] = field(default_factory=list)
 
@@ -73,6 +78,9 @@ class World:
             for cluster in self.decided - self.health.keys():
                 self.health[cluster] = PROGRESSING
                 self.scene.copy(cluster, status=PROGRESSING)
+        elif what == "available":
+            (self.away.discard if value[1] == "True" else self.away.add)(value[0])
+            self.scene.available(*value)
         elif what == "health" and value[0] in self.health:
             self.health[value[0]] = value[1]
             self.scene.copy(value[0], status=value[1])
@@ -80,12 +88,14 @@ class World:
     def on_delete(self, name: str) -> None:
         """Everything that must hold when the hub is about to delete."""
         cluster = name.removeprefix("web-")
+        assert cluster not in self.away, "a copy that Argo CD cannot reach"
         rest = {other: status for other, status in self.health.items() if other != cluster}
+        there = {other: status for other, status in rest.items() if other not in self.away}
         assert self.decided, "an empty decision"
         assert self.whole, "a decision that is not whole"
         assert cluster not in self.decided, "a decided cluster"
         assert len(rest) >= len(self.decided), "below what is wanted"
-        healthy = [other for other, status in rest.items() if status is GOOD]
+        healthy = [other for other, status in there.items() if status is GOOD]
         if not self.overdue:
             assert len(healthy) >= len(self.decided)
             assert self.decided & set(healthy), "before a new copy is there"
@@ -110,11 +120,11 @@ async def attempt(world: World, removal: Removal, step: Attempt) -> None:
 
     def between(word: str) -> None:
         number = len(world.hub.asked) - asked
-        if number in step.meanwhile and word.startswith("GET"):
-            world.change(*step.meanwhile[number])
+        if word in left and word not in TOO_LATE.get(left[word][0], ()):
+            world.change(*left.pop(word))
         if word == "DELETE applications":
             name = world.hub.asked[-1].removeprefix("DELETE applications/")
-            assert number == READS + 1
+            assert world.hub.asked[-3:-1] == ["GET placementdecisions", "GET placements"]
             try:
                 world.on_delete(name)
             except AssertionError as error:
@@ -125,6 +135,7 @@ async def attempt(world: World, removal: Removal, step: Attempt) -> None:
             task.cancel()
 
     broken: list[AssertionError] = []
+    left = dict(step.meanwhile)
     world.hub.between = between
     await asyncio.gather(task, return_exceptions=True)
     world.hub.between = lambda _: None
@@ -141,7 +152,7 @@ def test_whatever_happens(steps: list[Any]) -> None:
         async with ObjectHub() as hub, hub.api() as api:
             world = World(hub=hub, scene=Scene(hub))
             world.scene.copy("a")
-            removal = Removal(api=api, argocd_namespace=NAMESPACE)
+            removal = removal_of(api)
             for step in steps:
                 if isinstance(step, Attempt):
                     await attempt(world, removal, step)
@@ -161,10 +172,10 @@ def test_the_sequences_do_delete() -> None:
         async with ObjectHub() as hub, hub.api() as api:
             world = World(hub=hub, scene=Scene(hub))
             world.scene.copy("a")
-            removal = Removal(api=api, argocd_namespace=NAMESPACE)
+            removal = removal_of(api)
             for step in (("decide", frozenset("b")), ("argo", None), ("health", ("b", GOOD))):
                 world.change(*step)
-            await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=5, meanwhile={}))
+            await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=7, meanwhile={}))
             assert world.deleted == ["web-a"]
             await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=0, meanwhile={}))
             assert world.deleted == ["web-a"]

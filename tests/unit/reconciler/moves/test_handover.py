@@ -27,7 +27,14 @@ def copy(cluster: str, **fields: Any) -> Copy:
 
 
 def situation(decided: str, *copies: Copy, **fields: Any) -> Situation:
-    made = {"asked_for": None, "unreachable": frozenset[str](), "overdue": False, "best": {}, "name_on": name_on}
+    made = {
+        "asked_for": None,
+        "unreachable": frozenset[str](),
+        "returned": frozenset[str](),
+        "overdue": False,
+        "best": {},
+        "name_on": name_on,
+    }
     return Situation(decided=frozenset(decided), copies=copies, **{**made, **fields})
 
 
@@ -198,6 +205,7 @@ def situations(draw: st.DrawFn) -> Situation:
         asked_for=draw(st.none() | st.integers(1, 4)),
         copies=tuple(copy(cluster, **draw(STATES)) for cluster in sorted(there)),
         unreachable=draw(st.frozensets(st.sampled_from(CLUSTERS), max_size=1)),
+        returned=draw(st.frozensets(st.sampled_from(CLUSTERS), max_size=1)),
         overdue=draw(st.booleans()),
         best=draw(st.dictionaries(st.sampled_from([f"uid-{cluster}" for cluster in CLUSTERS]), st.integers(1, 3), max_size=1)),
         name_on=name_on,

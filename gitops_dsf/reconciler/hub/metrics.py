@@ -1,0 +1,36 @@
+"""Whether what is followed on the hub can be trusted."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from gitops_dsf.reconciler.hub.mirror import Mirror
+from gitops_dsf.reconciler.prefix import PREFIX
+
+
+class WatchMetrics:
+    """One series for each resource, on the replica that leads."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.broken = Gauge(
+            f"{PREFIX}_watch_broken",
+            "1 while the hub refuses the list or the watch of a resource, or says nothing: nothing is deleted that rests on it.",
+            ["resource"],
+            registry=registry,
+        )
+
+    @contextlib.contextmanager
+    def following(self, mirrors: Sequence[Mirror[Any]]) -> Iterator[None]:
+        """Shows them while the block runs."""
+
+        def shown(mirror: Mirror[Any]) -> float:
+            return float(bool(mirror.broken))
+
+        try:
+            for mirror in mirrors:
+                self.broken.labels(resource=mirror.resource).set_function(lambda mirror=mirror: shown(mirror))  # type: ignore[misc]
+            yield
+        finally:
+            self.broken.clear()
