@@ -5,9 +5,12 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """ok: as the contract says. warning: works, with a consequence worth knowing. error: an agent or the reconciler would fail."""
+    """ok: as the contract says. notice: as it seems to be meant. warning: works, with a consequence worth knowing. error: an agent or the
+    reconciler would fail.
+    """
 
     OK = "ok"
+    NOTICE = "notice"
     WARNING = "warning"
     ERROR = "error"
 
@@ -25,6 +28,10 @@ class Finding:
 
 def ok(check: str, message: str) -> Finding:
     return Finding(check=check, severity=Severity.OK, message=message)
+
+
+def notice(check: str, message: str, hint: str = "") -> Finding:
+    return Finding(check=check, severity=Severity.NOTICE, message=message, hint=hint)
 
 
 def warning(check: str, message: str, hint: str = "") -> Finding:

@@ -34,9 +34,10 @@ def check(
     if token:
         findings += _clear_text(url)
     endpoint = scoring.Endpoint(client=client, url=url, token=token)
+    reads_metrics = config is None or needs_metrics(config)
     if sample is None:
-        sample = generic_sample(needs_metrics=config is None or needs_metrics(config))
-    findings += scoring.check(endpoint, sample, large=large)
+        sample = generic_sample(needs_metrics=reads_metrics)
+    findings += scoring.check(endpoint, sample, large=large, reads_metrics=reads_metrics)
     return Report(url=target.config_url, findings=tuple(findings))
 
 

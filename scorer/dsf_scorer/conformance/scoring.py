@@ -7,7 +7,7 @@ from typing import Final
 from dsf_scorer.conformance import answers
 from dsf_scorer.conformance.data import Sample, many, series
 from dsf_scorer.conformance.exchange import Client, Reply
-from dsf_scorer.conformance.finding import Finding, error, ok, warning
+from dsf_scorer.conformance.finding import Finding, Severity, error, notice, ok, warning
 from dsf_scorer.conformance.pages import SLOW_SECONDS, excerpt, trouble
 
 JSON: Final = {"Content-Type": "application/json"}
@@ -42,8 +42,11 @@ class Endpoint:
         return self.client.send("POST", self.url, headers=sent, body=body)
 
 
-def check(endpoint: Endpoint, sample: Sample, *, large: int) -> Iterator[Finding]:
-    """All checks of the endpoint. ``large`` is the number of series of the largest request; 0 leaves it out."""
+def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool = True) -> Iterator[Finding]:
+    """All checks of the endpoint. ``large`` is the number of series of the largest request; 0 leaves it out.
+
+    An API that reads no metrics may answer any body with its scores.
+    """
     reply = endpoint.post(sample.body())
     if reply.status in DENIED:
         hint = "the token is not accepted" if endpoint.token else "it asks for a token: pass --token-file"
@@ -54,8 +57,8 @@ def check(endpoint: Endpoint, sample: Sample, *, large: int) -> Iterator[Finding
     if reply.fault:
         return
     yield from _odd(endpoint, sample, works=works)
-    for name, body, headers in MISTAKES:
-        yield _mistake(name, endpoint.post(body, headers=headers), works=works)
+    found = [_mistake(name, endpoint.post(body, headers=headers), works=works) for name, body, headers in MISTAKES]
+    yield from found if reads_metrics else _any_body_will_do(found)
     yield _get(endpoint)
     if endpoint.token:
         yield from _strangers(endpoint, sample)
@@ -149,6 +152,16 @@ def _mistake(name: str, reply: Reply, *, works: bool) -> Finding:
     if works and reply.status < 300:
         return warning(name, f"{what}: answers {reply.status} as if all were well", "answer 400 or 422 with the reason")
     return ok(name, f"{what}: answers {reply.status}")
+
+
+def _any_body_will_do(found: list[Finding]) -> Iterator[Finding]:
+    """One line for all malformed bodies that were answered with scores, in place of a warning each."""
+    accepted = [item for item in found if item.severity is Severity.WARNING]
+    yield from (item for item in found if item.severity is not Severity.WARNING)
+    if accepted:
+        yield notice(
+            "scoring.any-body", f"answers {len(accepted)} of {len(found)} malformed bodies: with source.type None it needs no input"
+        )
 
 
 def _get(endpoint: Endpoint) -> Finding:

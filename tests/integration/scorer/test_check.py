@@ -114,6 +114,35 @@ def scoring(answer: Callable[[Asked], Given]) -> Behaviour:
     return lambda asked: answer(asked) if asked.path == "/scoring" else good(asked)
 
 
+def static(asked: Asked) -> Given:
+    """Upstream's static sample: the same scores whatever is posted, and a /config that says so."""
+    if asked.path == "/config":
+        config = {
+            "name": "static",
+            "source": {"type": "None"},
+            "scoring": {"path": "/scoring", "params": {"name": "static", "interval": 30}},
+        }
+        return Given(body=json.dumps(config).encode())
+    if asked.path == "/scoring" and asked.method == "POST":
+        return Given(body=b'{"results": [{"metric": {"app": "app01", "device": "all"}, "score": 80}]}')
+    return good(asked) if asked.path == "/healthz" else Given(status=405)
+
+
+def test_an_api_that_takes_no_input_is_one_line_and_passes(stand_in: Callable[[Behaviour], StandIn]) -> None:
+    code, found = check(stand_in(static).url, "--strict")
+    assert (code, problems(found)) == (0, {"scoring.any-body": "notice"})
+    assert found["scoring.any-body"][1].startswith("answers 8 of 8 malformed bodies: with source.type None it needs no input")
+
+
+def test_an_api_that_is_meant_to_read_metrics_refuses_what_it_cannot_read(stand_in: Callable[[Behaviour], StandIn]) -> None:
+    def careless(asked: Asked) -> Given:
+        return good(asked) if asked.path in {"/config", "/healthz"} else static(asked)
+
+    code, found = check(stand_in(careless).url, "--strict")
+    assert code == 1
+    assert found["scoring.truncated-json"][0] == "warning"
+
+
 def on(path: str, given: Given) -> Behaviour:
     return lambda asked: given if asked.path == path else good(asked)
 
