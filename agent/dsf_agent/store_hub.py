@@ -127,9 +127,7 @@ class HubStore:
     as a whole, before the first apply; after it the hub would say that the items belong to both.
     """
 
-    def __init__(
-        self, *, server: ApiServer, cluster: str, limit: int = MAX_OBJECT_BYTES, silent_seconds: float = SILENT_SECONDS
-    ) -> None:
+    def __init__(self, *, server: ApiServer, cluster: str, limit: int = MAX_OBJECT_BYTES, silent_seconds: float = SILENT_SECONDS) -> None:
         self._server = server
         self._limit = limit
         self._silent = silent_seconds

@@ -21,16 +21,22 @@ MAX_LOOKBACK: Final = 10 * 366 * 86_400
 """Seconds; a longer range is a slip of the unit."""
 
 
+LONGEST_ALIGNED_STEP: Final = 300
+"""Seconds. A window of a larger step ends at the present moment: an end at a multiple of the step would leave out too much."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """Unix seconds, aligned to the step so that two runs ask for the same points and a caching front end can help."""
+    """Unix seconds. With a small step it ends at a multiple of the step: two runs ask for the same points, which a cache in front has."""
 
     start: int
     end: int
 
     @classmethod
     def ending(cls, *, now: float, seconds: int, step: int) -> "Window":
-        end = int(now) // step * step
+        end = int(now)
+        if step <= LONGEST_ALIGNED_STEP:
+            end -= end % step
         return cls(start=end - seconds, end=end)
 
 

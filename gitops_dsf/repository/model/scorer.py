@@ -44,7 +44,8 @@ class SourceParams(Authored):
     range: Annotated[int, Field(ge=0, le=31_536_000)] = 0
     """Seconds of history; 0 asks for the present value only."""
     step: Annotated[int, Field(ge=0, le=31_536_000)] = 0
-    """Seconds between two points of a series."""
+    """Seconds between two points of a series. Up to 300 the agent ends the range at a multiple of the step, so that a cache in front of the
+    source helps: the last point is up to one step old. With a larger step the range ends when the query is sent."""
 
 
 class Source(Authored):

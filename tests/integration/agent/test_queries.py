@@ -4,6 +4,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from dsf_agent.sources.prometheus import Window
 from tests.support.agent.apis import last_values, matrix, prometheus_error, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
@@ -88,6 +91,15 @@ def test_a_long_query_is_posted(tmp_path: Path) -> None:
         assert got.query.items() >= {"dedup": "true", "tenant": "a b", "query": "up", "step": "30"}.items()
 
     play(story())
+
+
+@pytest.mark.parametrize(
+    ("step", "end"),
+    [(1, 1_700_003_599), (30, 1_700_003_580), (300, 1_700_003_400), (301, 1_700_003_599), (3600, 1_700_003_599)],
+)
+def test_the_window_ends_at_a_multiple_of_a_small_step_and_at_the_present_moment_with_a_large_one(step: int, end: int) -> None:
+    """With a step of an hour the last point would be up to an hour old."""
+    assert Window.ending(now=1_700_003_599.9, seconds=7200, step=step) == Window(start=end - 7200, end=end)
 
 
 def test_an_instant_query(tmp_path: Path) -> None:
