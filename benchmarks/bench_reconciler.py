@@ -27,7 +27,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import msgspec
 
-from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.run import CONCURRENT
 from gitops_dsf.reconciler.scorers.probe import probe
 from gitops_dsf.sync.fetch import Fault, FaultKind, Fetcher, FetchLimits, Page
@@ -206,7 +207,7 @@ def _after_lists(hub: WideHub, process: Reconciler, relists: int, pages: int) ->
         yield process.memory()
 
 
-def made(url: str) -> Scorer:
+def made(url: str) -> DynamicScorer:
     item = {"metadata": {"name": url}, "spec": {"configURL": f"{url}/config", "configSyncMode": "Full"}}
     return scorer(msgspec.Raw(json.dumps(item).encode()))[1]
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from gitops_dsf.cli.report import count
 from gitops_dsf.cli.table import table
+from gitops_dsf.hub.freshness import State
 from gitops_dsf.overview.document import median
-from gitops_dsf.overview.model import ApplicationView, Cell, Copy, Overview, PlacementView, ScorerView, Standing, State, Turn
+from gitops_dsf.overview.model import ApplicationView, Cell, Copy, Overview, PlacementView, ScorerView, Standing, Turn
 from gitops_dsf.snapshot import age_text
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
@@ -81,15 +82,15 @@ def _scorer_table(views: Sequence[ScorerView]) -> str:
 def _health(item: ScorerView) -> str:
     if item.suspended:
         return f"suspended by {'the reconciler' if item.suspended == 'reconciler' else item.suspended}"
-    reason = item.scorer.conditions.get("Healthy", ("", "", ""))[1]
+    reason = item.scorer.condition("Healthy").reason
     health = item.scorer.health or "not looked at"
     return f"{health} ({reason})" if item.scorer.health in {"Inactive", "Unknown"} and reason else health
 
 
 def _config(item: ScorerView) -> str:
-    if item.scorer.mode != "Full":
+    if item.scorer.spec.mode != "Full":
         return "-"
-    return item.scorer.conditions.get("ConfigSynced", ("", "not looked at", ""))[1]
+    return item.scorer.condition("ConfigSynced").reason or "not looked at"
 
 
 def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
@@ -133,7 +134,7 @@ def _some(names: Sequence[str]) -> str:
 def _cell(cell: Cell | None) -> str:
     if cell is None:
         return "-"
-    if cell.state in {State.MISSING, State.MASKED, State.EMPTY}:
+    if cell.state in {State.MISSING, State.WAITING, State.MASKED, State.EMPTY}:
         return str(cell.state)
     values = sorted(cell.values.values())
     value = str(values[0]) if len(values) == 1 else f"{values[0]}..{values[-1]} of {len(values)}"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_dsf.cli.table import table
+from gitops_dsf.hub.freshness import expired
 from gitops_dsf.preview.hub import asks_for_scores
 from gitops_dsf.simulator import Outcome, Verdict
 from gitops_dsf.simulator.weights import Prioritizer
@@ -79,10 +80,9 @@ def _score(verdict: Verdict, prioritizer: Prioritizer, value: int | None, cluste
     """The score, or why there is none."""
     if prioritizer.built_in is None:
         found = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
-        status = found.status if found else None
-        if status is None or all(item.name != prioritizer.score for item in status.scores or ()):
+        if found is None or found.get(prioritizer.score) is None:
             return MISSING
-        if status.valid_until is not None and verdict.now > status.valid_until:
+        if expired(found.valid_until, verdict.now):
             return EXPIRED
     return "-" if value is None else str(value)
 

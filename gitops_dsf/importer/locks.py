@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gitops_dsf.hub.drift import Config
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.sync import SyncPlan
-from gitops_dsf.sync.config import Config, ConfigError, read_config
+from gitops_dsf.sync.config import ConfigError, read_config
 from gitops_dsf.sync.weigh import lock_file, weigh
 
 

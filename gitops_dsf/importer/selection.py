@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
+from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.repository.load import Document
-from gitops_dsf.repository.model.cluster import CLUSTER_SET_LABEL
 
 LABELS: Final = (CLUSTER_SET_LABEL, "topology.kubernetes.io/*")
 """Labels with a domain that are always taken."""

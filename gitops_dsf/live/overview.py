@@ -19,11 +19,12 @@ from dsf_wire.constants import (
 )
 from dsf_wire.ownership import FieldsEntry, Writer, other_writers
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.masks import Mask, read_masks
+from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.live.reader import Object, Reader, Resource, T, whole
 from gitops_dsf.overview import Inputs, Part
-from gitops_dsf.overview.scorer import read_scorer
-from gitops_dsf.render.applicationsets import APPLICATION_LABEL
-from gitops_dsf.repository.model.scoring_config import MASKS_CONFIGMAP, MASKS_KEY, Mask
 from gitops_dsf.snapshot import Snapshot, SnapshotError, hubobjects
 from gitops_dsf.snapshot.unread import Unread, Why
 from gitops_dsf.snapshot.values import PublishedScore
@@ -57,8 +58,8 @@ def read_inputs(reader: Reader, *, hub_namespace: str, argocd_namespace: str) ->
     sets = parts.take(Part.SETS, reader.read(SETS, _with_kind("ManagedClusterSet")))
     bindings = parts.take(Part.BINDINGS, reader.read(BINDINGS, whole))
     decisions = parts.take(Part.DECISIONS, reader.read(DECISIONS, whole))
-    scorers = parts.take(Part.SCORERS, reader.read(scorers_in(hub_namespace), whole))
-    resources = {read_scorer(item).resource for item in scorers}
+    scorers = parts.take(Part.SCORERS, reader.read(scorers_in(hub_namespace), lambda raw: msgspec.json.decode(raw, type=DynamicScorer)))
+    resources = {item.resource for item in scorers}
     scores: dict[str, dict[str, PublishedScore]] = {}
     foreign: list[tuple[str, str]] = []
     unowned: list[tuple[str, str]] = []
@@ -90,7 +91,7 @@ def read_inputs(reader: Reader, *, hub_namespace: str, argocd_namespace: str) ->
         placements=parts.take(Part.PLACEMENTS, reader.read(PLACEMENTS, whole)),
         application_sets=parts.take(Part.APPLICATION_SETS, reader.read(argo("applicationsets", argocd_namespace), whole)),
         applications=parts.take(Part.APPLICATIONS, applications),
-        addons=frozenset(parts.take(Part.ADDONS, reader.read(ADDONS, _namespace_of, name=ADDON_NAME, metadata_only=True))),
+        addons={item.cluster: item for item in parts.take(Part.ADDONS, reader.read(ADDONS, _addon, name=ADDON_NAME, metadata_only=True))},
         masks=parts.take(Part.MASKS, masks),
         suspended=frozenset(parts.take(Part.SUSPENDED, suspended)),
         foreign=tuple(sorted(foreign)),
@@ -162,8 +163,8 @@ def _score(raw: msgspec.Raw) -> tuple[str, str, bool, tuple[Writer, ...], Publis
     return name, cluster, ours, other_writers(entries, labelled=ours, scored=bool(found.values)), found
 
 
-def _namespace_of(raw: msgspec.Raw) -> str:
-    return str(whole(raw)["metadata"]["namespace"])
+def _addon(raw: msgspec.Raw) -> ManagedClusterAddOn:
+    return msgspec.json.decode(raw, type=ManagedClusterAddOn)
 
 
 def _masks(found: Object | Unread | None, where: Resource) -> tuple[Mask, ...] | Unread:
@@ -173,8 +174,8 @@ def _masks(found: Object | Unread | None, where: Resource) -> tuple[Mask, ...] |
     if found is None:
         return Unread(what=what, why=Why.FAILED, verb="get", detail="it is not there, so a masked score is shown as missing")
     try:
-        return tuple(Mask.model_validate(item) for item in msgspec.json.decode((found.get("data") or {}).get(MASKS_KEY, "[]")))
-    except (msgspec.DecodeError, ValueError, TypeError) as error:
+        return read_masks((found.get("data") or {}).get(MASKS_KEY, "[]"))
+    except (msgspec.DecodeError, TypeError) as error:
         return Unread(what=what, why=Why.FAILED, verb="get", detail=f"{MASKS_KEY} is not a list of masks: {error}")
 
 

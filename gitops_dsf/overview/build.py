@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.overview.inputs import Inputs, Object, Part
 from gitops_dsf.overview.model import Overview, ScorerView
 from gitops_dsf.overview.moves import application_views, followed, is_ours
 from gitops_dsf.overview.placements import key_of, placement_views, ranked_by
-from gitops_dsf.overview.scorer import Scorer, read_scorer
 from gitops_dsf.overview.scores import scorer_views
 
 
@@ -32,7 +32,7 @@ class Filter:
 def build(inputs: Inputs, wanted: Filter | None = None) -> Overview:
     """The view. Raises UnknownNameError when what is asked for is not there, though it could be read."""
     asked = wanted or Filter()
-    scorers = [read_scorer(item) for item in inputs.scorers]
+    scorers = list(inputs.scorers)
     placements = _shown(inputs.placements, scorers)
     sets = [item for item in inputs.application_sets if is_ours(item)]
     if asked.cluster is not None and inputs.knows(Part.CLUSTERS):
@@ -63,7 +63,7 @@ def build(inputs: Inputs, wanted: Filter | None = None) -> Overview:
     )
 
 
-def _shown(placements: Iterable[Object], scorers: Iterable[Scorer]) -> list[Object]:
+def _shown(placements: Iterable[Object], scorers: Iterable[DynamicScorer]) -> list[Object]:
     """Rendered Placements, and those written by hand that rank by one of our scores; by name."""
     resources = {item.resource for item in scorers}
     found = [item for item in placements if _rendered(item) or ranked_by(item) & resources]
@@ -79,7 +79,7 @@ def _followed_keys(item: Object) -> set[str]:
     return {f"{namespace}/{name}" for name in followed((item.get("spec") or {}).get("generators"))}
 
 
-def _scorer(scorers: Sequence[Scorer], name: str, inputs: Inputs) -> list[Scorer]:
+def _scorer(scorers: Sequence[DynamicScorer], name: str, inputs: Inputs) -> list[DynamicScorer]:
     found = [item for item in scorers if name in {item.name, item.score_name}]
     if not found and inputs.knows(Part.SCORERS):
         _check("DynamicScorer", name, {item.name for item in scorers})

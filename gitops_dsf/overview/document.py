@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from gitops_dsf.overview.model import ApplicationView, Cell, Overview, PlacementView, ScorerView, State, Turn
+from gitops_dsf.hub.freshness import State
+from gitops_dsf.overview.model import ApplicationView, Cell, Overview, PlacementView, ScorerView, Turn
 from gitops_dsf.timestamp import timestamp
 
 
@@ -31,8 +32,7 @@ def _scorer(view: ScorerView) -> dict[str, Any]:
         "resource": scorer.resource,
         "health": scorer.health or None,
         "conditions": [
-            {"type": kind, "status": status, "reason": reason, "message": message}
-            for kind, (status, reason, message) in scorer.conditions.items()
+            {"type": item.type, "status": item.status, "reason": item.reason, "message": item.message} for item in scorer.conditions
         ],
         "suspendedBy": view.suspended or None,
         "intervalSeconds": scorer.interval,

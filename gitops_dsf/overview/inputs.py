@@ -4,9 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
-from gitops_dsf.repository.model.scoring_config import Mask
+import msgspec
+
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.masks import Mask
+from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.snapshot.unread import Unread
 from gitops_dsf.snapshot.values import Snapshot
 
@@ -38,14 +44,13 @@ class Inputs:
     """Clusters, sets, bindings, scores and decisions."""
     now: datetime
     """The hub's clock: OCM compares validUntil with it."""
-    scorers: tuple[Object, ...] = ()
-    """DynamicScorers."""
+    scorers: tuple[DynamicScorer, ...] = ()
     placements: tuple[Object, ...] = ()
     application_sets: tuple[Object, ...] = ()
     applications: tuple[Object, ...] = ()
     """Those with the label gitops-dsf.io/application."""
-    addons: frozenset[str] = frozenset()
-    """Clusters that have our ManagedClusterAddOn."""
+    addons: Mapping[str, ManagedClusterAddOn] = field(default_factory=dict)
+    """Our ManagedClusterAddOns by cluster."""
     masks: tuple[Mask, ...] = ()
     suspended: frozenset[str] = frozenset()
     """Score names that the reconciler suspended."""
@@ -56,6 +61,11 @@ class Inputs:
     unowned: tuple[tuple[str, str], ...] = ()
     """(cluster, name) of AddOnPlacementScores that an agent of ours wrote and no scorer stands for."""
     unread: Mapping[Part, Unread] = field(default_factory=dict)
+
+    @cached_property
+    def clusters(self) -> Mapping[str, ManagedCluster]:
+        """ManagedClusters by name."""
+        return {name: msgspec.convert(facts, ManagedCluster) for name, facts in self.snapshot.clusters.items()}
 
     def knows(self, *parts: Part) -> bool:
         """Whether all of these were read."""

@@ -6,31 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_dsf.overview.scorer import Scorer
+from gitops_dsf.hub.freshness import LIVE, State
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.simulator import Flip
 from gitops_dsf.snapshot.unread import Unread
-
-
-class State(StrEnum):
-    """How a scorer's score on one cluster stands."""
-
-    FRESH = "fresh"
-    EXPIRING = "expiring"
-    """Less than a quarter of the TTL is left; agents renew at half."""
-    EXPIRED = "expired"
-    """OCM counts it as 0."""
-    ENDLESS = "endless"
-    """Published without validUntil: it counts for ever, whatever becomes of the agent."""
-    EMPTY = "empty"
-    """The AddOnPlacementScore holds no score: OCM counts it as 0."""
-    MISSING = "missing"
-    """The scorer should run there and nothing is published: OCM counts it as 0."""
-    MASKED = "masked"
-    """A mask keeps the scorer off this cluster."""
-
-
-LIVE = frozenset({State.FRESH, State.EXPIRING, State.ENDLESS})
-"""States in which OCM counts the value."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +31,7 @@ class Cell:
 class ScorerView:
     """One scorer on all clusters."""
 
-    scorer: Scorer
+    scorer: DynamicScorer
     suspended: str
     """Who suspended it: `git` (spec.suspend), `reconciler`, or nobody."""
     known: bool

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from gitops_dsf.hubnames import PLACEMENT_LABEL
+from gitops_dsf.hub.names import APPLICATION_LABEL, PLACEMENT_LABEL, STRATEGY_ANNOTATION
 from gitops_dsf.overview.inputs import Inputs, Object, Part
 from gitops_dsf.overview.model import ApplicationView, Copy, Standing
-from gitops_dsf.render.applicationsets import APPLICATION_LABEL, STRATEGY_ANNOTATION
 
 PULLED = "apps.open-cluster-management.io/ocm-managed-cluster"
 """Annotation that names the cluster where the destination does not (docs/contributing/argocd-behaviour.md#pull-integration)."""

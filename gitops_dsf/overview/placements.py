@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from gitops_dsf.hub.freshness import expired
 from gitops_dsf.overview.inputs import Inputs, Object, Part
 from gitops_dsf.overview.model import PlacementView, Turn
 from gitops_dsf.simulator import Explanation, HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
@@ -117,9 +118,8 @@ def _zeroes(verdict: Verdict) -> tuple[str, ...]:
             continue
         table = verdict.state.scores.get(coordinate.resource, {})
         for name in names:
-            status = table[name].status if name in table else None
-            ended = status is not None and status.valid_until is not None and verdict.now > status.valid_until
-            if status is None or ended or not any(one.name == coordinate.score for one in status.scores or ()):
+            score = table.get(name)
+            if score is None or expired(score.valid_until, verdict.now) or score.get(coordinate.score) is None:
                 found.add(name)
     return tuple(sorted(found))
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.preview.errors import PreviewError
 from gitops_dsf.preview.fleet import Fleet, Object
-from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, CLUSTER_SET_LABEL, ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
 from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults
 from gitops_dsf.snapshot.asobjects import binding_object, decision_object, score_objects
 from gitops_dsf.snapshot.values import Decision, Facts, PublishedScore, Snapshot

@@ -2,15 +2,11 @@
 
 from typing import Any
 
-from gitops_dsf.hubnames import PLACEMENT_LABEL
+from gitops_dsf.hub.names import APPLICATION_LABEL, PLACEMENT_LABEL, STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.application import Application, ApplicationSource
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.resolve.types import ResolvedApplication
-
-APPLICATION_LABEL = "gitops-dsf.io/application"
-STRATEGY_ANNOTATION = "gitops-dsf.io/moves-strategy"
-TIMEOUT_ANNOTATION = "gitops-dsf.io/moves-timeout-seconds"
 
 _AUTOMATED: dict[str, Any] = {"automated": {"prune": True, "selfHeal": True}, "syncOptions": ["CreateNamespace=true"]}
 

@@ -8,7 +8,7 @@ size of one (docs/contributing/argocd-behaviour.md#limits-of-an-application).
 import posixpath
 from collections.abc import Iterator
 
-from gitops_dsf.hubnames import REFRESH_ANNOTATION
+from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.render.objects import Object, metadata
 from gitops_dsf.repository.model.repository import FleetRepository
 

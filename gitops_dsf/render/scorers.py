@@ -4,12 +4,13 @@ from typing import Any
 
 import msgspec
 
+from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.render.emit import printable_json
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.base import DSF_API
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.repository.model.scorer import Auth
-from gitops_dsf.repository.model.scoring_config import MASKS_CONFIGMAP, MASKS_KEY, SINGLETON_NAME, DynamicScoringConfig
+from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig
 from gitops_dsf.resolve.types import EffectiveScorer
 
 

@@ -1,10 +1,11 @@
 """Clusters of the inventory, and which of them selectors and sets mean."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from gitops_dsf.hub.labels import LabelIndex
+from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.repository.model.base import LabelSelector
-from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, CLUSTER_SET_LABEL, ManagedCluster, ManagedClusterSet
+from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -15,19 +16,13 @@ class Fleet:
     def __init__(self, *, clusters: Mapping[str, ManagedCluster], sets: Mapping[str, ManagedClusterSet]) -> None:
         self.clusters = clusters
         self.sets = sets
-        self.everyone = frozenset(clusters)
-        self._labelled = _index(clusters)
-        self._selected: dict[str, frozenset[str]] = {}
+        self.labels = LabelIndex({name: item.metadata.labels for name, item in clusters.items()})
+        self.everyone = self.labels.everything
         self._members: dict[str, frozenset[str]] = {}
 
     def selected(self, selector: LabelSelector | None) -> frozenset[str]:
         """Clusters whose labels fit; every cluster without a selector."""
-        if selector is None:
-            return self.everyone
-        key = selector.model_dump_json()
-        if key not in self._selected:
-            self._selected[key] = self._select(selector)
-        return self._selected[key]
+        return self.everyone if selector is None else self.labels.select(selector.compiled)
 
     def knows_set(self, name: str) -> bool:
         """Whether a ManagedClusterSet is in the inventory or is one of those that OCM creates itself."""
@@ -48,15 +43,7 @@ class Fleet:
 
     def values(self, key: str) -> list[str]:
         """Values of a label that clusters of the inventory have."""
-        return sorted({value for name, value in self._labelled if name == key})
-
-    def _select(self, selector: LabelSelector) -> frozenset[str]:
-        found = self.everyone
-        for pair in selector.match_labels.items():
-            found = found & self._labelled.get(pair, NOBODY)
-        if not selector.match_expressions:
-            return found
-        return frozenset(name for name in found if selector.matches(self.clusters[name].metadata.labels))
+        return sorted(self.labels.by_value(key))
 
     def _members_of(self, name: str) -> frozenset[str]:
         declared = self.sets.get(name)
@@ -68,15 +55,5 @@ class Fleet:
         return self._exclusive(name)
 
     def _exclusive(self, name: str) -> frozenset[str]:
-        found = self._labelled.get((CLUSTER_SET_LABEL, name), NOBODY)
-        if name != "default":
-            return found
-        return found | {cluster for cluster, value in self.clusters.items() if CLUSTER_SET_LABEL not in value.metadata.labels}
-
-
-def _index(clusters: Mapping[str, ManagedCluster]) -> dict[tuple[str, str], frozenset[str]]:
-    found: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for name, cluster in clusters.items():
-        for pair in cluster.metadata.labels.items():
-            found[pair].add(name)
-    return {pair: frozenset(names) for pair, names in found.items()}
+        found = self.labels.carrying(CLUSTER_SET_LABEL, name)
+        return found if name != "default" else found | (self.everyone - self.labels.carrying_any(CLUSTER_SET_LABEL))

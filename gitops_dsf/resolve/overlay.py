@@ -5,16 +5,13 @@ configSyncMode Full: a non-empty field of the lock wins over the spec's. None: o
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 from gitops_dsf.diagnostics import Position
+from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, has_path, join, origin, path_of
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
-
-QUERY_PATH = "/api/v1/query_range"
-SCORING_PATH = "/scoring"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -131,30 +128,3 @@ def overlay(scorer: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> Overl
         score_name=setting(scoring.params.name, "scoring", "params", "name", locked=told and told.params.name),
         interval=setting(scoring.params.interval, "scoring", "params", "interval", locked=told and told.params.interval),
     )
-
-
-def origin(url: str) -> str:
-    """Scheme, host and port of a URL; empty when it has none."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    return urlunsplit((parts.scheme, parts.netloc, "", "", "")) if parts.scheme and parts.netloc else ""
-
-
-def has_path(url: str) -> bool:
-    """Whether a host URL carries a path of its own."""
-    return path_of(url) not in {"", "/"}
-
-
-def path_of(url: str) -> str:
-    """The path of a URL; empty when it is not one."""
-    try:
-        return urlsplit(url).path
-    except ValueError:
-        return ""
-
-
-def join(host: str, path: str) -> str:
-    """Host URL and path as one URL."""
-    return f"{host.rstrip('/')}/{path.lstrip('/')}" if path else host

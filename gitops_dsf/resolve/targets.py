@@ -3,20 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from gitops_dsf.hub.glob import is_glob, matches
+from gitops_dsf.hub.masks import masked_clusters as named_by_mask
 from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.resolve.fleet import Fleet
-from gitops_dsf.resolve.glob import is_glob, matches
 from gitops_dsf.resolve.types import EffectiveScorer
 
 
 def masked_clusters(mask: Mask, fleet: Fleet) -> frozenset[str]:
     """Clusters that a mask names."""
-    if mask.cluster_selector is not None:
-        return fleet.selected(mask.cluster_selector)
-    pattern = mask.cluster_name or ""
-    if not is_glob(pattern):
-        return frozenset({pattern} & fleet.clusters.keys())
-    return frozenset(name for name in fleet.clusters if matches(name, pattern))
+    selector = None if mask.cluster_selector is None else mask.cluster_selector.compiled
+    return named_by_mask(fleet.labels, name=mask.cluster_name, selector=selector)
 
 
 def reach(scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], fleet: Fleet) -> dict[str, frozenset[str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator.groups import DecisionObject
-from gitops_dsf.simulator.objects import Placement
 from gitops_dsf.simulator.prioritizers import selector_error
 from gitops_dsf.simulator.state import HubState
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator.membership import Membership
-from gitops_dsf.simulator.objects import Placement
 from gitops_dsf.simulator.status import Code, Status
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.simulator.errors import SimulatorInputError
-from gitops_dsf.simulator.objects import CLUSTER_SET_LABEL
 
 Object = Mapping[str, Any]
 DEFAULT_SET = "default"

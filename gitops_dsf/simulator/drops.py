@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from gitops_dsf.hub.objects import Placement, Taint
+from gitops_dsf.hub.placements import Predicate
 from gitops_dsf.simulator import predicate
-from gitops_dsf.simulator.objects import Placement, Taint
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.taints import blocking_taint, fits, tolerated_until
 
@@ -33,7 +34,7 @@ class DropReasons:
     now: datetime
 
     @cached_property
-    def _predicates(self) -> tuple[predicate.Predicate, ...]:
+    def _predicates(self) -> tuple[Predicate, ...]:
         return predicate.read_predicates(self.placement)
 
     def drop(self, cluster: int, stage: str) -> Drop:

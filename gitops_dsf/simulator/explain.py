@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from gitops_dsf.hub.freshness import expired
+from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.simulator.errors import SimulatorInputError
 from gitops_dsf.simulator.explanation import Contribution, Explanation, Flip
-from gitops_dsf.simulator.objects import CLUSTER_SET_LABEL
 from gitops_dsf.simulator.ranking import Ranking
 from gitops_dsf.simulator.scheduler import simulate
 from gitops_dsf.simulator.state import HubState
@@ -193,9 +194,8 @@ def _note(prioritizer: Prioritizer, score: int | None, position: int, verdict: V
     found = verdict.state.scores.get(prioritizer.resource, {}).get(cluster)
     if found is None:
         return f"no AddOnPlacementScore {cluster}/{prioritizer.resource}, counts as 0"
-    status = found.status
-    if status and status.valid_until and verdict.now > status.valid_until:
-        return f"expired at {status.valid_until.isoformat()}, counts as 0"
-    if not any(item.name == prioritizer.score for item in (status.scores if status else None) or ()):
+    if found.valid_until is not None and expired(found.valid_until, verdict.now):
+        return f"expired at {found.valid_until.isoformat()}, counts as 0"
+    if found.get(prioritizer.score) is None:
         return f"AddOnPlacementScore {cluster}/{prioritizer.resource} has no score {prioritizer.score!r}, counts as 0"
     return ""

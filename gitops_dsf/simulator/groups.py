@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gitops_dsf.hubnames import PLACEMENT_LABEL
-from gitops_dsf.simulator.label_selector import SelectorError, compile_selector
-from gitops_dsf.simulator.objects import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, LabelSelector, Placement
+from gitops_dsf.hub.names import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL
+from gitops_dsf.hub.objects import LabelSelector, Placement
+from gitops_dsf.hub.selectors import SelectorError, compile_selector
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 

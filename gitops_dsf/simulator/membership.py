@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitops_dsf.simulator.label_selector import SelectorError, compile_selector
-from gitops_dsf.simulator.objects import CLUSTER_SET_LABEL, ManagedClusterSet, Placement
+from gitops_dsf.hub.names import CLUSTER_SET_LABEL
+from gitops_dsf.hub.objects import ManagedClusterSet, Placement
+from gitops_dsf.hub.selectors import SelectorError, compile_selector
 from gitops_dsf.simulator.state import HubState
 
 

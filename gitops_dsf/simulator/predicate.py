@@ -5,23 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.placements import Predicate, predicate_of
+from gitops_dsf.hub.selectors import SelectorError
 from gitops_dsf.simulator.cel.predicates import Unsupported
-from gitops_dsf.simulator.label_selector import Selector, SelectorError, compile_selector
-from gitops_dsf.simulator.objects import ClusterPredicate, LabelSelector, Placement
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
 FILTER = "Predicate"
-EVERYTHING = Selector()
-
-
-@dataclass(frozen=True, slots=True)
-class Predicate:
-    """One predicate: all three selectors must match. An empty one matches every cluster."""
-
-    labels: Selector = EVERYTHING
-    claims: Selector = EVERYTHING
-    expressions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +29,7 @@ def read_predicates(placement: Placement) -> tuple[Predicate, ...]:
     Raises:
         SelectorError: see compile_selector.
     """
-    return tuple(_read(predicate) for predicate in placement.spec.predicates or ())
-
-
-def _read(predicate: ClusterPredicate) -> Predicate:
-    selector = predicate.required_cluster_selector
-    if selector is None:
-        return Predicate()
-    claims = selector.claim_selector
-    return Predicate(
-        compile_selector(selector.label_selector),
-        compile_selector(LabelSelector(match_expressions=claims.match_expressions) if claims else None),
-        (selector.cel_selector.cel_expressions if selector.cel_selector else None) or (),
-    )
+    return tuple(predicate_of(predicate) for predicate in placement.spec.predicates or ())
 
 
 def filter_clusters(clusters: tuple[int, ...], *, placement: Placement, state: HubState) -> Filtered:
@@ -60,7 +39,7 @@ def filter_clusters(clusters: tuple[int, ...], *, placement: Placement, state: H
     predicates: list[Predicate] = []
     for written in placement.spec.predicates:
         try:
-            predicate = _read(written)
+            predicate = predicate_of(written)
         except SelectorError as error:
             return Filtered((), Status(Code.MISCONFIGURED, str(error), FILTER))
         for expression in predicate.expressions:

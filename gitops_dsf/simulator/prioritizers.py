@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gitops_dsf.hubnames import PLACEMENT_LABEL
-from gitops_dsf.simulator.label_selector import label_value_error
-from gitops_dsf.simulator.objects import Placement
+from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.selectors import label_value_error
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 from gitops_dsf.simulator.weights import BuiltIn, Prioritizer

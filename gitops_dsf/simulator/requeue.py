@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitops_dsf.simulator.objects import Placement
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.simulator.prioritizers import PrioritizerResult
 from gitops_dsf.simulator.state import HubState
 
@@ -51,15 +52,6 @@ def looks_again(
                 )
         elif result.prioritizer.built_in == "Balance":
             unnoticed.append("decisions of other Placements (Balance)")
-    if any(_uses_scores(placement)):
+    if asks_for_scores(placement):
         unnoticed.append("scores that only a CEL expression reads")
     return LooksAgain(sync_error is not None, requeue_at, expiry, tuple(dict.fromkeys(unnoticed)))
-
-
-def _uses_scores(placement: Placement) -> list[bool]:
-    return [
-        ".scores(" in expression
-        for predicate in placement.spec.predicates or ()
-        if predicate.required_cluster_selector and predicate.required_cluster_selector.cel_selector
-        for expression in predicate.required_cluster_selector.cel_selector.cel_expressions or ()
-    ]

@@ -7,12 +7,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from gitops_dsf.hub.names import DISABLE_ANNOTATION
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator import predicate
 from gitops_dsf.simulator.conditions import misconfigured_condition, satisfied_condition
 from gitops_dsf.simulator.errors import SimulatorInputError
 from gitops_dsf.simulator.groups import decide_groups
 from gitops_dsf.simulator.membership import MembershipError, resolve_membership
-from gitops_dsf.simulator.objects import DISABLE_ANNOTATION, Placement
 from gitops_dsf.simulator.prioritizers import PrioritizerResult, own_decisions, score, selector_error
 from gitops_dsf.simulator.ranking import SchedulerPanic, rank
 from gitops_dsf.simulator.state import HubState

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from gitops_dsf.simulator.objects import AddOnPlacementScore
+from gitops_dsf.hub.freshness import expired as is_expired
+from gitops_dsf.hub.scores import Scores
 
 MISSING_SCORE = 0
 """What a cluster without a (valid) score is given, which is the middle of -100..100 (plugins/addon)."""
@@ -32,7 +32,7 @@ class ScoreColumn:
 class ScoreTable:
     """Columns on demand. They depend on the time, so only those of the last `now` are kept."""
 
-    def __init__(self, *, names: tuple[str, ...], scores: Mapping[str, Mapping[str, AddOnPlacementScore]]) -> None:
+    def __init__(self, *, names: tuple[str, ...], scores: Scores) -> None:
         self._names = names
         self._scores = scores
         self._kept: tuple[datetime | None, dict[tuple[str, str], ScoreColumn]] = (None, {})
@@ -53,17 +53,13 @@ class ScoreTable:
         for position, name in enumerate(self._names):
             value = MISSING_SCORE
             found = objects.get(name)
-            status = found.status if found else None
-            if status:
-                until = status.valid_until
-                # Go: now.After(validUntil), so the very second of validUntil still counts.
-                if until is not None and now > until:
+            if found is not None:
+                until = found.valid_until
+                if is_expired(until, now):
                     expired.append(position)
                 else:
                     if until is not None:
                         limited.append((until, position))
-                    for item in status.scores or ():
-                        if item.name == score:  # of duplicates the last one wins
-                            value = item.value
+                    value = found.get(score) or MISSING_SCORE
             values.append(value)
         return ScoreColumn(tuple(values), frozenset(expired), tuple(limited))

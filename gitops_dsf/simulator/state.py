@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
-from gitops_dsf.hubnames import PLACEMENT_LABEL
-from gitops_dsf.simulator import objects as hub
+import msgspec
+
+from gitops_dsf.hub.labels import LabelIndex
+from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision
+from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, Scores
 from gitops_dsf.simulator import quantity
 from gitops_dsf.simulator.cel.predicates import CelPredicates
+from gitops_dsf.simulator.documents import HubObject, describe, flatten, read
 from gitops_dsf.simulator.errors import SimulatorInputError
-from gitops_dsf.simulator.label_index import LabelIndex
 from gitops_dsf.simulator.score_table import ScoreTable
 
 RESOURCES = ("cpu", "memory")
@@ -25,20 +29,20 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class HubState:
-    """The objects of one hub. Clusters are in name order, and a cluster's position in it is its number everywhere.
+    """The objects of one  Clusters are in name order, and a cluster's position in it is its number everywhere.
 
     Not changed after it was built; what it computes on demand (indexes, score columns, CEL answers) is remembered.
     """
 
-    clusters: tuple[hub.ManagedCluster, ...]
-    documents: tuple[Mapping[str, Any], ...] = field(repr=False)
-    """The clusters as given, aligned with `clusters`: CEL sees more of a cluster than the model does."""
-    sets: Mapping[str, hub.ManagedClusterSet]
+    clusters: tuple[ManagedCluster, ...]
+    documents: Sequence[Mapping[str, Any]] = field(repr=False)
+    """The clusters as plain objects, aligned with `clusters`: what CEL sees. Only Placements with CEL expressions ask for them."""
+    sets: Mapping[str, ManagedClusterSet]
     bindings: Mapping[str, tuple[str, ...]]
     """Names of the ManagedClusterSetBindings of a namespace."""
-    placements: Mapping[Key, hub.Placement]
-    decisions: Mapping[Key, hub.PlacementDecision]
-    scores: Mapping[str, Mapping[str, hub.AddOnPlacementScore]] = field(repr=False)
+    placements: Mapping[Key, Placement]
+    decisions: Mapping[Key, PlacementDecision]
+    scores: Scores = field(repr=False)
     """AddOnPlacementScores by name, then by cluster."""
 
     @classmethod
@@ -51,6 +55,38 @@ class HubState:
         """
         return _Builder().read(documents)
 
+    @classmethod
+    def of(
+        cls,
+        *,
+        clusters: Iterable[ManagedCluster],
+        sets: Iterable[ManagedClusterSet],
+        bindings: Iterable[tuple[str, str]],
+        placements: Iterable[Placement],
+        decisions: Iterable[PlacementDecision],
+        scores: Scores,
+    ) -> HubState:
+        """From typed objects, each of them once; a binding is its namespace and name.
+
+        Raises:
+            SimulatorInputError: a resource of a cluster that no API server would store.
+        """
+        ordered = tuple(sorted(clusters, key=lambda item: item.metadata.name))
+        known: set[str | int | float] = set()
+        for item in ordered:
+            for where, value in _quantities(item, known):
+                _check_quantity(value, f"ManagedCluster {item.metadata.name}", where)
+                known.add(value)
+        return cls(
+            clusters=ordered,
+            documents=_Documents(ordered),
+            sets={item.metadata.name: item for item in sets},
+            bindings=_by_namespace(bindings),
+            placements={(item.metadata.namespace or "", item.metadata.name): item for item in placements},
+            decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions},
+            scores=scores,
+        )
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(cluster.metadata.name for cluster in self.clusters)
@@ -60,27 +96,24 @@ class HubState:
         return {name: position for position, name in enumerate(self.names)}
 
     @cached_property
-    def labels(self) -> LabelIndex:
-        return LabelIndex([cluster.metadata.labels or {} for cluster in self.clusters])
+    def labels(self) -> LabelIndex[int]:
+        return LabelIndex({position: cluster.labels for position, cluster in enumerate(self.clusters)})
 
     @cached_property
-    def claims(self) -> LabelIndex:
-        """Cluster claims; of two with one name the later counts (GetClusterClaims)."""
-        claims = ((cluster.status.cluster_claims if cluster.status else None) or () for cluster in self.clusters)
-        return LabelIndex([{claim.name: claim.value for claim in found} for found in claims])
+    def claims(self) -> LabelIndex[int]:
+        """Cluster claims."""
+        return LabelIndex({position: cluster.claims for position, cluster in enumerate(self.clusters)})
 
     @cached_property
     def tainted(self) -> frozenset[int]:
         """Clusters with a taint that could drop them; PreferNoSelect never does."""
         return frozenset(
-            position
-            for position, cluster in enumerate(self.clusters)
-            if cluster.spec and any(taint.effect != "PreferNoSelect" for taint in cluster.spec.taints or ())
+            position for position, cluster in enumerate(self.clusters) if any(taint.effect != "PreferNoSelect" for taint in cluster.taints)
         )
 
     @cached_property
     def terminating(self) -> frozenset[int]:
-        return frozenset(position for position, cluster in enumerate(self.clusters) if cluster.metadata.deletion_timestamp is not None)
+        return frozenset(position for position, cluster in enumerate(self.clusters) if cluster.deleting)
 
     @cached_property
     def score_table(self) -> ScoreTable:
@@ -92,17 +125,16 @@ class HubState:
 
     @cached_property
     def decision_counts(self) -> Mapping[str, int]:
-        """How often each cluster appears in all PlacementDecisions of the hub."""
+        """How often each cluster appears in all PlacementDecisions of the"""
         return Counter(name for decision in self.decisions.values() for name in decision.cluster_names)
 
     @cached_property
-    def decisions_of(self) -> Mapping[Key, tuple[hub.PlacementDecision, ...]]:
+    def decisions_of(self) -> Mapping[Key, tuple[PlacementDecision, ...]]:
         """PlacementDecisions by namespace and placement label, which is how OCM finds a Placement's own."""
-        found: dict[Key, list[hub.PlacementDecision]] = {}
+        found: dict[Key, list[PlacementDecision]] = {}
         for (namespace, _), decision in self.decisions.items():
-            label = (decision.metadata.labels or {}).get(PLACEMENT_LABEL)
-            if label is not None:
-                found.setdefault((namespace, label), []).append(decision)
+            if PLACEMENT_LABEL in (decision.metadata.labels or {}):
+                found.setdefault((namespace, decision.placement), []).append(decision)
         return {key: tuple(values) for key, values in found.items()}
 
     @cached_property
@@ -118,7 +150,7 @@ class HubState:
         """Allocatable CPU and memory as floats; None where allocatable or capacity is missing."""
         return {resource: tuple(_allocatable(cluster, resource) for cluster in self.clusters) for resource in RESOURCES}
 
-    def placement(self, reference: object) -> hub.Placement:
+    def placement(self, reference: object) -> Placement:
         """The Placement called `namespace/name`.
 
         Raises:
@@ -134,7 +166,7 @@ class HubState:
         return found
 
 
-def _allocatable(cluster: hub.ManagedCluster, resource: str) -> float | None:
+def _allocatable(cluster: ManagedCluster, resource: str) -> float | None:
     status = cluster.status
     if status is None or not status.allocatable or not status.capacity or resource not in status.capacity:
         return None
@@ -142,86 +174,109 @@ def _allocatable(cluster: hub.ManagedCluster, resource: str) -> float | None:
     return None if value is None else quantity.from_json(value).approximate()
 
 
+def _by_namespace(bindings: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for namespace, name in sorted(bindings):
+        found.setdefault(namespace, []).append(name)
+    return {namespace: tuple(names) for namespace, names in found.items()}
+
+
+class _Documents(Sequence[Mapping[str, Any]]):
+    """Typed clusters as plain objects, one at a time."""
+
+    def __init__(self, clusters: tuple[ManagedCluster, ...]) -> None:
+        self._clusters = clusters
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        if isinstance(index, slice):
+            return _Documents(self._clusters[index])
+        found: Mapping[str, Any] = msgspec.to_builtins(self._clusters[index])
+        return found
+
+    def __len__(self) -> int:
+        return len(self._clusters)
+
+
 class _Builder:
-    """Collects objects by kind and refuses duplicates."""
+    """Collects plain dicts by kind and refuses duplicates."""
 
     def __init__(self) -> None:
-        self.clusters: dict[str, tuple[hub.ManagedCluster, Mapping[str, Any]]] = {}
-        self.sets: dict[str, hub.ManagedClusterSet] = {}
-        self.bindings: dict[Key, hub.ManagedClusterSetBinding] = {}
-        self.placements: dict[Key, hub.Placement] = {}
-        self.decisions: dict[Key, hub.PlacementDecision] = {}
-        self.scores: dict[str, dict[str, hub.AddOnPlacementScore]] = {}
+        self.clusters: dict[str, tuple[ManagedCluster, Mapping[str, Any]]] = {}
+        self.sets: dict[str, ManagedClusterSet] = {}
+        self.bindings: dict[Key, ManagedClusterSetBinding] = {}
+        self.placements: dict[Key, Placement] = {}
+        self.decisions: dict[Key, PlacementDecision] = {}
+        self.scores: dict[str, dict[str, Score]] = {}
+        self.interner = Interner()
         self.quantities: set[str | int | float] = set()
         """Values that parse; a fleet has few different ones."""
 
     def read(self, documents: Iterable[Mapping[str, Any]]) -> HubState:
-        for position, document in hub.flatten(documents):
-            self._add(hub.read(document, position), document, position)
+        for position, document in flatten(documents):
+            self._add(read(document, position), document, position)
         ordered: Sequence[str] = sorted(self.clusters)
-        bindings: dict[str, list[str]] = {}
-        for namespace, name in sorted(self.bindings):
-            bindings.setdefault(namespace, []).append(name)
         return HubState(
             clusters=tuple(self.clusters[name][0] for name in ordered),
             documents=tuple(self.clusters[name][1] for name in ordered),
             sets=self.sets,
-            bindings={namespace: tuple(names) for namespace, names in bindings.items()},
+            bindings=_by_namespace(self.bindings),
             placements=self.placements,
             decisions=self.decisions,
             scores=self.scores,
         )
 
-    def _add(self, item: hub.HubObject, document: Mapping[str, Any], position: int) -> None:
+    def _add(self, item: HubObject, document: Mapping[str, Any], position: int) -> None:
         name = item.metadata.name
-        if isinstance(item, hub.AddOnPlacementScore):
+        if isinstance(item, AddOnPlacementScore):
             table = self.scores.setdefault(name, {})
             namespace = _namespace(item, document, position)
             _unique(namespace in table, document, position)
-            table[namespace] = item
-        elif isinstance(item, hub.ManagedCluster):
+            table[namespace] = self.interner.of(item.status)
+        elif isinstance(item, ManagedCluster):
             _unique(name in self.clusters, document, position)
-            self._check_quantities(item, document, position)
+            for where, value in _quantities(item, self.quantities):
+                _check_quantity(value, describe(document, position), where)
+                self.quantities.add(value)
             self.clusters[name] = (item, document)
-        elif isinstance(item, hub.ManagedClusterSet):
+        elif isinstance(item, ManagedClusterSet):
             _unique(name in self.sets, document, position)
             self.sets[name] = item
         else:
             key = (_namespace(item, document, position), name)
             table_of: dict[Key, Any] = (
-                self.placements
-                if isinstance(item, hub.Placement)
-                else self.decisions
-                if isinstance(item, hub.PlacementDecision)
-                else self.bindings
+                self.placements if isinstance(item, Placement) else self.decisions if isinstance(item, PlacementDecision) else self.bindings
             )
             _unique(key in table_of, document, position)
             table_of[key] = item
 
-    def _check_quantities(self, item: hub.ManagedCluster, document: Mapping[str, Any], position: int) -> None:
-        status = item.status
-        if status is None:
-            return
-        for field_name, resources in (("allocatable", status.allocatable), ("capacity", status.capacity)):
-            if resources and not self.quantities.issuperset(resources.values()):
-                for resource, value in resources.items():
-                    self._check_quantity(value, f"status.{field_name}.{resource}", document, position)
 
-    def _check_quantity(self, value: str | float, where: str, document: Mapping[str, Any], position: int) -> None:
-        try:
-            quantity.from_json(value)
-        except quantity.QuantityError as error:
-            raise SimulatorInputError(f"{hub.describe(document, position)}: {where} is {value!r}: {error}") from error
-        self.quantities.add(value)
+def _quantities(item: ManagedCluster, known: set[str | int | float]) -> Iterator[tuple[str, str | int | float]]:
+    """Resources of a cluster that are not known to parse, and where they are."""
+    status = item.status
+    for field_name, resources in (("allocatable", status.allocatable), ("capacity", status.capacity)) if status else ():
+        if resources and not known.issuperset(resources.values()):
+            for resource, value in resources.items():
+                yield f"status.{field_name}.{resource}", value
 
 
-def _namespace(item: hub.HubObject, document: Mapping[str, Any], position: int) -> str:
+def _check_quantity(value: str | float, what: str, where: str) -> None:
+    try:
+        quantity.from_json(value)
+    except quantity.QuantityError as error:
+        raise SimulatorInputError(f"{what}: {where} is {value!r}: {error}") from error
+
+
+def _namespace(item: HubObject, document: Mapping[str, Any], position: int) -> str:
     namespace = item.metadata.namespace
     if not namespace:
-        raise SimulatorInputError(f"{hub.describe(document, position)} needs metadata.namespace")
+        raise SimulatorInputError(f"{describe(document, position)} needs metadata.namespace")
     return namespace
 
 
 def _unique(taken: bool, document: Mapping[str, Any], position: int) -> None:
     if taken:
-        raise SimulatorInputError(f"{hub.describe(document, position)} is there twice; give each object once")
+        raise SimulatorInputError(f"{describe(document, position)} is there twice; give each object once")

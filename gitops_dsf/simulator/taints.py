@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from gitops_dsf.simulator.objects import ManagedCluster, Placement, Taint, Toleration
+from gitops_dsf.hub.objects import ManagedCluster, Placement, Taint, Toleration
 from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator.binding import bind
 from gitops_dsf.simulator.cel.predicates import Unsupported
 from gitops_dsf.simulator.conditions import Condition
@@ -16,7 +17,6 @@ from gitops_dsf.simulator.drops import Drop, DropReasons
 from gitops_dsf.simulator.groups import DecisionObject, Group
 from gitops_dsf.simulator.membership import NO_MEMBERSHIP, Membership
 from gitops_dsf.simulator.notes import notes_on
-from gitops_dsf.simulator.objects import Placement
 from gitops_dsf.simulator.prioritizers import PrioritizerResult
 from gitops_dsf.simulator.ranking import Ranking
 from gitops_dsf.simulator.requeue import LooksAgain, looks_again

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gitops_dsf.simulator.objects import Placement, PrioritizerConfig, ScoreCoordinate
+from gitops_dsf.hub.objects import Placement, PrioritizerConfig, ScoreCoordinate
 from gitops_dsf.simulator.status import Code, Status
 
 BuiltIn = Literal["Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gitops_dsf.hubnames import PLACEMENT_LABEL
+from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.snapshot.values import Decision, PublishedScore
 
 Object = Mapping[str, Any]

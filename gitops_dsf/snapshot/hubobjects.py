@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
-from gitops_dsf.hubnames import PLACEMENT_LABEL
+from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.snapshot.errors import SnapshotError
 from gitops_dsf.snapshot.values import Decision, Facts, PublishedScore
 
@@ -82,8 +82,7 @@ def cluster(data: Mapping[str, Any], *, place: str) -> tuple[str, Facts]:
     name = _read(data, _Named, place).metadata.name
     metadata = data["metadata"]
     known: dict[str, Any] = {"name": name, "labels": metadata.get("labels") or {}}
-    if metadata.get("deletionTimestamp"):
-        known["deletionTimestamp"] = metadata["deletionTimestamp"]
+    known |= {key: metadata[key] for key in ("creationTimestamp", "deletionTimestamp") if metadata.get(key)}
     spec, status = (_section(data, name, key, place) for key in ("spec", "status"))
     return name, {
         "metadata": known,

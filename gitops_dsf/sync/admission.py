@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.hub.drift import Config
 from gitops_dsf.repository.load import SETTINGS_FILE, Document, Loaded, load_text
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
-from gitops_dsf.sync.config import Config
 from gitops_dsf.sync.lockfile import updated
 
 

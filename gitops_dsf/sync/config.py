@@ -1,17 +1,14 @@
 """A scorer's configuration, as a /config page or a hub's status says it, as the fields of a lock. Pure."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from dsf_wire.scoring import ScorerConfig
+from gitops_dsf.hub.drift import Config, filled, flat
 from gitops_dsf.sync.text import shown
 
 SCHEMA: Final = "{name, description, source{type, host, path, params{query, range, step}}, scoring{host, path, params{name, interval}}}"
-
-Config = Mapping[str, Any]
-"""`spec.config` of a lock: nested mappings, empty fields left out, keys sorted."""
 
 
 class ConfigError(ValueError):
@@ -43,24 +40,3 @@ def fields(config: ScorerConfig, *, where: str) -> Config:
         msg = f"{where} has no field of a scorer's configuration; the schema is {SCHEMA}"
         raise ConfigError(msg)
     return found
-
-
-def filled(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Without empty texts, zeros, nulls and mappings that hold nothing else; keys sorted."""
-    result: dict[str, Any] = {}
-    for key in sorted(value):
-        item = filled(value[key]) if isinstance(value[key], Mapping) else value[key]
-        if item:
-            result[key] = item
-    return result
-
-
-def flat(config: Config, prefix: str = "") -> dict[str, Any]:
-    """Dotted field paths to values."""
-    result: dict[str, Any] = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            result |= flat(value, f"{prefix}{key}.")
-        else:
-            result[f"{prefix}{key}"] = value
-    return result

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
+from gitops_dsf.hub.drift import Config
+from gitops_dsf.hub.glob import matches
 from gitops_dsf.repository.model.scorer import DynamicScorer
-from gitops_dsf.resolve.glob import matches
-from gitops_dsf.sync.config import Config
 from gitops_dsf.sync.text import shown
 
 

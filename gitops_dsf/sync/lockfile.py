@@ -8,9 +8,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
+from gitops_dsf.hub.drift import Config
 from gitops_dsf.repository.load.scalar import resolve_plain
 from gitops_dsf.repository.yamledit import YamlFile, appended
-from gitops_dsf.sync.config import Config
 
 HEADER: Final = """\
 # yaml-language-server: $schema=../.schemas/json/scorerlock_v1alpha1.json

@@ -3,7 +3,8 @@
 import msgspec
 
 from dsf_wire.scoring import ScorerConfig
-from gitops_dsf.sync.config import Config, ConfigError, fields, wrong_shape
+from gitops_dsf.hub.drift import Config
+from gitops_dsf.sync.config import ConfigError, fields, wrong_shape
 from gitops_dsf.sync.fetch import Page, display
 from gitops_dsf.sync.text import shown
 

@@ -5,12 +5,13 @@ from collections.abc import Collection
 from pathlib import Path
 
 from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.hub.drift import Config
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.sync.config import Config, ConfigError
+from gitops_dsf.sync.config import ConfigError
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page
 from gitops_dsf.sync.outcome import Outcome, SyncPlan, Verdict
 from gitops_dsf.sync.page import read_page

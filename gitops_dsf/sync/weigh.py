@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.hub.drift import Config, drift, filled, flat
 from gitops_dsf.repository.load import Loaded
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.sync.admission import Admission, Candidate, Judge
-from gitops_dsf.sync.config import Config, filled, flat
 from gitops_dsf.sync.hosts import moved_hosts
 from gitops_dsf.sync.outcome import Change, Outcome, SyncPlan, Verdict
 
@@ -77,11 +77,7 @@ def _changes(url: str, lock: Item[ScorerLock] | None, before: Config, after: Con
     """Field by field, below spec."""
     old = flat({"config": before, **({"configURL": lock.value.spec.config_url} if lock is not None else {})})
     new = flat({"config": after, "configURL": url})
-    return tuple(
-        Change(field=field, before=old.get(field), after=new.get(field))
-        for field in sorted(old.keys() | new.keys())
-        if old.get(field) != new.get(field)
-    )
+    return tuple(Change(field=found.field, before=found.before, after=found.after) for found in drift(old, new))
 
 
 def _outcome(

@@ -15,7 +15,7 @@ import httpx
 import pytest
 import yaml
 
-from gitops_dsf.render.applicationsets import TIMEOUT_ANNOTATION
+from gitops_dsf.hub.names import TIMEOUT_ANNOTATION
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from tests.hub.controlplane.api import ApiError, Client, Object

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dsf_wire.constants import SUSPENDED_CONFIGMAP
+from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.render.reconciler import RIGHTS, Where, reconciler
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.repository.model.scoring_config import MASKS_CONFIGMAP
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET
 from tests.hub.controlplane.gitserver import GitServer

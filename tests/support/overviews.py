@@ -6,8 +6,10 @@ from typing import Any
 
 import msgspec
 
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.masks import Mask
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.overview import Inputs, Part
-from gitops_dsf.repository.model.scoring_config import Mask
 from gitops_dsf.snapshot import collect
 from gitops_dsf.snapshot.documents import HubDocument
 from gitops_dsf.snapshot.unread import Unread, Why
@@ -25,12 +27,14 @@ def inputs_of(objects: Iterable[Object], *, now: datetime = NOW, unread: Iterabl
     masks = [mask for item in kinds.get("ConfigMap", ()) for mask in msgspec.json.decode(item["data"]["masks"])]
     settings: dict[str, Any] = {
         "snapshot": collect(documents, origin="context hub"),
-        "scorers": tuple(kinds.get("DynamicScorer", ())),
+        "scorers": tuple(msgspec.convert(item, DynamicScorer) for item in kinds.get("DynamicScorer", ())),
         "placements": tuple(kinds.get("Placement", ())),
         "application_sets": tuple(kinds.get("ApplicationSet", ())),
         "applications": tuple(kinds.get("Application", ())),
-        "addons": frozenset(item["metadata"]["namespace"] for item in kinds.get("ManagedClusterAddOn", ())),
-        "masks": tuple(Mask.model_validate(mask) for mask in masks),
+        "addons": {
+            item["metadata"]["namespace"]: msgspec.convert(item, ManagedClusterAddOn) for item in kinds.get("ManagedClusterAddOn", ())
+        },
+        "masks": tuple(msgspec.convert(mask, Mask) for mask in masks),
         "unread": {part: Unread(what=f"{part}.example.com", why=Why.FORBIDDEN) for part in unread},
     }
     return Inputs(now=now, **{**settings, **more})

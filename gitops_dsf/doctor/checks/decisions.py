@@ -6,7 +6,7 @@ from typing import Final
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.doctor.facts import Facts, Object, Source, condition, counted, name_of
 from gitops_dsf.doctor.finding import Result, error, ok, warning
-from gitops_dsf.hubnames import REFRESH_ANNOTATION
+from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.overview.moves import error_of, is_ours
 from gitops_dsf.overview.placements import key_of
 from gitops_dsf.render.decisions import DECISION_READER, DECISION_READERS, decision_readers

@@ -7,7 +7,7 @@ from typing import Any, Final
 from gitops_dsf.doctor.facts import Facts, Source, condition, counted, name_of, some
 from gitops_dsf.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.doctor.version import Version, versions_of
-from gitops_dsf.hubnames import AVAILABLE_CONDITION
+from gitops_dsf.hub.names import AVAILABLE_CONDITION
 
 GROUPS: Final = {
     "cluster.open-cluster-management.io": ("v1", "v1alpha1", "v1beta1", "v1beta2"),

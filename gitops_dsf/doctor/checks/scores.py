@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dsf_wire.constants import AGENT_NAMESPACE, SCORE_PLURAL
 from gitops_dsf.doctor.facts import Facts, counted, some
 from gitops_dsf.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.hub.freshness import DEAD, State
 from gitops_dsf.overview import Part
-from gitops_dsf.overview.model import State
 
 LIMIT = 10
 """Findings of one kind; more say the same once more."""
@@ -26,16 +26,15 @@ def scorers(facts: Facts) -> Iterator[Result]:
     for view in views:
         name = view.scorer.name
         describe = facts.command("-n", facts.hub_namespace, "describe", "dynamicscorer", name)
-        _, reason, message = view.scorer.conditions.get("Healthy", ("", "", ""))
+        healthy, synced = view.scorer.condition("Healthy"), view.scorer.condition("ConfigSynced")
         if view.scorer.health == "Inactive":
             sound = False
-            yield warning(f"the scoring API of {name} does not answer: {reason}: {message}", describe)
-        status, reason, message = view.scorer.conditions.get("ConfigSynced", ("", "", ""))
-        if status == "False":
+            yield warning(f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}", describe)
+        if synced.status == "False":
             sound = False
-            drifted = reason == "Drifted"
+            drifted = synced.reason == "Drifted"
             fix = f"gitops-dsf sync --scorer {name}  # in the fleet repository; then review the lock and merge" if drifted else describe
-            yield warning(f"/config of {name}: {reason}: {message}", fix)
+            yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
         if view.suspended == "reconciler":
             sound = False
             yield warning(f"{name} is suspended by the reconciler: neither it nor the agents reach the scoring API", describe)
@@ -56,7 +55,7 @@ def freshness(facts: Facts) -> Iterator[Result]:
             continue
         for cell in view.cells:
             expected[cell.cluster] += cell.expected
-            if cell.expected and cell.state in {State.EXPIRED, State.EMPTY}:
+            if cell.expected and cell.state in DEAD:
                 stale.setdefault(cell.cluster, []).append(view.scorer.name)
             elif cell.expected and cell.state is State.MISSING and no_masks is not None:
                 unclear += 1
@@ -119,7 +118,7 @@ def _unexpected(facts: Facts) -> Iterator[Result]:
         clusters = [name for name in there if name in facts.inputs.addons and (name, view.scorer.resource) not in others]
         if clusters:
             commands = [facts.command("-n", cluster, "delete", SCORE_PLURAL, view.scorer.resource) for cluster in clusters[:5]]
-            why = "suspended" if view.scorer.suspend else "kept off by selector or mask"
+            why = "suspended" if view.scorer.spec.suspend else "kept off by selector or mask"
             yield warning(f"{view.scorer.name} is {why}, and its score is still there on {some(clusters)}", " && ".join(commands))
 
 

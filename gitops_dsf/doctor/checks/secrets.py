@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dsf_wire.constants import AGENT_NAMESPACE
 from gitops_dsf.doctor.facts import Facts, Object, Source, counted, name_of, some
 from gitops_dsf.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.hub.freshness import State
+from gitops_dsf.hub.names import APPLICATION_LABEL
 from gitops_dsf.overview import Part
-from gitops_dsf.overview.model import State
 from gitops_dsf.overview.moves import cluster_of, followed, is_ours
-from gitops_dsf.render.applicationsets import APPLICATION_LABEL
 
 PULL_LABEL = "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
 INVALID = "InvalidSpecError"

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_dsf.reconciler.hub.addons import Addon
-from gitops_dsf.reconciler.hub.clusters import Cluster
-from gitops_dsf.reconciler.hub.scores import Freshness
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.freshness import expired
+from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.reconciler.hub.scores import ScoreSummary
 
 GONE: Final = frozenset({"False", "Unknown"})
 """Of a condition Available. One that OCM has not written yet says nothing."""
@@ -22,37 +23,41 @@ class DeadScore:
     why: str
 
 
-def absence(cluster: Cluster | None, agent: Addon | None) -> str:
+def absence(cluster: ManagedCluster | None, agent: ManagedClusterAddOn | None) -> str:
     """Why nobody on this cluster can renew a score; empty when somebody may."""
     if cluster is None:
         return "there is no such ManagedCluster"
-    if cluster.going:
+    if cluster.deleting:
         return "the ManagedCluster is being deleted"
     if cluster.unreachable:
         return "the cluster is not available"
-    if agent is None or agent.going:
+    if agent is None or agent.deleting:
         return "the agent's add-on is not installed"
     return "the agent's add-on is not available" if agent.available in GONE else ""
 
 
-def expired_for_long(valid_until: float, *, ttl: float, now: float) -> bool:
+def expired_for_long(valid_until: float | None, *, ttl: float, now: float) -> bool:
     """Whether it ended more than one TTL ago. A score without an end never does; our agents always name one."""
-    return valid_until > 0 and now - valid_until > ttl
+    return valid_until is not None and expired(valid_until + ttl, now)
 
 
 def find_dead(
     resource: str,
-    scores: Mapping[str, Freshness],
+    scores: Mapping[str, ScoreSummary],
     *,
-    clusters: Mapping[str, Cluster],
-    addons: Mapping[str, Addon],
+    clusters: Mapping[str, ManagedCluster],
+    addons: Mapping[str, ManagedClusterAddOn],
     ttl: float,
     now: float,
 ) -> list[DeadScore]:
     """`scores` are one resource's by cluster; what expired first comes first."""
-    expired = [(score.valid_until, name) for name, score in scores.items() if expired_for_long(score.valid_until, ttl=ttl, now=now)]
+    long_ago = [
+        (score.valid_until, name)
+        for name, score in scores.items()
+        if score.valid_until is not None and expired_for_long(score.valid_until, ttl=ttl, now=now)
+    ]
     return [
         DeadScore(resource=resource, cluster=name, valid_until=until, why=why)
-        for until, name in sorted(expired)
+        for until, name in sorted(long_ago)
         if (why := absence(clusters.get(name), addons.get(name)))
     ]

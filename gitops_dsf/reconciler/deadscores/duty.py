@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.deadscores.allowance import DAY, Allowance
 from gitops_dsf.reconciler.deadscores.candidates import DeadScore, find_dead
 from gitops_dsf.reconciler.deadscores.removal import Outcome, remove
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 from gitops_dsf.reconciler.hub.fence import Refusal
-from gitops_dsf.reconciler.hub.scorers import Scorer
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.about import about
@@ -37,7 +37,7 @@ class _Owner:
 
     label: str
     ttl: float
-    item: Scorer | None
+    item: DynamicScorer | None
 
 
 class DeadScoresDuty:
@@ -175,11 +175,11 @@ class DeadScoresDuty:
         return (view.scorers.synced, view.scores.synced, view.clusters.synced, view.addons.synced)
 
 
-def _owners(scorers: Mapping[str, Scorer]) -> dict[str, _Owner]:
+def _owners(scorers: Mapping[str, DynamicScorer]) -> dict[str, _Owner]:
     """By resource. Where several scorers share one, the longest TTL counts."""
     owners: dict[str, _Owner] = {}
     for name, item in sorted(scorers.items()):
         known = owners.get(item.resource)
-        if known is None or item.spec.ttl > known.ttl:
-            owners[item.resource] = _Owner(label=name, ttl=float(item.spec.ttl), item=item)
+        if known is None or item.ttl > known.ttl:
+            owners[item.resource] = _Owner(label=name, ttl=float(item.ttl), item=item)
     return owners

@@ -10,9 +10,8 @@ import msgspec
 
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
 from gitops_dsf.reconciler.deadscores.candidates import DeadScore, absence, expired_for_long
-from gitops_dsf.reconciler.hub.addons import ADDONS_PATH, addon
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi, NotSentError
-from gitops_dsf.reconciler.hub.clusters import CLUSTERS_PATH, cluster
+from gitops_dsf.reconciler.hub.kinds import ADDONS_PATH, CLUSTERS_PATH, addon, cluster
 from gitops_dsf.reconciler.hub.mirror import UNREADABLE
 
 LOG = logging.getLogger(__name__)
@@ -68,7 +67,7 @@ async def _remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callabl
         return Outcome.FOREIGN
     holder = await _one(api, CLUSTERS_PATH, dead.cluster, lambda raw: cluster(raw)[1])
     agent = await _one(api, _ADDONS.format(dead.cluster), ADDON_NAME, lambda raw: addon(raw)[1])
-    until = found.status.valid_until.timestamp() if found.status.valid_until is not None else 0.0
+    until = found.status.valid_until.timestamp() if found.status.valid_until is not None else None
     why = absence(holder, agent)
     # The hub's clock last: the answers above have just told it.
     if not why or not api.clock.known or not expired_for_long(until, ttl=ttl, now=api.now()):

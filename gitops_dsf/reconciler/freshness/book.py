@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Final
 
-from gitops_dsf.reconciler.freshness.judge import Scored, grace, judge
-from gitops_dsf.reconciler.hub.scorers import Scorer
-from gitops_dsf.reconciler.hub.scores import Freshness
-from gitops_dsf.reconciler.hub.territory import Territory
+from gitops_dsf.hub.freshness import expired, grace
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.targets import TargetClusters
+from gitops_dsf.reconciler.freshness.judge import Scored, judge
+from gitops_dsf.reconciler.hub.scores import ScoreSummary
 from gitops_dsf.reconciler.hub.view import HubView
 
 _NOBODY: Final[frozenset[str]] = frozenset()
@@ -24,7 +25,7 @@ class _Entry:
 
     scorer: tuple[str, int]
     resource: str
-    territory: Territory
+    targets: TargetClusters
     version: int
     expected: frozenset[str]
     scored: Scored
@@ -47,33 +48,33 @@ class Book:
         self._dead: dict[tuple[str, str], tuple[int, float, float, frozenset[str]]] = {}
         view.scores.compare(self._on_score)
 
-    def judge(self, scorer: Scorer, *, now: float) -> Scored:
+    def judge(self, scorer: DynamicScorer, *, now: float) -> Scored:
         """As things are; cheap when nothing changed."""
-        name, resource, territory = scorer.metadata.name, scorer.resource, self._view.territory
+        name, resource, targets = scorer.name, scorer.resource, self._view.targets
         identity = (scorer.metadata.uid, scorer.metadata.generation)
         before, version = self._entries.get(name), self._versions[resource]
         if (
             before is not None
             and (before.scorer, before.version) == (identity, version)
-            and before.territory is territory
+            and before.targets is targets
             and before.at <= now < before.scored.until
         ):
             return before.scored
-        expected = territory.expected(scorer)
+        expected = targets.expected(scorer)
         since, renamed = _news(before, scorer, expected, now)
         scored = judge(
             scorer,
             self._view.scores.of(resource),
             expected=expected,
-            since=lambda cluster: max(scorer.created, renamed, territory.since(cluster), since.get(cluster, 0.0)),
-            masks_known=territory.masks_known,
+            since=lambda cluster: max(scorer.created, renamed, targets.since(cluster), since.get(cluster, 0.0)),
+            masks_known=targets.masks_known,
             now=now,
         )
-        self._late[resource] = scored.expiring | scored.expired
+        self._late[resource] = scored.expiring | scored.expired | scored.endless
         self._entries[name] = _Entry(
             scorer=identity,
             resource=resource,
-            territory=territory,
+            targets=targets,
             version=version,
             expected=expected,
             scored=scored,
@@ -93,9 +94,9 @@ class Book:
             return known[3]
         until, found = inf, set[str]()
         for cluster, item in self._view.scores.of(resource).items():
-            if not item.has(dimension) or 0 < item.valid_until <= now:
+            if not item.has(dimension) or expired(item.valid_until, now):
                 found.add(cluster)
-            elif item.valid_until:
+            elif item.valid_until is not None:
                 until = min(until, item.valid_until)
         clusters = frozenset(found)
         self._dead[resource, dimension] = (version, now, until, clusters)
@@ -118,26 +119,28 @@ class Book:
         for resource in self._versions.keys() - resources - {resource for resource, _ in ranked}:
             del self._versions[resource]
 
-    def _on_score(self, key: str, before: Freshness | None, after: Freshness | None) -> None:
+    def _on_score(self, key: str, before: ScoreSummary | None, after: ScoreSummary | None) -> None:
         cluster, _, resource = key.partition("/")
         late = self._late.get(resource)
         if late is None or cluster in late or not _renewed(before, after):
             self._versions[resource] += 1
 
 
-def _renewed(before: Freshness | None, after: Freshness | None) -> bool:
+def _renewed(before: ScoreSummary | None, after: ScoreSummary | None) -> bool:
     """Whether all that changed is that it ends later."""
     if before is None or after is None:
         return False
     same = before.names == after.names and bool(before.count) == bool(after.count)
-    return same and after.valid_until >= before.valid_until > 0
+    if before.valid_until is None or after.valid_until is None:
+        return same and before.valid_until == after.valid_until
+    return same and after.valid_until >= before.valid_until
 
 
-def _news(before: _Entry | None, scorer: Scorer, expected: frozenset[str], now: float) -> tuple[dict[str, float], float]:
+def _news(before: _Entry | None, scorer: DynamicScorer, expected: frozenset[str], now: float) -> tuple[dict[str, float], float]:
     """Since when clusters are expected that were not before, and since when its scores have this name, as far as it was seen."""
     if before is None or before.scorer[0] != scorer.metadata.uid:
         return {}, 0.0
-    patience = grace(scorer)
+    patience = grace(scorer.interval)
     since = {cluster: at for cluster, at in before.since.items() if now < at + patience and cluster in expected}
     since.update(dict.fromkeys(expected - before.expected, now))
     return since, before.renamed if before.resource == scorer.resource else now

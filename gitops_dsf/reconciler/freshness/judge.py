@@ -5,17 +5,13 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
-from gitops_dsf.reconciler.hub.scorers import Scorer
-from gitops_dsf.reconciler.hub.scores import Freshness
-from gitops_dsf.repository.model.scoring_config import MASKS_CONFIGMAP
+from gitops_dsf.hub.freshness import State, changes_at, grace, state_of, state_of_absent
+from gitops_dsf.hub.names import MASKS_CONFIGMAP
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.reconciler.hub.scores import ScoreSummary
 
 NAMED: Final = 5
 """Clusters that a message names at most, of each state."""
-GRACE_SECONDS: Final = 120.0
-"""Until a new scorer, cluster or add-on can have published: the kubelet alone takes 60 to 90 s to show the agent a new entry."""
-GRACE_INTERVALS: Final = 2
-EXPIRING: Final = 0.25
-"""Share of the TTL that is left when a score is called expiring; agents renew at half."""
 _NOBODY: Final[frozenset[str]] = frozenset()
 
 
@@ -27,7 +23,9 @@ class Scored:
     expiring: frozenset[str] = _NOBODY
     """Of the fresh ones."""
     expired: frozenset[str] = _NOBODY
-    """Also those with a score that has no end or no item: no agent of ours leaves one so."""
+    """Also those with a score that has no item."""
+    endless: frozenset[str] = _NOBODY
+    """Where a score has no validUntil: OCM counts it for ever, and it is never fresh. No agent of ours leaves one so."""
     missing: frozenset[str] = _NOBODY
     """Where the scorer should run and nothing is published, or no longer."""
     waiting: frozenset[str] = _NOBODY
@@ -41,14 +39,9 @@ class Scored:
     """Hub time from which on time alone may change this."""
 
 
-def grace(scorer: Scorer) -> float:
-    """Seconds in which a score that is not there yet is no news."""
-    return max(GRACE_SECONDS, GRACE_INTERVALS * scorer.spec.scoring.params.interval)
-
-
 def judge(
-    scorer: Scorer,
-    scores: Mapping[str, Freshness],
+    scorer: DynamicScorer,
+    scores: Mapping[str, ScoreSummary],
     *,
     expected: frozenset[str],
     since: Callable[[str], float],
@@ -58,37 +51,30 @@ def judge(
     """`scores` are its AddOnPlacementScores by cluster, `expected` the clusters where it should run, `since` when each of them began to."""
     if scorer.spec.suspend:
         return Scored(reason="Suspended", message="spec.suspend is true: it runs nowhere")
-    if scorer.spec.destination != "AddOnPlacementScore":
+    if not scorer.publishes:
         return Scored(reason="NotPublished", message="scoreDestination is None: scores are exported as metrics only")
-    fresh, until = 0, inf
-    expiring, expired, missing, waiting = set[str](), set[str](), set[str](), set[str]()
-    soon = scorer.spec.ttl * EXPIRING
+    until, ttl, interval = inf, scorer.ttl, scorer.interval
+    by_state: dict[State, set[str]] = {state: set() for state in State}
     for cluster, item in scores.items():
-        left = item.valid_until - now
-        if left <= 0 or not item.count:
-            expired.add(cluster)
-            continue
-        fresh += 1
-        if left < soon:
-            expiring.add(cluster)
-            until = min(until, item.valid_until)
-        else:
-            until = min(until, item.valid_until - soon)
-    patience = grace(scorer)
+        state = state_of(item.valid_until, filled=bool(item.count), ttl=ttl, now=now)
+        by_state[state].add(cluster)
+        if item.valid_until is not None and state in {State.FRESH, State.EXPIRING}:
+            until = min(until, changes_at(item.valid_until, ttl=ttl, now=now))
     for cluster in expected - scores.keys():
-        ends = since(cluster) + patience
-        if now < ends:
-            waiting.add(cluster)
-            until = min(until, ends)
-        else:
-            missing.add(cluster)
+        began = since(cluster)
+        state = state_of_absent(since=began, interval=interval, now=now)
+        by_state[state].add(cluster)
+        if state is State.WAITING:
+            until = min(until, began + grace(interval))
+    missing, expired = by_state[State.MISSING], by_state[State.EXPIRED] | by_state[State.EMPTY]
     unclear = missing if not masks_known else set[str]()
     found = Scored(
-        fresh=fresh,
-        expiring=frozenset(expiring),
+        fresh=len(by_state[State.FRESH]) + len(by_state[State.EXPIRING]),
+        expiring=frozenset(by_state[State.EXPIRING]),
         expired=frozenset(expired),
+        endless=frozenset(by_state[State.ENDLESS]),
         missing=frozenset(missing - unclear),
-        waiting=frozenset(waiting),
+        waiting=frozenset(by_state[State.WAITING]),
         unclear=frozenset(unclear),
         until=until,
     )
@@ -106,6 +92,8 @@ def _said(found: Scored) -> Scored:
     parts = [f"fresh on {_clusters(found.fresh)}" + (f", about to expire on {named(found.expiring)}" if found.expiring else "")]
     if found.expired:
         parts.append(f"expired or empty on {named(found.expired)}")
+    if found.endless:
+        parts.append(f"without an end, which OCM counts for ever, on {named(found.endless)}")
     if found.missing:
         parts.append(f"missing on {named(found.missing)}")
     if found.waiting:
@@ -120,6 +108,8 @@ def _said(found: Scored) -> Scored:
 def _verdict(found: Scored) -> tuple[str, str]:
     if found.expired:
         return "False", "Expired"
+    if found.endless:
+        return "False", "NoExpiry"
     if found.missing:
         return "False", "Missing" if found.fresh else "NoScores"
     if found.fresh:

@@ -18,7 +18,7 @@ class FreshnessMetrics:
         self._clusters = _Whole[tuple[str, str]](
             Gauge(
                 f"{PREFIX}_scored_clusters",
-                "Clusters whose score is fresh, expiring (of the fresh), expired, or missing.",
+                "Clusters whose score is fresh, expiring (of the fresh), expired, endless (without validUntil), or missing.",
                 ["scorer", "state"],
                 registry=registry,
             )
@@ -26,7 +26,7 @@ class FreshnessMetrics:
         self._late = _Whole[tuple[str, str, str]](
             Gauge(
                 f"{PREFIX}_score_not_fresh",
-                "1 for a score that is expired, missing or expiring; at most 1,000 of them.",
+                "1 for a score that is expired, missing, expiring or endless; at most 1,000 of them.",
                 ["scorer", "cluster", "state"],
                 registry=registry,
             )

@@ -3,23 +3,23 @@
 See docs/scheduler.md#what-the-scores-do-not-say.
 
 An approximation on the safe side of silence: membership of ManagedClusterSets and CEL expressions are not looked at, so a cluster that
-the Placement could not choose for those may be counted; labels, claims and present decisions are exact.
+the PlacementSummary could not choose for those may be counted; labels, claims and present decisions are exact.
 """
 
 from collections.abc import Iterable, Mapping
 
+from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.placements import PlacementSummary
 from gitops_dsf.reconciler.freshness.judge import Scored
-from gitops_dsf.reconciler.hub.clusters import Cluster
-from gitops_dsf.reconciler.hub.placements import Placement
-from gitops_dsf.reconciler.hub.scores import Freshness
+from gitops_dsf.reconciler.hub.scores import ScoreSummary
 
 
 def counted_as_zero(
-    placement: Placement,
+    placement: PlacementSummary,
     *,
-    clusters: Mapping[str, Cluster],
+    clusters: Mapping[str, ManagedCluster],
     decided: Iterable[str],
-    scores: Mapping[str, Freshness],
+    scores: Mapping[str, ScoreSummary],
     dead: frozenset[str],
     scored: Scored | None,
 ) -> frozenset[str]:
@@ -35,10 +35,7 @@ def counted_as_zero(
     return frozenset(found)
 
 
-def _eligible(placement: Placement, cluster: Cluster) -> bool:
-    if cluster.going:
+def _eligible(placement: PlacementSummary, cluster: ManagedCluster) -> bool:
+    if cluster.deleting:
         return False
-    if not placement.predicates:
-        return True
-    claims = {item.name: item.value for item in cluster.status.cluster_claims}
-    return placement.may_choose(labels=cluster.metadata.labels, claims=claims)
+    return not placement.predicates or placement.may_choose(labels=cluster.labels, claims=cluster.claims)

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.placements import PlacementSummary, RankedBy
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.freshness.book import Book
 from gitops_dsf.reconciler.freshness.judge import Scored, named
 from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
 from gitops_dsf.reconciler.freshness.placements import counted_as_zero
-from gitops_dsf.reconciler.hub.clusters import Cluster
-from gitops_dsf.reconciler.hub.placements import Placement, RankedBy, reference
-from gitops_dsf.reconciler.hub.scorers import Scorer
+from gitops_dsf.reconciler.hub.kinds import reference
 from gitops_dsf.reconciler.hub.view import HubView
 
 NAMED: Final = 3
@@ -21,7 +22,7 @@ NAMED: Final = 3
 _NOBODY: Final[frozenset[str]] = frozenset()
 
 Zeros = Mapping[str, Mapping[str, frozenset[str]]]
-"""Clusters counted as 0, by resource and Placement."""
+"""Clusters counted as 0, by resource and PlacementSummary."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,11 +49,11 @@ class Reporter:
     def __init__(self, *, view: HubView, events: Events, metrics: FreshnessMetrics) -> None:
         self._view, self._events, self._metrics = view, events, metrics
         self._book = Book(view)
-        self._said: dict[tuple[str, str], Placement] = {}
+        self._said: dict[tuple[str, str], PlacementSummary] = {}
         """Placement and resource of every warning that stands."""
         self._counted: dict[tuple[str, RankedBy], _Counted] = {}
         self._fleet = 0
-        """Grows with every change that could make a Placement choose another cluster."""
+        """Grows with every change that could make a PlacementSummary choose another cluster."""
         view.clusters.compare(self._on_cluster)
 
     async def look(self, *, now: float) -> Report:
@@ -71,7 +72,7 @@ class Reporter:
         return Report(scored=scored, zeros=zeros)
 
     async def announce(self, report: Report) -> None:
-        """An Event where a Placement began or ceased to count clusters as 0."""
+        """An Event where a PlacementSummary began or ceased to count clusters as 0."""
         placements = self._view.placements.items
         names = owners(self._view.scorers.items.values())
         standing = {(name, resource): clusters for resource, by in report.zeros.items() for name, clusters in by.items() if clusters}
@@ -90,7 +91,7 @@ class Reporter:
                 await self._events.say(reference(name, item, self._view.argocd_namespace), "Normal", "ScoresComplete", words)
 
     async def _zeros(
-        self, placements: Mapping[str, Placement], names: Mapping[str, str], scored: Mapping[str, Scored], *, now: float
+        self, placements: Mapping[str, PlacementSummary], names: Mapping[str, str], scored: Mapping[str, Scored], *, now: float
     ) -> Zeros:
         found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
         if not (self._view.placements.synced.is_set() and self._view.decisions.synced.is_set()):
@@ -118,7 +119,7 @@ class Reporter:
         counts: dict[tuple[str, str], int] = {}
         late: dict[str, dict[str, frozenset[str]]] = {}
         for name, item in scored.items():
-            states = {"expired": item.expired, "missing": item.missing, "expiring": item.expiring}
+            states = {"expired": item.expired, "missing": item.missing, "expiring": item.expiring, "endless": item.endless}
             counts[name, "fresh"] = item.fresh
             counts.update({(name, state): len(clusters) for state, clusters in states.items()})
             if any(states.values()):
@@ -129,34 +130,34 @@ class Reporter:
             {(name, names.get(resource, resource)): len(clusters) for resource, by in zeros.items() for name, clusters in by.items()}
         )
 
-    def _on_cluster(self, _: str, before: Cluster | None, after: Cluster | None) -> None:
+    def _on_cluster(self, _: str, before: ManagedCluster | None, after: ManagedCluster | None) -> None:
         if before is None or after is None or _choice(before) != _choice(after):
             self._fleet += 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Counted:
-    """What a Placement counts as 0 by one prioritizer, and what that was concluded from.
+    """What a PlacementSummary counts as 0 by one prioritizer, and what that was concluded from.
 
     In an outage the same thousands of clusters would be looked at for each of a thousand Placements every ten seconds.
     """
 
-    placement: Placement
+    placement: PlacementSummary
     dead: frozenset[str]
     scored: Scored | None
     rest: tuple[int, frozenset[str]]
     zeros: frozenset[str]
 
-    def holds(self, placement: Placement, dead: frozenset[str], scored: Scored | None, rest: tuple[int, frozenset[str]]) -> bool:
+    def holds(self, placement: PlacementSummary, dead: frozenset[str], scored: Scored | None, rest: tuple[int, frozenset[str]]) -> bool:
         """The book hands out the same objects until something about the scores changed."""
         return self.placement is placement and self.dead is dead and self.scored is scored and self.rest == rest
 
 
-def _choice(item: Cluster) -> tuple[object, ...]:
-    return item.metadata.labels, item.status.cluster_claims, item.going
+def _choice(item: ManagedCluster) -> tuple[object, ...]:
+    return item.metadata.labels, item.status.cluster_claims if item.status else None, item.deleting
 
 
-def owners(scorers: Iterable[Scorer]) -> dict[str, str]:
+def owners(scorers: Iterable[DynamicScorer]) -> dict[str, str]:
     """Scorer by the name of its AddOnPlacementScores; the first by name where several collide."""
     found: dict[str, str] = {}
     for item in scorers:

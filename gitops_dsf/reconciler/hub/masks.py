@@ -9,14 +9,13 @@ from http import HTTPStatus
 from typing import Final
 
 import msgspec
-from pydantic import TypeAdapter, ValidationError
 
+from gitops_dsf.hub.masks import Mask, read_masks
+from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
-from gitops_dsf.repository.model.scoring_config import MASKS_CONFIGMAP, MASKS_KEY, Mask
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS: Final = 30.0
-_MASKS: Final = TypeAdapter(tuple[Mask, ...])
 
 
 class _ConfigMap(msgspec.Struct, frozen=True):
@@ -44,7 +43,7 @@ class MaskPoll:
             if error.status == HTTPStatus.NOT_FOUND:
                 self.current = None
             self._say(str(error))
-        except (ValidationError, msgspec.DecodeError, msgspec.ValidationError) as error:
+        except msgspec.DecodeError as error:
             self._say(f"ConfigMap {MASKS_CONFIGMAP}, key {MASKS_KEY}: {error}")
         else:
             self._said = ""
@@ -61,7 +60,7 @@ class MaskPoll:
     @staticmethod
     def _read(body: bytes) -> tuple[Mask, ...] | None:
         data = msgspec.json.decode(body, type=_ConfigMap).data
-        return _MASKS.validate_json(data[MASKS_KEY]) if MASKS_KEY in data else None
+        return read_masks(data[MASKS_KEY]) if MASKS_KEY in data else None
 
     def _say(self, words: str) -> None:
         if words != self._said:

@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
-from datetime import datetime
 from types import MappingProxyType
 from typing import Final, cast
 
 import msgspec
 
 from dsf_wire.constants import SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
+from gitops_dsf.hub.scores import AddOnPlacementScore, ScoreStatus
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.mirror import Mirror
 
@@ -17,33 +17,14 @@ NAMES: Final = 8
 """Items up to which their names are kept. Placements name the few dimensions that every cluster has, not those of nodes and pods."""
 NAMINGS: Final = 4096
 """Different sets of names that are kept; most clusters share one."""
-_NOTHING: Final[Mapping[str, "Freshness"]] = MappingProxyType({})
+_NOTHING: Final[Mapping[str, "ScoreSummary"]] = MappingProxyType({})
 
 
-class _Metadata(msgspec.Struct, frozen=True, gc=False):
-    name: str = ""
-    namespace: str = ""
-
-
-class _Item(msgspec.Struct, frozen=True, gc=False):
-    name: str = ""
-
-
-class _ScoreStatus(msgspec.Struct, frozen=True, rename="camel"):
-    valid_until: datetime | None = None
-    scores: list[_Item] = []
-
-
-class _Score(msgspec.Struct, frozen=True):
-    metadata: _Metadata
-    status: _ScoreStatus = _ScoreStatus()
-
-
-class Freshness(msgspec.Struct, frozen=True, gc=False):
+class ScoreSummary(msgspec.Struct, frozen=True, gc=False):
     """All that is kept of an AddOnPlacementScore."""
 
-    valid_until: float
-    """Seconds since 1970; 0: none is named, and OCM takes it as valid for ever."""
+    valid_until: float | None
+    """Seconds since 1970; None: none is named, and OCM counts it for ever."""
     count: int
     """Of items."""
     names: frozenset[str] | None = None
@@ -54,24 +35,25 @@ class Freshness(msgspec.Struct, frozen=True, gc=False):
         return bool(self.count) and (self.names is None or dimension in self.names)
 
 
-def freshness(raw: msgspec.Raw) -> tuple[str, Freshness]:
+def score_summary(raw: msgspec.Raw) -> tuple[str, ScoreSummary]:
     """Keyed by cluster/name."""
-    item = msgspec.json.decode(raw, type=_Score)
-    until, scores = item.status.valid_until, item.status.scores
-    names = frozenset(each.name for each in scores) if len(scores) <= NAMES else None
+    item = msgspec.json.decode(raw, type=AddOnPlacementScore)
+    status = item.status or ScoreStatus()
+    until, scores = status.valid_until, status.scores or ()
+    names = frozenset([each.name for each in scores]) if len(scores) <= NAMES else None
     key = f"{item.metadata.namespace}/{item.metadata.name}"
-    return key, Freshness(valid_until=until.timestamp() if until else 0.0, count=len(scores), names=names)
+    return key, ScoreSummary(valid_until=None if until is None else until.timestamp(), count=len(scores), names=names)
 
 
-class ScoreTable(MutableMapping[str, Freshness]):
+class ScoreTable(MutableMapping[str, ScoreSummary]):
     """Scores by cluster/name, kept by name: neither the keys nor equal sets of item names are stored twice."""
 
     def __init__(self) -> None:
-        self._columns: dict[str, dict[str, Freshness]] = {}
+        self._columns: dict[str, dict[str, ScoreSummary]] = {}
         self._namings: dict[frozenset[str], frozenset[str]] = {}
         self._size = 0
 
-    def of(self, resource: str) -> Mapping[str, Freshness]:
+    def of(self, resource: str) -> Mapping[str, ScoreSummary]:
         """The scores of this name by cluster, now and as they change; read-only."""
         column = self._columns.get(resource)
         return _NOTHING if column is None else MappingProxyType(column)
@@ -80,18 +62,18 @@ class ScoreTable(MutableMapping[str, Freshness]):
         """Names that any cluster has a score of."""
         return tuple(self._columns)
 
-    def __getitem__(self, key: str) -> Freshness:
+    def __getitem__(self, key: str) -> ScoreSummary:
         cluster, _, resource = key.partition("/")
         return self._columns[resource][cluster]
 
-    def __setitem__(self, key: str, item: Freshness) -> None:
+    def __setitem__(self, key: str, item: ScoreSummary) -> None:
         cluster, _, resource = key.partition("/")
         column = self._columns.get(resource)
         if column is None:
             column = self._columns[sys.intern(resource)] = {}
         self._size += cluster not in column
         names = self._naming(item.names)
-        column[sys.intern(cluster)] = item if names is item.names else Freshness(item.valid_until, item.count, names)
+        column[sys.intern(cluster)] = item if names is item.names else ScoreSummary(item.valid_until, item.count, names)
 
     def __delitem__(self, key: str) -> None:
         cluster, _, resource = key.partition("/")
@@ -116,13 +98,13 @@ class ScoreTable(MutableMapping[str, Freshness]):
         return known
 
 
-class ScoreMirror(Mirror[Freshness]):
+class ScoreMirror(Mirror[ScoreSummary]):
     """All scores of the hub."""
 
     def __init__(self, *, api: HubApi) -> None:
-        super().__init__(api=api, path=SCORES_PATH, project=freshness, key=lambda cluster, name: f"{cluster}/{name}", shelf=ScoreTable)
+        super().__init__(api=api, path=SCORES_PATH, project=score_summary, key=lambda cluster, name: f"{cluster}/{name}", shelf=ScoreTable)
 
-    def of(self, resource: str) -> Mapping[str, Freshness]:
+    def of(self, resource: str) -> Mapping[str, ScoreSummary]:
         """The scores of one name by cluster, such as a scorer's; read-only. Ask anew each time: a new list makes a new table."""
         return cast("ScoreTable", self._items).of(resource)
 

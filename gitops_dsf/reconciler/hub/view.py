@@ -5,20 +5,32 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from gitops_dsf.reconciler.hub.addons import ADDONS_PATH, OURS, Addon, addon
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.applications import APPLICATIONS_PATH, application
-from gitops_dsf.reconciler.hub.applicationsets import SETS_PATH, follower
-from gitops_dsf.reconciler.hub.clusters import CLUSTERS_PATH, Cluster, cluster
-from gitops_dsf.reconciler.hub.decisions import DECISIONS_PATH, decision_page
 from gitops_dsf.reconciler.hub.fence import Refusal
+from gitops_dsf.reconciler.hub.kinds import (
+    ADDONS_PATH,
+    APPLICATIONS_PATH,
+    CLUSTERS_PATH,
+    DECISIONS_PATH,
+    OURS,
+    PLACEMENTS_PATH,
+    SCORERS_PATH,
+    SETS_PATH,
+    addon,
+    application,
+    application_set,
+    cluster,
+    decision_page,
+    placement,
+    scorer,
+)
 from gitops_dsf.reconciler.hub.masks import MaskPoll
 from gitops_dsf.reconciler.hub.metrics import WatchMetrics
 from gitops_dsf.reconciler.hub.mirror import Mirror
-from gitops_dsf.reconciler.hub.placements import PLACEMENTS_PATH, placement
-from gitops_dsf.reconciler.hub.scorers import SCORERS_PATH, scorer
 from gitops_dsf.reconciler.hub.scores import ScoreMirror
-from gitops_dsf.reconciler.hub.territory import Territory
 
 RETRY_SECONDS: Final = 5.0
 """Until a broken mirror is worth another look."""
@@ -38,20 +50,20 @@ class HubView:
         self.addons = Mirror(api=api, path=ADDONS_PATH, project=addon, selector=OURS, key=lambda cluster, _: cluster)
         self.placements = Mirror(api=api, path=PLACEMENTS_PATH.format(argocd_namespace), project=placement)
         self.decisions = Mirror(api=api, path=DECISIONS_PATH.format(argocd_namespace), project=decision_page)
-        self.sets = Mirror(api=api, path=SETS_PATH.format(argocd_namespace), project=follower)
+        self.sets = Mirror(api=api, path=SETS_PATH.format(argocd_namespace), project=application_set)
         self.applications = Mirror(api=api, path=APPLICATIONS_PATH.format(argocd_namespace), project=application)
 
         self.masks = MaskPoll(api=api, namespace=hub_namespace)
-        self._territory: Territory | None = None
+        self._targets: TargetClusters | None = None
         self.clusters.listen(self._on_cluster)
         self.addons.listen(self._on_addon)
 
     @property
-    def territory(self) -> Territory:
+    def targets(self) -> TargetClusters:
         """Where scorers should run now; another object whenever that may have changed."""
-        if self._territory is None or self._territory.masks is not self.masks.current:
-            self._territory = Territory(clusters=self.clusters.items, addons=self.addons.items, masks=self.masks.current)
-        return self._territory
+        if self._targets is None or self._targets.masks is not self.masks.current:
+            self._targets = TargetClusters(clusters=self.clusters.items, addons=self.addons.items, masks=self.masks.current)
+        return self._targets
 
     @property
     def mirrors(self) -> Sequence[Mirror[Any]]:
@@ -103,10 +115,10 @@ class HubView:
                     group.create_task(mirror.run())
                 group.create_task(self.masks.run())
 
-    def _on_cluster(self, key: str, item: Cluster | None) -> None:
-        if self._territory is not None and not self._territory.holds_for_cluster(key, item):
-            self._territory = None
+    def _on_cluster(self, key: str, item: ManagedCluster | None) -> None:
+        if self._targets is not None and not self._targets.holds_for_cluster(key, item):
+            self._targets = None
 
-    def _on_addon(self, key: str, item: Addon | None) -> None:
-        if self._territory is not None and not self._territory.holds_for_addon(key, item):
-            self._territory = None
+    def _on_addon(self, key: str, item: ManagedClusterAddOn | None) -> None:
+        if self._targets is not None and not self._targets.holds_for_addon(key, item):
+            self._targets = None

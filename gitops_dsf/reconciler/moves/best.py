@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from gitops_dsf.reconciler.hub.applications import Copy
+from gitops_dsf.hub.applications import Application
 from gitops_dsf.reconciler.moves.handover import rank
 
 
@@ -19,7 +19,7 @@ class BestHealth:
 
     _seen: dict[str, _Seen] = field(default_factory=dict)
 
-    def observe(self, uid: str, since: float, copies: Iterable[Copy]) -> Mapping[str, int]:
+    def observe(self, uid: str, since: float, copies: Iterable[Application]) -> Mapping[str, int]:
         """Takes the copies as they are now, under a decision that has held since then; the best rank of each, by UID."""
         known = self._seen.get(uid)
         if known is None or known.since != since:

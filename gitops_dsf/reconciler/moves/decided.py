@@ -10,8 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from gitops_dsf.reconciler.hub.decisions import DecisionPage
-from gitops_dsf.reconciler.hub.metadata import Metadata
+from gitops_dsf.hub.decisions import DecisionPage
+from gitops_dsf.hub.metadata import Metadata
 
 
 class _Metadata(Metadata, frozen=True, rename="camel"):

@@ -7,10 +7,10 @@ remembers are times: when a decision changed, and when it deleted. A new leader 
 import asyncio
 from typing import Final
 
+from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi, NotSentError
-from gitops_dsf.reconciler.hub.applications import Copy
-from gitops_dsf.reconciler.hub.applicationsets import Follower
 from gitops_dsf.reconciler.hub.fence import Refusal
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
@@ -84,7 +84,7 @@ class HandoverDuty:
     async def _look(self) -> None:
         now = self._clock()
         self._next = now + LOOK_SECONDS
-        copies: dict[str, list[Copy]] = {}
+        copies: dict[str, list[Application]] = {}
         for copy in self._view.applications.items.values():
             copies.setdefault(copy.owner_uid, []).append(copy)
         reach = self._reach.of(self._view.clusters.items)
@@ -105,7 +105,9 @@ class HandoverDuty:
                 verdicts = tuple(outcome if verdict is chosen else verdict for verdict in verdicts)
             await self._report.show(name, item.uid, verdicts, self._clock())
 
-    def _situation(self, item: Follower, copies: tuple[Copy, ...], reach: Reach, now: float) -> Situation | tuple[Verdict, ...]:
+    def _situation(
+        self, item: ApplicationSet, copies: tuple[Application, ...], reach: Reach, now: float
+    ) -> Situation | tuple[Verdict, ...]:
         """What the mirrors say; verdicts where there is nothing to judge by, none where no copy left the decision."""
         decided = self._decided(item)
         leaving = [copy for copy in sorted(copies, key=lambda each: each.name) if copy.cluster not in decided]
@@ -170,7 +172,7 @@ class HandoverDuty:
     def _refused(self, refusal: Refusal) -> Pause:
         return Pause(until=self._clock() + refusal.seconds, doubt=Doubt(reason=refusal.reason, message=refusal.message))
 
-    def _decided(self, item: Follower) -> frozenset[str]:
+    def _decided(self, item: ApplicationSet) -> frozenset[str]:
         unions = [self._unions.get(placement) for placement in item.placements]
         return frozenset(cluster for union in unions if union is not None for cluster in union.clusters)
 
@@ -179,9 +181,9 @@ class HandoverDuty:
         self._next = min(self._next, moment)
 
 
-def _waits(copy: Copy, doubt: Doubt) -> Verdict:
+def _waits(copy: Application, doubt: Doubt) -> Verdict:
     return Verdict(copy=copy, action=Action.WAIT, reason=doubt.reason, message=doubt.message)
 
 
-def _all_wait(copies: list[Copy], reason: str, message: str) -> tuple[Verdict, ...]:
+def _all_wait(copies: list[Application], reason: str, message: str) -> tuple[Verdict, ...]:
     return tuple(_waits(copy, Doubt(reason=reason, message=message)) for copy in copies)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from gitops_dsf.reconciler.hub.applications import Copy
+from gitops_dsf.hub.applications import Application
 
 _RANKS: Final = {"Healthy": 3, "Suspended": 3, "Progressing": 2}
 """Of health; 1 for all others. A copy whose cluster cannot be reached counts as 0."""
@@ -38,7 +38,7 @@ class Action(StrEnum):
 class Verdict:
     """About one copy. `reason` is one word, `message` a sentence without anything that changes by itself."""
 
-    copy: Copy
+    copy: Application
     action: Action
     reason: str
     message: str
@@ -52,7 +52,7 @@ class Situation:
     """The union of all pages; not empty."""
     asked_for: int | None
     """The Placement's numberOfClusters."""
-    copies: tuple[Copy, ...]
+    copies: tuple[Application, ...]
     unreachable: frozenset[str]
     """Clusters that OCM does not see."""
     returned: frozenset[str]
@@ -75,16 +75,16 @@ def judge(situation: Situation) -> tuple[Verdict, ...]:
     if not situation.decided:
         msg = "an empty decision is no reason to judge anything"
         raise ValueError(msg)
-    staying = [copy for copy in situation.copies if not copy.going]
+    staying = [copy for copy in situation.copies if not copy.deleting]
     leaving = [copy for copy in staying if copy.cluster not in situation.decided]
     found = [_kept(copy, situation) for copy in leaving]
     verdicts = [verdict for verdict in found if verdict is not None]
     candidates = [copy for copy, verdict in zip(leaving, found, strict=True) if verdict is None]
-    going = sorted(copy.name for copy in situation.copies if copy.going)
+    going = sorted(copy.name for copy in situation.copies if copy.deleting)
     verdicts += [
         _wait(copy, "Going", "Argo CD is deleting it with its workload")
         for copy in situation.copies
-        if copy.going and copy.cluster not in situation.decided
+        if copy.deleting and copy.cluster not in situation.decided
     ]
     removed = ""
     # The least healthy first: it is missed least.
@@ -100,7 +100,7 @@ def judge(situation: Situation) -> tuple[Verdict, ...]:
     return tuple(sorted(verdicts, key=lambda verdict: verdict.copy.name))
 
 
-def _kept(copy: Copy, situation: Situation) -> Verdict | None:
+def _kept(copy: Application, situation: Situation) -> Verdict | None:
     if not copy.cluster:
         return _keep(copy, "NoCluster", "its destination names no cluster")
     if not copy.application:
@@ -112,7 +112,7 @@ def _kept(copy: Copy, situation: Situation) -> Verdict | None:
     return None
 
 
-def _candidate(copy: Copy, staying: Iterable[Copy], situation: Situation) -> Verdict:
+def _candidate(copy: Application, staying: Iterable[Application], situation: Situation) -> Verdict:
     # One that somebody moved is no copy that the ApplicationSet would keep where it is.
     rest = [item for item in staying if item is not copy and item.cluster and item.name == situation.name_on(item.cluster)]
     there = {item.cluster for item in rest}
@@ -141,29 +141,29 @@ def _candidate(copy: Copy, staying: Iterable[Copy], situation: Situation) -> Ver
     )
 
 
-def is_good(copy: Copy, unreachable: frozenset[str]) -> bool:
+def is_good(copy: Application, unreachable: frozenset[str]) -> bool:
     """Healthy and Synced, with no sync that is under way or failed last."""
     settled = copy.phase in {"", "Succeeded"}
-    return copy.health == "Healthy" and copy.sync == "Synced" and settled and not copy.going and copy.cluster not in unreachable
+    return copy.health == "Healthy" and copy.sync == "Synced" and settled and not copy.deleting and copy.cluster not in unreachable
 
 
-def rank(copy: Copy) -> int:
+def rank(copy: Application) -> int:
     """3 for Healthy and Suspended, 2 for Progressing, 1 for all others."""
     return _RANKS.get(copy.health, 1)
 
 
-def _rank(copy: Copy, situation: Situation) -> int:
+def _rank(copy: Application, situation: Situation) -> int:
     return 0 if copy.cluster in situation.unreachable else rank(copy)
 
 
-def _states(clusters: Iterable[str], copies: Iterable[Copy], situation: Situation) -> str:
+def _states(clusters: Iterable[str], copies: Iterable[Application], situation: Situation) -> str:
     by_cluster = {copy.cluster: copy for copy in sorted(copies, key=lambda item: item.name, reverse=True)}
     listed = sorted(clusters)
     words = [f"{by_cluster[name].name} is {_state(by_cluster[name], situation)}" for name in listed[:NAMED]]
     return ", ".join(words) + (f" and {len(listed) - NAMED} more" if len(listed) > NAMED else "")
 
 
-def _state(copy: Copy, situation: Situation) -> str:
+def _state(copy: Application, situation: Situation) -> str:
     if copy.cluster in situation.unreachable:
         return "on a cluster that OCM does not see"
     words = [copy.health or "of unknown health", copy.sync or "never compared"]
@@ -179,13 +179,13 @@ def _named(clusters: Iterable[str]) -> str:
     return f"{words} {'is' if len(names) == 1 else 'are'}"
 
 
-def _remove(copy: Copy, reason: str, message: str) -> Verdict:
+def _remove(copy: Application, reason: str, message: str) -> Verdict:
     return Verdict(copy=copy, action=Action.REMOVE, reason=reason, message=message)
 
 
-def _wait(copy: Copy, reason: str, message: str) -> Verdict:
+def _wait(copy: Application, reason: str, message: str) -> Verdict:
     return Verdict(copy=copy, action=Action.WAIT, reason=reason, message=message)
 
 
-def _keep(copy: Copy, reason: str, message: str) -> Verdict:
+def _keep(copy: Application, reason: str, message: str) -> Verdict:
     return Verdict(copy=copy, action=Action.KEEP, reason=reason, message=message)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_dsf.reconciler.hub.clusters import Cluster
+from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.reconciler.hub.mirror import Mirror
 
 HOLD_SECONDS: Final = 180.0
@@ -25,13 +25,13 @@ class Reach:
 class Reachability:
     """Remembers changes that it saw; for those before, the time of the condition counts, by the hub's clock."""
 
-    def __init__(self, *, clusters: Mirror[Cluster], clock: Callable[[], float], hub_time: Callable[[], float]) -> None:
+    def __init__(self, *, clusters: Mirror[ManagedCluster], clock: Callable[[], float], hub_time: Callable[[], float]) -> None:
         self._clusters, self._clock, self._hub_time = clusters, clock, hub_time
         self._at: dict[str, float] = {}
         """When a cluster returned, by our own clock."""
         clusters.compare(self._note)
 
-    def of(self, clusters: Mapping[str, Cluster]) -> Reach:
+    def of(self, clusters: Mapping[str, ManagedCluster]) -> Reach:
         """These, as they are now."""
         now, hub_now = self._clock(), self._hub_time()
         self._at = {name: at for name, at in self._at.items() if now < at + HOLD_SECONDS}
@@ -40,15 +40,15 @@ class Reachability:
             returned=frozenset(name for name, item in clusters.items() if name in self._at or self._is_new(name, item, hub_now)),
         )
 
-    def _is_new(self, name: str, item: Cluster, hub_now: float) -> bool:
+    def _is_new(self, name: str, item: ManagedCluster, hub_now: float) -> bool:
         since, before = item.available_since, self._clusters.items.get(name)
         return (since is not None and hub_now < since + HOLD_SECONDS) or (before is not None and _returns(before, item))
 
-    def _note(self, name: str, before: Cluster | None, item: Cluster | None) -> None:
+    def _note(self, name: str, before: ManagedCluster | None, item: ManagedCluster | None) -> None:
         if before is not None and item is not None and _returns(before, item):
             self._at[name] = self._clock()
 
 
-def _returns(before: Cluster, item: Cluster) -> bool:
+def _returns(before: ManagedCluster, item: ManagedCluster) -> bool:
     """Whether OCM may decide for it now and might not before."""
-    return (before.unreachable and not item.unreachable) or any(taint not in item.spec.taints for taint in before.spec.taints)
+    return (before.unreachable and not item.unreachable) or any(taint not in item.taints for taint in before.taints)

@@ -11,9 +11,9 @@ import logging
 from datetime import UTC, datetime
 from typing import Final
 
-from gitops_dsf.hubnames import REFRESH_ANNOTATION
+from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
-from gitops_dsf.reconciler.hub.applicationsets import SETS_PATH
+from gitops_dsf.reconciler.hub.kinds import SETS_PATH
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.settling import Due, Settling

@@ -11,18 +11,26 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from gitops_dsf.hubnames import PLACEMENT_LABEL
+from gitops_dsf.hub.applicationsets import ApplicationSet, Handover
+from gitops_dsf.hub.decisions import DecisionPage
+from gitops_dsf.hub.names import APPLICATION_LABEL, PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
-from gitops_dsf.reconciler.hub.applications import APPLICATIONS_PATH, Versioned, versioned
-from gitops_dsf.reconciler.hub.applicationsets import SETS_PATH, Follower, Handover, follower
-from gitops_dsf.reconciler.hub.clusters import CLUSTERS_PATH, Cluster, cluster
-from gitops_dsf.reconciler.hub.decisions import DECISIONS_PATH, DecisionPage, decision_page
+from gitops_dsf.reconciler.hub.kinds import (
+    APPLICATIONS_PATH,
+    CLUSTERS_PATH,
+    DECISIONS_PATH,
+    PLACEMENTS_PATH,
+    SETS_PATH,
+    Versioned,
+    application_set,
+    cluster,
+    decision_page,
+    versioned,
+)
 from gitops_dsf.reconciler.hub.mirror import UNREADABLE
-from gitops_dsf.reconciler.hub.placements import PLACEMENTS_PATH
 from gitops_dsf.reconciler.moves.decided import Doubt, PlacementNow, whole
 from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, judge
 from gitops_dsf.reconciler.moves.reach import Reachability
-from gitops_dsf.render.applicationsets import APPLICATION_LABEL
 
 T = TypeVar("T")
 ONE_BY_ONE: Final = 10
@@ -103,9 +111,9 @@ class Removal:
             return Doubt(reason=verdict.reason, message=verdict.message)
         return next(item for item in copies if item.copy.uid == uid)
 
-    async def _follower(self, name: str) -> Follower | None:
+    async def _follower(self, name: str) -> ApplicationSet | None:
         try:
-            return follower(msgspec.Raw(await self._api.get(f"{self._sets}/{name}")))[1]
+            return application_set(msgspec.Raw(await self._api.get(f"{self._sets}/{name}")))[1]
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
@@ -117,7 +125,7 @@ class Removal:
         found = await self._all(self._applications, versioned, labelSelector=label)
         return [item for item in found if item.copy.owner_uid == candidate.set_uid]
 
-    async def _clusters(self, names: Collection[str]) -> dict[str, Cluster]:
+    async def _clusters(self, names: Collection[str]) -> dict[str, ManagedCluster]:
         if len(names) > ONE_BY_ONE:
             found = await self._all(CLUSTERS_PATH, cluster)
         else:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from gitops_dsf.reconciler.hub.applicationsets import Follower
+from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS, Union, Unions
 
 BETWEEN_SECONDS: Final = 10.0
@@ -54,7 +54,7 @@ class Settling:
     between: float = BETWEEN_SECONDS
     _told: dict[str, _Told] = field(default_factory=dict)
 
-    def due(self, followers: Mapping[str, Follower], now: float) -> tuple[list[Due], float | None]:
+    def due(self, followers: Mapping[str, ApplicationSet], now: float) -> tuple[list[Due], float | None]:
         """ApplicationSets to refresh now, and in how many seconds to look again (None: not before something changes)."""
         found: list[Due] = []
         waits: list[float] = []

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gitops_dsf.reconciler.hub.decisions import DecisionPage
+from gitops_dsf.hub.decisions import DecisionPage
 
 SETTLE_SECONDS: Final = 5.0
 """For which a decision must have held still: OCM rewrites its pages one after another."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from dsf_wire.constants import SCORE_GROUP
-from gitops_dsf.reconciler.hub.clusters import Cluster
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.proposals.absence import Absences
 from gitops_dsf.reconciler.proposals.decide import Finding
@@ -37,7 +37,7 @@ class Look:
     ) -> list[Finding]:
         """About every subject that drifted, or that a branch is there for. Raises WorkerError."""
         scorers = self._scorers(offered)
-        clusters = [_object(item) for name, item in sorted(self._view.clusters.items.items()) if not item.going]
+        clusters = [_object(item) for name, item in sorted(self._view.clusters.items.items()) if not item.deleting]
         gone = self._absences.observe(known=self._known, present=self._view.clusters.items, now=now) if self._removes else []
         stamp = hashlib.sha256(msgspec.json.encode([commit, clusters, gone])).hexdigest()
         wants_inventory = Kind.INVENTORY in self._kinds and bool(clusters)
@@ -88,16 +88,17 @@ def _inventory(item: Inventory, in_repository: Callable[[str], str]) -> Finding:
     return Finding(subject=subject, proposal=proposal, note=item.why)
 
 
-def _object(item: Cluster) -> dict[str, Any]:
+def _object(item: ManagedCluster) -> dict[str, Any]:
     """As much of a ManagedCluster as `gitops-dsf import` looks at."""
+    spec, status = item.spec or ManagedClusterSpec(), item.status or ManagedClusterStatus()
     return {
         "apiVersion": f"{SCORE_GROUP}/v1",
         "kind": "ManagedCluster",
-        "metadata": {"name": item.metadata.name, "labels": item.metadata.labels},
-        "spec": {"hubAcceptsClient": item.spec.hub_accepts_client, "taints": item.spec.taints},
+        "metadata": {"name": item.metadata.name, "labels": item.labels},
+        "spec": {"hubAcceptsClient": spec.hub_accepts_client, "taints": [msgspec.to_builtins(taint) for taint in item.taints]},
         "status": {
-            "clusterClaims": [{"name": claim.name, "value": claim.value} for claim in item.status.cluster_claims],
-            "allocatable": item.status.allocatable,
-            "capacity": item.status.capacity,
+            "clusterClaims": [{"name": claim.name, "value": claim.value} for claim in status.cluster_claims or ()],
+            "allocatable": status.allocatable or {},
+            "capacity": status.capacity or {},
         },
     }

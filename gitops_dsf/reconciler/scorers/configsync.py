@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from dsf_wire.query import split
-from gitops_dsf.reconciler.hub.scorers import Scorer
+from gitops_dsf.hub.drift import Config, FieldDrift, accepted_by, drift, flat, last_synced
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.resolve.promql import check
-from gitops_dsf.sync.config import Config, ConfigError, flat
+from gitops_dsf.sync.config import ConfigError
 from gitops_dsf.sync.fetch import Fault, Page
 from gitops_dsf.sync.page import read_page
 from gitops_dsf.sync.text import shown
@@ -25,8 +24,8 @@ class ConfigSync:
     config: Config | None = None
 
 
-def compare(scorer: Scorer, answer: Page | Fault) -> ConfigSync:
-    """A field that the page leaves empty is the spec's affair, so only fields that it fills can drift."""
+def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
+    """Compares a page with what was accepted of it: a field that it changes, adds or drops has drifted."""
     if isinstance(answer, Fault):
         return ConfigSync(status="Unknown", reason="Unreachable", message=answer.message)
     try:
@@ -38,22 +37,23 @@ def compare(scorer: Scorer, answer: Page | Fault) -> ConfigSync:
         wrong = [mistake for mistake in check(part.text).mistakes if mistake.kind != "function"]
         if wrong:
             return ConfigSync(status="False", reason="Invalid", message=f"PromQL of /config: {wrong[0].message}", config=config)
-    accepted = _accepted(scorer)
-    differing = [
-        f"{field} is {shown(value, most=80)} instead of {shown(accepted[field], most=80)}"
-        for field, value in flat(config).items()
-        if field in accepted and value != accepted[field]
-    ]
+    page = flat(config)
+    accepted = accepted_by(scorer, page)
+    # A page's own name and description are no settings of a rendered scorer.
+    differing = drift(accepted, {field: value for field, value in page.items() if field in accepted})
     if differing:
-        message = f"/config differs from what was accepted: {'; '.join(differing)}. Run gitops-dsf sync in the fleet repository"
-        return ConfigSync(status="False", reason="Drifted", message=message, config=config)
+        words = "; ".join(map(_words, differing))
+        message = f"/config differs from what was accepted: {words}. Run gitops-dsf sync in the fleet repository"
+        dropped = {item.field: item.before for item in differing if item.after is None}
+        return ConfigSync(status="False", reason="Drifted", message=message, config=last_synced(page, dropped))
     return ConfigSync(status="True", reason="InSync", message="/config says what was accepted", config=config)
 
 
-def _accepted(scorer: Scorer) -> dict[str, Any]:
-    spec = msgspec.to_builtins(scorer.spec)
-    source, scoring = spec["source"], spec["scoring"]
-    for endpoint, foreign in ((source, ("name", "interval")), (scoring, ("query", "range", "step"))):
-        endpoint["params"] = {key: value for key, value in endpoint["params"].items() if key not in foreign}
-    del scoring["type"]
-    return flat({"source": source, "scoring": scoring})
+def _words(found: FieldDrift) -> str:
+    if found.after is None:
+        return f"{found.field} is no longer there, and was {_short(found.before)}"
+    return f"{found.field} is {_short(found.after)} instead of {_short(found.before)}"
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 - whatever a field holds
+    return shown(value, most=80)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.freshness.judge import Scored
 from gitops_dsf.reconciler.freshness.report import Report, Reporter
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.scorers import Scorer
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health
@@ -139,7 +139,7 @@ class ScorerDuty:
             await asyncio.sleep(0)
         return written
 
-    def _on_scorer(self, key: str, item: Scorer | None) -> None:
+    def _on_scorer(self, key: str, item: DynamicScorer | None) -> None:
         identity = None if item is None else (item.metadata.uid, item.metadata.generation)
         if self._seen.get(key) == identity:
             return  # our own status
@@ -152,6 +152,6 @@ class ScorerDuty:
         self._probe_now.set()
 
 
-def _hurting(scored: Scored, item: Scorer, report: Report) -> Scored:
+def _hurting(scored: Scored, item: DynamicScorer, report: Report) -> Scored:
     words = report.hurt(item.resource)
     return replace(scored, message=f"{scored.message}. {words}") if words else scored

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gitops_dsf.reconciler.hub.scorers import Scorer
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.scorers.health import UNREACHED
-from gitops_dsf.resolve.overlay import origin
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page
 
 
@@ -18,7 +18,7 @@ class Probe:
     config: Page | Fault | None
 
 
-async def probe(scorers: Iterable[Scorer], *, fetcher: Fetcher) -> dict[str, Probe]:
+async def probe(scorers: Iterable[DynamicScorer], *, fetcher: Fetcher) -> dict[str, Probe]:
     """Answers by scorer name.
 
     /healthz of all comes first, and /config only of those that were reached, so an API that hangs costs one time limit and one place: a
@@ -37,7 +37,7 @@ async def probe(scorers: Iterable[Scorer], *, fetcher: Fetcher) -> dict[str, Pro
     }
 
 
-def _healthz(item: Scorer) -> str:
+def _healthz(item: DynamicScorer) -> str:
     return f"{origin(item.spec.config_url)}/healthz"
 
 

@@ -6,12 +6,12 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from gitops_dsf.reconciler.hub.scorers import Scorer
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.probe import Probe, probe
-from gitops_dsf.resolve.overlay import origin
 from gitops_dsf.sync.fetch import Fault, Fetcher
 
 LOG = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class Prober:
         """None where /config does not count."""
         return self._config.get(name, (None, 0))[0]
 
-    async def round(self, scorers: Mapping[str, Scorer], *, only: Collection[str] | None = None) -> None:
+    async def round(self, scorers: Mapping[str, DynamicScorer], *, only: Collection[str] | None = None) -> None:
         """Probes them all, or those that are named: a verdict takes several rounds, and news of one are none of the others.
 
         What is known of scorers that are not there is forgotten.
@@ -60,7 +60,7 @@ class Prober:
             self._config.pop(gone, None)
             self._metrics.forget(gone)
 
-    def _take(self, item: Scorer, answer: Probe) -> None:
+    def _take(self, item: DynamicScorer, answer: Probe) -> None:
         name = item.metadata.name
         before = self._before(item)
         after = before.after(answer.health)
@@ -82,7 +82,7 @@ class Prober:
         self._config[name] = (found, misses)
         self._metrics.set_config(name, found.reason)
 
-    def _before(self, item: Scorer) -> Health:
+    def _before(self, item: DynamicScorer) -> Health:
         """The verdict so far. One about another API than the scorer names now is none: nobody ever reached this one."""
         name, now = item.metadata.name, (item.metadata.uid, origin(item.spec.config_url))
         asked, self._asked[name] = self._asked.get(name), now
@@ -94,7 +94,7 @@ class Prober:
         return Health()
 
 
-def _remembered(item: Scorer) -> Health:
+def _remembered(item: DynamicScorer) -> Health:
     """The verdict of whoever led before: a change of leader is no news about a scorer. None about a spec that was changed since."""
     status = item.status.get("healthStatus")
     seen = item.status.get("observedGeneration") == item.metadata.generation

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness.judge import Scored
-from gitops_dsf.reconciler.hub.scorers import Scorer
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync
 from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
 from gitops_dsf.timestamp import timestamp_of
@@ -14,7 +14,7 @@ MAX_MESSAGE = 2048
 """Characters of a condition's message; the CRD takes 32,768, which nobody reads."""
 
 
-def desired(scorer: Scorer, *, health: Health, config: ConfigSync | None, scored: Scored, now: float) -> dict[str, Any]:
+def desired(scorer: DynamicScorer, *, health: Health, config: ConfigSync | None, scored: Scored, now: float) -> dict[str, Any]:
     """The whole status. `config` is None with configSyncMode None, whose page does not count."""
     conditions = [("Healthy", _HEALTHY[health.status], health.reason, health.message)]
     if config is not None:

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import msgspec
 
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
-from gitops_dsf.reconciler.hub.scorers import SCORERS_PATH, Scorer
+from gitops_dsf.reconciler.hub.kinds import SCORERS_PATH
 from gitops_dsf.reconciler.scorers.about import about
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.status import patch
@@ -44,7 +45,7 @@ class StatusWriter:
     ) -> None:
         self._api, self._events, self._metrics, self._clock = api, events, metrics, clock
         self._path = SCORERS_PATH.format(namespace)
-        self._written: dict[str, tuple[Scorer, dict[str, Any]]] = {}
+        self._written: dict[str, tuple[DynamicScorer, dict[str, Any]]] = {}
         self._refused: dict[str, _Refused] = {}
         self._row = 0
 
@@ -53,12 +54,12 @@ class StatusWriter:
         """Names of those that the hub refused and that it still has, until they are written."""
         return tuple(sorted(name for name, item in self._refused.items() if not item.gone))
 
-    def latest(self, item: Scorer) -> Scorer:
+    def latest(self, item: DynamicScorer) -> DynamicScorer:
         """The scorer with the status that it has by now."""
         seen, status = self._written.get(item.metadata.name, (None, {}))
         return msgspec.structs.replace(item, status=status) if seen is item else item
 
-    async def write(self, item: Scorer, status: Mapping[str, Any]) -> bool:
+    async def write(self, item: DynamicScorer, status: Mapping[str, Any]) -> bool:
         """Whether it was written. `item` is as the view has it. Raises HubAwayError."""
         name = item.metadata.name
         before = self.latest(item)
@@ -79,7 +80,7 @@ class StatusWriter:
         await self._announce(before, status)
         return True
 
-    def keep(self, scorers: Mapping[str, Scorer]) -> None:
+    def keep(self, scorers: Mapping[str, DynamicScorer]) -> None:
         """Forgets all others, and what the watch has shown by now."""
         for name in [name for name, (seen, _) in self._written.items() if scorers.get(name) is not seen]:
             del self._written[name]
@@ -98,7 +99,7 @@ class StatusWriter:
             self._row = 0
             raise HubAwayError(str(error)) from error
 
-    async def _announce(self, before: Scorer, status: Mapping[str, Any]) -> None:
+    async def _announce(self, before: DynamicScorer, status: Mapping[str, Any]) -> None:
         old = {item.get("type"): item for item in before.status.get("conditions") or []}
         for item in status["conditions"]:
             known = old.get(item["type"])

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
+from gitops_dsf.hub.decisions import DecisionPage
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterStatus
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.clusters import Cluster
-from gitops_dsf.reconciler.hub.decisions import DecisionPage
 from gitops_dsf.reconciler.hub.scores import SCORES_PATH
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.state import rounding
@@ -61,23 +61,25 @@ async def collect(*, api: HubApi, view: HubView, raw: Raw) -> dict[str, bytes]:
     decisions = tuple(_decision(name, page, view.argocd_namespace) for name, page in sorted(view.decisions.items.items()) if page.placement)
     if decisions:
         files["decisions.json"] = decisions_file(decisions, hub=HUB)
-    clusters = {name: facts(cluster) for name, cluster in view.clusters.items.items() if not cluster.going}
+    clusters = {name: facts(cluster) for name, cluster in view.clusters.items.items() if not cluster.deleting}
     if clusters:
         files["clusters.json"] = clusters_file(clusters, hub=HUB)
     return files
 
 
-def facts(cluster: Cluster) -> Mapping[str, Any]:
+def facts(cluster: ManagedCluster) -> Mapping[str, Any]:
     """What a Placement can ask a ManagedCluster for: labels, taints, claims, resources. Annotations and addresses stay on the hub."""
+    taints = (msgspec.to_builtins(taint) for taint in cluster.taints)
+    status = cluster.status or ManagedClusterStatus()
     return {
-        "metadata": {"labels": dict(sorted(cluster.metadata.labels.items()))},
-        "spec": {"taints": [{key: str(value) for key, value in sorted(taint.items())} for taint in cluster.spec.taints]},
+        "metadata": {"labels": dict(sorted(cluster.labels.items()))},
+        "spec": {"taints": [{key: str(value) for key, value in sorted(taint.items())} for taint in taints]},
         "status": {
             "clusterClaims": [
-                {"name": each.name, "value": each.value} for each in sorted(cluster.status.cluster_claims, key=lambda each: each.name)
+                {"name": each.name, "value": each.value} for each in sorted(status.cluster_claims or (), key=lambda each: each.name)
             ],
-            "allocatable": dict(sorted(cluster.status.allocatable.items())),
-            "capacity": dict(sorted(cluster.status.capacity.items())),
+            "allocatable": dict(sorted((status.allocatable or {}).items())),
+            "capacity": dict(sorted((status.capacity or {}).items())),
         },
     }
 

@@ -11,7 +11,7 @@ import msgspec
 
 from dsf_wire.dimension import LABELS, fill
 from dsf_wire.scorevalue import Aggregation, aggregate
-from gitops_dsf.reconciler.hub.scorers import Scorer
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.state.metrics import StateMetrics
 from gitops_dsf.sync.fetch import Fault, Fetcher
 
@@ -46,18 +46,18 @@ class RawScores:
         self._query = f"{url.rstrip('/')}/api/v1/query"
         self._fetcher, self._metrics = fetcher, metrics
 
-    async def read(self, scorers: Iterable[Scorer]) -> Raw:
+    async def read(self, scorers: Iterable[DynamicScorer]) -> Raw:
         """What is there now. A scorer whose answer is no use has no raw scores in this snapshot; the log says why."""
         turn = asyncio.Semaphore(AT_A_TIME)
 
-        async def one(item: Scorer) -> tuple[str, Mapping[str, Mapping[str, float]]]:
+        async def one(item: DynamicScorer) -> tuple[str, Mapping[str, Mapping[str, float]]]:
             async with turn:
                 return item.resource, await self._of(item)
 
         return dict(await asyncio.gather(*(one(item) for item in scorers)))
 
-    async def _of(self, item: Scorer) -> Mapping[str, Mapping[str, float]]:
-        name = item.spec.scoring.params.name
+    async def _of(self, item: DynamicScorer) -> Mapping[str, Mapping[str, float]]:
+        name = item.score_name
         quoted = name.replace("\\", "\\\\").replace('"', '\\"')
         query = urlencode({"query": f'dynamic_score{{ds_score_name="{quoted}"}}'})
         answer = await self._fetcher.get(f"{self._query}?{query}")
@@ -75,14 +75,14 @@ class RawScores:
         return {}
 
 
-def by_cluster(item: Scorer, samples: Iterable[_Sample]) -> dict[str, dict[str, float]]:
+def by_cluster(item: DynamicScorer, samples: Iterable[_Sample]) -> dict[str, dict[str, float]]:
     """Raw scores by cluster and dimension, with the scorer's format and aggregation, as the agent computes them.
 
     With scoreAggregation Last the order of the API's results decides, which metrics do not tell: where they
     differ, the raw score is left out.
     """
     found: dict[str, dict[str, list[float]]] = {}
-    name, template = item.spec.scoring.params.name, item.spec.dimension
+    name, template = item.score_name, item.spec.dimension
     for sample in samples:
         cluster, value = sample.metric.get("ds_cluster", ""), _number(sample.value[1])
         if cluster and math.isfinite(value):

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.events import Events, Kind
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
-from gitops_dsf.reconciler.hub.scorers import Scorer
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.about import about
@@ -18,7 +19,6 @@ from gitops_dsf.reconciler.settings import SuspensionSettings
 from gitops_dsf.reconciler.suspension.circuit import Case, Change, Circuit, Ruling
 from gitops_dsf.reconciler.suspension.hearing import Hearing, hear
 from gitops_dsf.reconciler.suspension.listed import SuspendedList
-from gitops_dsf.resolve.overlay import origin
 
 LOG = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 5.0
@@ -86,33 +86,33 @@ class SuspensionDuty:
         ruling = self._circuit.rule([self._case(item) for item in scorers.values()], before.names, self._clock())
         if ruling.names != before.names or not before.readable:
             await self._list.write(before, ruling.names)
-        self._metrics.show({name: item.spec.scoring.params.name in ruling.names for name, item in scorers.items()})
+        self._metrics.show({name: item.score_name in ruling.names for name, item in scorers.items()})
         self._metrics.held_back.set(sum(len(change.scorers) for change in ruling.held_back))
         await self._report(ruling, scorers)
 
-    def _case(self, item: Scorer) -> Case:
+    def _case(self, item: DynamicScorer) -> Case:
         health = self._health.get(item.metadata.name)
         verdict = None if health is None else health.status
         # The clusters are heard only where it matters.
         hearing = self._hear(item) if verdict is HealthStatus.INACTIVE and self._api.clock.known else Hearing()
         return Case(
             scorer=item.metadata.name,
-            score=item.spec.scoring.params.name,
+            score=item.score_name,
             api=origin(item.spec.config_url),
             stopped=item.spec.suspend,
             verdict=verdict,
             hearing=hearing,
         )
 
-    def _hear(self, item: Scorer) -> Hearing:
+    def _hear(self, item: DynamicScorer) -> Hearing:
         return hear(
-            self._view.territory.expected(item),
+            self._view.targets.expected(item),
             addons=self._view.addons.items,
             scores=self._view.scores.of(item.resource),
             now=self._api.now(),
         )
 
-    async def _report(self, ruling: Ruling, scorers: Mapping[str, Scorer]) -> None:
+    async def _report(self, ruling: Ruling, scorers: Mapping[str, DynamicScorer]) -> None:
         for change in ruling.suspended:
             await self._tell(change, scorers, "Warning", "Suspended", "agents no longer call it")
         for change in ruling.lifted:
@@ -130,7 +130,7 @@ class SuspensionDuty:
                 )
         self._held_back = held
 
-    async def _tell(self, change: Change, scorers: Mapping[str, Scorer], kind: Kind, reason: str, words: str) -> None:
+    async def _tell(self, change: Change, scorers: Mapping[str, DynamicScorer], kind: Kind, reason: str, words: str) -> None:
         for name in change.scorers:
             await self._events.say(about(scorers[name]), kind, reason, f"{words}: {change.why}")
 

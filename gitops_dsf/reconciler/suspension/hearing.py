@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from gitops_dsf.reconciler.hub.addons import Addon
-from gitops_dsf.reconciler.hub.scores import Freshness
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.freshness import DEAD, State, state_of
+from gitops_dsf.reconciler.hub.scores import ScoreSummary
 
 ALONE = 1
 """Where a scorer runs on one cluster, that one decides."""
@@ -32,15 +33,20 @@ class Hearing:
         return self.stale >= least and self.stale * 100 >= quorum_percent * self.heard
 
 
-def hear(expected: Collection[str], *, addons: Mapping[str, Addon], scores: Mapping[str, Freshness], now: float) -> Hearing:
-    """`scores` are one scorer's by cluster. An agent that OCM does not call available cannot testify: it publishes for nobody."""
+def hear(
+    expected: Collection[str], *, addons: Mapping[str, ManagedClusterAddOn], scores: Mapping[str, ScoreSummary], now: float
+) -> Hearing:
+    """Counts clusters by their score of one scorer; `scores` are by cluster.
+
+    Not counted are clusters whose agent OCM does not call available, which publishes for nobody, and scores without an end, from which
+    nobody can tell when they were written.
+    """
     fresh = stale = 0
     for cluster in expected:
         agent, score = addons.get(cluster), scores.get(cluster)
         if agent is None or agent.available != "True" or score is None:
             continue
-        if score.count and score.valid_until > now:
-            fresh += 1
-        else:
-            stale += 1
+        state = state_of(score.valid_until, filled=bool(score.count), ttl=0, now=now)
+        fresh += state is State.FRESH
+        stale += state in DEAD
     return Hearing(expected=len(expected), fresh=fresh, stale=stale)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
-from gitops_dsf.hubnames import REFRESH_ANNOTATION
-from gitops_dsf.render.applicationsets import APPLICATION_LABEL
+from gitops_dsf.hub.names import APPLICATION_LABEL, REFRESH_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.render.reconciler.names import NAME, username
 from gitops_dsf.render.reconciler.rights import ARGO_GROUP

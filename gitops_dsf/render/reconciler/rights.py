@@ -9,10 +9,10 @@ from enum import StrEnum
 from typing import Final
 
 from dsf_wire.constants import DSF_GROUP, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
+from gitops_dsf.hub.names import MASKS_CONFIGMAP
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.render.reconciler.names import NAME
 from gitops_dsf.repository.model.repository import FleetRepository
-from gitops_dsf.repository.model.scoring_config import MASKS_CONFIGMAP
 
 RBAC = "rbac.authorization.k8s.io"
 ADDON_API_GROUP = "addon.open-cluster-management.io"

@@ -5,6 +5,9 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from gitops_dsf.hub.selectors import Requirement as HubRequirement
+from gitops_dsf.hub.selectors import Selector
+
 PRODUCT_API: Final = "gitops-dsf.io/v1alpha1"
 DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 CLUSTER_API: Final = "cluster.open-cluster-management.io"
@@ -84,20 +87,12 @@ class LabelSelector(Authored):
     match_expressions: list[Requirement] = []
     """Further terms."""
 
+    @property
+    def compiled(self) -> Selector:
+        """For evaluation; what Kubernetes would not build is reported by rules of its own."""
+        terms = (HubRequirement(term.key, term.operator, tuple(term.values)) for term in self.match_expressions)
+        return Selector.of(self.match_labels, terms)
+
     def matches(self, labels: Labels) -> bool:
-        """Kubernetes' rule: NotIn and DoesNotExist also hold where the label is missing."""
-        return all(labels.get(key) == value for key, value in self.match_labels.items()) and all(
-            _holds(term, labels) for term in self.match_expressions
-        )
-
-
-def _holds(term: Requirement, labels: Labels) -> bool:
-    match term.operator:
-        case "In":
-            return term.key in labels and labels[term.key] in term.values
-        case "NotIn":
-            return labels.get(term.key) not in term.values
-        case "Exists":
-            return term.key in labels
-        case "DoesNotExist":
-            return term.key not in labels
+        """Whether labels fit."""
+        return self.compiled.matches(labels)

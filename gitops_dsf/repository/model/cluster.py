@@ -6,7 +6,6 @@ from pydantic import Field
 
 from gitops_dsf.repository.model.base import DnsLabel, Foreign, Labels, LabelSelector
 
-CLUSTER_SET_LABEL = "cluster.open-cluster-management.io/clusterset"
 BUILT_IN_SETS = ("default", "global")
 """Sets that OCM's registration controller creates on every hub; the inventory need not repeat them."""
 

@@ -8,12 +8,6 @@ from gitops_dsf.repository.model.base import DSF_API, Authored, LabelSelector, M
 
 SINGLETON_NAME = "dynamic-scoring-config"
 
-MASKS_CONFIGMAP = "gitops-dsf-masks"
-"""ConfigMap in the hub namespace that carries the masks as they were authored: with delivery.mode ManifestWork the
-DynamicScoringConfig itself stays in git, and without the masks a score that is masked looks like one that was never published."""
-MASKS_KEY = "masks"
-"""Its one key: a JSON array of masks."""
-
 
 class Mask(Authored):
     """Keeps a score off clusters."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
-from gitops_dsf.hubnames import PLACEMENT_LABEL
+from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import RawApplicationSet, RawPlacement

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.hub.glob import is_glob
 from gitops_dsf.repository.load import Path
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.glob import is_glob
 
 _SCORER_FIELDS: tuple[Path, ...] = (
     ("spec", "suspend"),

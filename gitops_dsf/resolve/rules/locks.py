@@ -5,12 +5,12 @@ from urllib.parse import urlsplit
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.hub.glob import matches
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.scorer import Auth
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.glob import matches
 from gitops_dsf.resolve.overlay import Overlay, Setting
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME, DynamicScoringConfig, Mask
 from gitops_dsf.repository.model.suggestion import did_you_mean, listed
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.glob import is_glob, matches
 from gitops_dsf.resolve.rules.selectors import is_certain
 from gitops_dsf.resolve.targets import masked_clusters
 

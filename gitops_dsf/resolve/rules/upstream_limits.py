@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dsf_wire.query import split
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.hub.urls import QUERY_PATH, origin
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.overlay import QUERY_PATH, Overlay, origin
+from gitops_dsf.resolve.overlay import Overlay
 
 
 def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:

@@ -8,12 +8,12 @@ from typing import Any
 
 from cel_expr_python import cel
 
+from gitops_dsf.hub.scores import Scores
 from gitops_dsf.simulator.cel import limits
 from gitops_dsf.simulator.cel.checker import Checker, library, new_environment
 from gitops_dsf.simulator.cel.function import CelUnsupported, Function, Overload
 from gitops_dsf.simulator.cel.quantities import QuantityFunctions
 from gitops_dsf.simulator.cel.scores import ScoreFunctions
-from gitops_dsf.simulator.objects import AddOnPlacementScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Program:
 class Environment:
     """Compiles and evaluates expressions over one hub's scores. Not for use by several threads at once."""
 
-    def __init__(self, scores: Mapping[str, Mapping[str, AddOnPlacementScore]]) -> None:
+    def __init__(self, scores: Scores) -> None:
         self._quantities = QuantityFunctions()
         self._unsupported: str | None = None
         functions = library(ScoreFunctions(scores), self._quantities)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gitops_dsf.hub.scores import Scores
 from gitops_dsf.simulator.cel.checker import CelSyntaxError
 from gitops_dsf.simulator.cel.cluster_view import View, cluster_view
 from gitops_dsf.simulator.cel.environment import Environment, Program
 from gitops_dsf.simulator.cel.function import CelUnsupported
-from gitops_dsf.simulator.objects import AddOnPlacementScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class CelPredicates:
         self,
         *,
         names: tuple[str, ...],
-        documents: tuple[Mapping[str, Any], ...],
-        scores: Mapping[str, Mapping[str, AddOnPlacementScore]],
+        documents: Sequence[Mapping[str, Any]],
+        scores: Scores,
     ) -> None:
         self._names = names
         self._documents = documents
@@ -82,8 +82,7 @@ class CelPredicates:
         if found is None:
             view = cluster_view(self._documents[cluster])
             name = self._names[cluster]
-            statuses = (table[name].status for table in self._scores.values() if name in table)
-            sizes = (len((status.scores if status else None) or ()) for status in statuses)
+            sizes = (len(table[name].names) for table in self._scores.values() if name in table)
             found = self._views[cluster] = (view, max(sizes, default=0))
         return found
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gitops_dsf.hub.scores import Scores
 from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Overload
-from gitops_dsf.simulator.objects import AddOnPlacementScore
 
 _SURROGATE = re.compile("[\\ud800-\\udfff]")
 DEEPEST_JSON = 200
@@ -19,7 +19,7 @@ DEEPEST_JSON = 200
 class ScoreFunctions:
     """scores() reads the hub's AddOnPlacementScores; validUntil is not looked at, which is OCM's behaviour."""
 
-    def __init__(self, scores: Mapping[str, Mapping[str, AddOnPlacementScore]]) -> None:
+    def __init__(self, scores: Scores) -> None:
         self._scores = scores
 
     def functions(self) -> tuple[Function, ...]:
@@ -37,8 +37,7 @@ class ScoreFunctions:
         found = self._scores.get(resource, {}).get(name)
         if found is None:
             raise CelFailure(f'addonplacementscores "{resource}" not found in namespace {name}')
-        items = (found.status.scores if found.status else None) or ()
-        return [{"name": item.name, "value": item.value} for item in items]
+        return [{"name": name, "value": value} for name, value in found.items()]
 
 
 def parse_json(text: str) -> object:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from gitops_dsf.render.applicationsets import APPLICATION_LABEL
+from gitops_dsf.hub.names import APPLICATION_LABEL
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION
 from tests.hub.controlplane.plane import ControlPlane

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitops_dsf.hub.drift import filled
 from gitops_dsf.repository.load import load_text
-from gitops_dsf.sync.config import filled
 from gitops_dsf.sync.lockfile import updated
 
 URL = "http://scorer.example.com/config"

@@ -114,7 +114,7 @@ async def _follow(steps: list[tuple[str, str, int, str]]) -> None:
                 now += number
             await look.read()
             found = look.book.judge(scorer, now=now)
-            scores, territory = look.view.scores.of("cpu"), look.view.territory
+            scores, territory = look.view.scores.of("cpu"), look.view.targets
             expected = territory.expected(scorer)
             anew = judge(scorer, scores, expected=expected, since=lambda _: 0.0, masks_known=True, now=now)
             # Whoever came to be expected while we looked has time; all else is as it would be found now.

@@ -4,10 +4,10 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
+from gitops_dsf.hub.applicationsets import Handover
+from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.applicationsets import Handover
-from gitops_dsf.reconciler.hub.clusters import CLUSTERS_PATH, cluster
-from gitops_dsf.reconciler.hub.decisions import PLACEMENT_LABEL
+from gitops_dsf.reconciler.hub.kinds import CLUSTERS_PATH, cluster
 from gitops_dsf.reconciler.hub.mirror import Mirror
 from gitops_dsf.reconciler.moves.handover import Situation
 from gitops_dsf.reconciler.moves.reach import Reachability

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_dsf.hub.applications import Application
 from gitops_dsf.reconciler.hub.api import ApiError
-from gitops_dsf.reconciler.hub.applications import Copy
 from gitops_dsf.reconciler.moves.decided import Doubt
 from gitops_dsf.reconciler.moves.handover import Action, Verdict
 from gitops_dsf.reconciler.moves.removal import ATTEMPTS, ONE_BY_ONE, Candidate, Removal
@@ -27,7 +27,7 @@ from tests.integration.reconciler.objecthub import ObjectHub
 
 def candidate() -> Candidate:
     """web moved from a to b, as the mirrors saw it."""
-    old = Copy(name="web-a", uid="copy-a", owner="web", owner_uid="set-1", application="web", cluster="a", prunes=True)
+    old = Application(name="web-a", uid="copy-a", owner="web", owner_uid="set-1", application="web", cluster="a", prunes=True)
     return Candidate(
         set_name="web",
         set_uid="set-1",

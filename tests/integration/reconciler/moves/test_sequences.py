@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.hub.applications import Copy
+from gitops_dsf.hub.applications import Application
 from gitops_dsf.reconciler.moves.handover import Action, Verdict
 from gitops_dsf.reconciler.moves.removal import Candidate, Removal
 from tests.integration.reconciler.moves.scene import APPLICATIONS, GOOD, HANDOVER, NAMESPACE, PROGRESSING, Scene, situation
@@ -108,7 +108,7 @@ class World:
 async def attempt(world: World, removal: Removal, step: Attempt) -> None:
     world.overdue = step.overdue
     asked = len(world.hub.asked)
-    copy = Copy(name=f"web-{step.cluster}", uid=f"copy-{step.cluster}", owner_uid="set-1", application="web", cluster=step.cluster)
+    copy = Application(name=f"web-{step.cluster}", uid=f"copy-{step.cluster}", owner_uid="set-1", application="web", cluster=step.cluster)
     candidate = Candidate(
         set_name="web",
         set_uid="set-1",

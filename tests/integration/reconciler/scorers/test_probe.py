@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack
 import msgspec
 import pytest
 
-from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.scorers.probe import probe
 from gitops_dsf.sync.fetch import Fetcher
 
@@ -25,7 +26,7 @@ async def server(stack: AsyncExitStack) -> str:
     return f"http://127.0.0.1:{running.sockets[0].getsockname()[1]}"
 
 
-def made(name: str, url: str, mode: str = "Full") -> Scorer:
+def made(name: str, url: str, mode: str = "Full") -> DynamicScorer:
     item = {"metadata": {"name": name}, "spec": {"configURL": f"{url}/config", "configSyncMode": mode}}
     return scorer(msgspec.Raw(json.dumps(item).encode()))[1]
 

@@ -7,7 +7,8 @@ import time
 import msgspec
 import pytest
 
-from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.run import CONCURRENT
 from gitops_dsf.reconciler.scorers.probe import Probe, probe
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
@@ -17,7 +18,7 @@ SECONDS = 4.0
 GOOD, HANGING = 360, 40
 
 
-def made(url: str) -> Scorer:
+def made(url: str) -> DynamicScorer:
     item = {"metadata": {"name": url}, "spec": {"configURL": f"{url}/config", "configSyncMode": "Full"}}
     return scorer(msgspec.Raw(json.dumps(item).encode()))[1]
 

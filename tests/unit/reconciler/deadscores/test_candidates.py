@@ -6,16 +6,18 @@ from typing import Any
 import msgspec
 import pytest
 
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.reconciler.deadscores.candidates import absence, find_dead
-from gitops_dsf.reconciler.hub.addons import Addon
-from gitops_dsf.reconciler.hub.clusters import Cluster, cluster
-from gitops_dsf.reconciler.hub.scores import Freshness
+from gitops_dsf.reconciler.hub.kinds import cluster
+from gitops_dsf.reconciler.hub.scores import ScoreSummary
+from tests.support.typed import agent
 
 NOW, TTL = 100_000.0, 900.0
-ALIVE = Addon(available="True")
+ALIVE = agent(available="True")
 
 
-def managed(name: str = "a", available: str = "True", **metadata: Any) -> Cluster:
+def managed(name: str = "a", available: str = "True", **metadata: Any) -> ManagedCluster:
     conditions = [{"type": "ManagedClusterConditionAvailable", "status": available}] if available else []
     body = {"metadata": {"name": name, **metadata}, "status": {"conditions": conditions}}
     return cluster(msgspec.Raw(msgspec.json.encode(body)))[1]
@@ -26,31 +28,31 @@ def managed(name: str = "a", available: str = "True", **metadata: Any) -> Cluste
     [
         (managed(), ALIVE, ""),
         (managed(available=""), ALIVE, ""),
-        (managed(), Addon(available=""), ""),
+        (managed(), agent(available=""), ""),
         (None, ALIVE, "there is no such ManagedCluster"),
         (managed(deletionTimestamp=datetime(2026, 1, 1, tzinfo=UTC)), ALIVE, "the ManagedCluster is being deleted"),
         (managed(available="False"), ALIVE, "the cluster is not available"),
         (managed(available="Unknown"), ALIVE, "the cluster is not available"),
         (managed(), None, "the agent's add-on is not installed"),
-        (managed(), Addon(available="True", going=True), "the agent's add-on is not installed"),
-        (managed(), Addon(available="False"), "the agent's add-on is not available"),
-        (managed(), Addon(available="Unknown"), "the agent's add-on is not available"),
+        (managed(), agent(available="True", deleting=True), "the agent's add-on is not installed"),
+        (managed(), agent(available="False"), "the agent's add-on is not available"),
+        (managed(), agent(available="Unknown"), "the agent's add-on is not available"),
     ],
 )
-def test_who_can_renew_a_score(holder: Cluster | None, agent: Addon | None, why: str) -> None:
+def test_who_can_renew_a_score(holder: ManagedCluster | None, agent: ManagedClusterAddOn | None, why: str) -> None:
     assert absence(holder, agent) == why
 
 
 def test_the_oldest_comes_first_and_what_may_live_never() -> None:
     scores = {
-        "just-expired": Freshness(valid_until=NOW - 1, count=1),
-        "one-ttl-ago": Freshness(valid_until=NOW - TTL, count=1),
-        "long-ago": Freshness(valid_until=NOW - TTL - 1, count=1),
-        "longer-ago": Freshness(valid_until=NOW - 2 * TTL, count=0),
-        "as-long-ago": Freshness(valid_until=NOW - 2 * TTL, count=1),
-        "fresh": Freshness(valid_until=NOW + 1, count=1),
-        "endless": Freshness(valid_until=0.0, count=1),
-        "alive": Freshness(valid_until=NOW - 9 * TTL, count=1),
+        "just-expired": ScoreSummary(valid_until=NOW - 1, count=1),
+        "one-ttl-ago": ScoreSummary(valid_until=NOW - TTL, count=1),
+        "long-ago": ScoreSummary(valid_until=NOW - TTL - 1, count=1),
+        "longer-ago": ScoreSummary(valid_until=NOW - 2 * TTL, count=0),
+        "as-long-ago": ScoreSummary(valid_until=NOW - 2 * TTL, count=1),
+        "fresh": ScoreSummary(valid_until=NOW + 1, count=1),
+        "endless": ScoreSummary(valid_until=None, count=1),
+        "alive": ScoreSummary(valid_until=NOW - 9 * TTL, count=1),
     }
     found = find_dead("cpu", scores, clusters={"alive": managed("alive")}, addons={"alive": ALIVE}, ttl=TTL, now=NOW)
     assert [(dead.resource, dead.cluster) for dead in found] == [("cpu", "as-long-ago"), ("cpu", "longer-ago"), ("cpu", "long-ago")]

@@ -5,29 +5,30 @@ from typing import Any
 
 import msgspec
 
-from gitops_dsf.reconciler.hub.clusters import Cluster, cluster
-from gitops_dsf.reconciler.hub.placements import Placement, placement
-from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
+from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.placements import PlacementSummary
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.reconciler.hub.kinds import cluster, placement, scorer
 
 
 def raw(item: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(item).encode())
 
 
-def made(name: str = "cpu", *, interval: int = 5, uid: str = "u", generation: int = 1, score: str = "", **spec: Any) -> Scorer:
+def made(name: str = "cpu", *, interval: int = 5, uid: str = "u", generation: int = 1, score: str = "", **spec: Any) -> DynamicScorer:
     params = {"name": score or name, "interval": interval}
     whole = {"configURL": "http://a/config", "scoring": {"params": params}, "scoreTTLSeconds": 900, **spec}
     metadata = {"name": name, "namespace": "hub", "uid": uid, "generation": generation}
     return scorer(raw({"metadata": metadata, "spec": whole}))[1]
 
 
-def land(name: str, *, claims: dict[str, str] | None = None, going: bool = False, **labels: str) -> Cluster:
+def land(name: str, *, claims: dict[str, str] | None = None, going: bool = False, **labels: str) -> ManagedCluster:
     status = {"clusterClaims": [{"name": key, "value": value} for key, value in (claims or {}).items()]}
     metadata = {"name": name, "labels": labels, **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if going else {})}
     return cluster(raw({"metadata": metadata, "status": status}))[1]
 
 
-def ranking(*pairs: tuple[str, str], uid: str = "p", predicates: Any = ()) -> Placement:
+def ranking(*pairs: tuple[str, str], uid: str = "p", predicates: Any = ()) -> PlacementSummary:
     configurations = [
         {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": dimension}}, "weight": 1}
         for resource, dimension in pairs

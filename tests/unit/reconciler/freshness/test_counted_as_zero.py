@@ -4,10 +4,10 @@ from typing import Any
 
 from gitops_dsf.reconciler.freshness.judge import Scored
 from gitops_dsf.reconciler.freshness.placements import counted_as_zero
-from gitops_dsf.reconciler.hub.scores import Freshness
+from gitops_dsf.reconciler.hub.scores import ScoreSummary
 from tests.unit.reconciler.freshness.scenes import land, ranking
 
-HERE = Freshness(valid_until=0.0, count=1)
+HERE = ScoreSummary(valid_until=0.0, count=1)
 ZONE_X = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "x"}}}}
 GPU = {"requiredClusterSelector": {"claimSelector": {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}}}
 CLUSTERS = {

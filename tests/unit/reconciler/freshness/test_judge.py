@@ -7,19 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.freshness.judge import Scored, grace, judge
-from gitops_dsf.reconciler.hub.scores import Freshness
+from gitops_dsf.hub.freshness import grace
+from gitops_dsf.reconciler.freshness.judge import Scored, judge
+from gitops_dsf.reconciler.hub.scores import ScoreSummary
 from tests.unit.reconciler.freshness.scenes import made
 
 NOW = 10_000.0
 
 
-def fresh(seconds: float = 900, count: int = 1) -> Freshness:
-    return Freshness(valid_until=NOW + seconds, count=count)
+def fresh(seconds: float = 900, count: int = 1) -> ScoreSummary:
+    return ScoreSummary(valid_until=NOW + seconds, count=count)
 
 
 def look(
-    scores: Mapping[str, Freshness], expected: str = "", *, since: float = 0, masks_known: bool = True, now: float = NOW, **spec: Any
+    scores: Mapping[str, ScoreSummary], expected: str = "", *, since: float = 0, masks_known: bool = True, now: float = NOW, **spec: Any
 ) -> Scored:
     return judge(made(**spec), scores, expected=frozenset(expected), since=lambda _: since, masks_known=masks_known, now=now)
 
@@ -37,9 +38,9 @@ def test_less_than_a_quarter_of_the_ttl_is_about_to_expire() -> None:
 
 
 def test_expired_or_empty() -> None:
-    found = look({"a": fresh(), "b": fresh(0), "c": fresh(count=0), "d": Freshness(valid_until=0.0, count=1)}, "abcd")
-    assert (found.fresh, found.expired, found.status, found.reason) == (1, {"b", "c", "d"}, "False", "Expired")
-    assert found.message == "fresh on 1 cluster; expired or empty on 3 clusters (b, c, d)"
+    found = look({"a": fresh(), "b": fresh(-1), "c": fresh(count=0), "d": fresh(0)}, "abcd")
+    assert (found.fresh, found.expired, found.status, found.reason) == (2, {"b", "c"}, "False", "Expired")
+    assert found.message == "fresh on 2 clusters, about to expire on 1 cluster (d); expired or empty on 2 clusters (b, c)"
 
 
 def test_what_should_be_there_and_is_not_is_missing() -> None:
@@ -63,8 +64,8 @@ def test_a_new_one_has_time() -> None:
     assert found.until == NOW + 1
     assert look({}, "ab", since=NOW - 119).status == "Unknown"
     assert look({"a": fresh()}, "ab", since=NOW - 120).missing == {"b"}
-    assert grace(made()) == 120
-    assert grace(made(interval=100)) == 200
+    assert grace(made().interval) == 120
+    assert grace(made(interval=100).interval) == 200
 
 
 def test_without_masks_nobody_is_blamed() -> None:
@@ -83,16 +84,16 @@ def test_nowhere_to_run(spec: dict[str, Any], reason: str) -> None:
 
 
 SCORES = st.dictionaries(
-    st.sampled_from("abcdef"), st.builds(Freshness, st.integers(9000, 12000).map(float), st.integers(0, 2)), max_size=6
+    st.sampled_from("abcdef"), st.builds(ScoreSummary, st.none() | st.integers(9000, 12000).map(float), st.integers(0, 2)), max_size=6
 )
 
 
 @given(SCORES, st.sets(st.sampled_from("abcdef")).map("".join), st.integers(0, 3000), st.integers(9000, 10_000))
-def test_nothing_changes_by_time_alone_before_it_says_so(scores: dict[str, Freshness], expected: str, later: int, since: int) -> None:
+def test_nothing_changes_by_time_alone_before_it_says_so(scores: dict[str, ScoreSummary], expected: str, later: int, since: int) -> None:
     found = look(scores, expected, since=since)
     then = NOW + later
     if then < found.until:
         assert look(scores, expected, since=since, now=then) == found
-    counted = [found.expired, found.missing, found.waiting]
+    counted = [found.expired, found.missing, found.waiting, found.endless]
     assert found.fresh + sum(map(len, counted)) == len(scores.keys() | set(expected))
     assert frozenset().union(*counted).isdisjoint(found.expiring)

@@ -1,14 +1,15 @@
-"""What is kept of a Placement."""
+"""What is kept of a PlacementSummary."""
 
 import json
 from typing import Any
 
 import msgspec
 
-from gitops_dsf.reconciler.hub.placements import Placement, RankedBy, placement
+from gitops_dsf.hub.placements import PlacementSummary, RankedBy
+from gitops_dsf.reconciler.hub.kinds import placement
 
 
-def read(**spec: Any) -> Placement:
+def read(**spec: Any) -> PlacementSummary:
     return placement(msgspec.Raw(json.dumps({"metadata": {"name": "web", "uid": "u"}, "spec": spec}).encode()))[1]
 
 
@@ -17,11 +18,11 @@ def predicate(**selector: Any) -> dict[str, Any]:
 
 
 def test_it_ranks_by_scores_with_a_weight() -> None:
-    def configuration(kind: str, weight: int | None, **coordinate: Any) -> dict[str, Any]:
-        return {"scoreCoordinate": {"type": kind, **coordinate}, **({} if weight is None else {"weight": weight})}
+    def configuration(kind: str, weight: int, **coordinate: Any) -> dict[str, Any]:
+        return {"scoreCoordinate": {"type": kind, **coordinate}, "weight": weight}
 
     add_on = {"addOn": {"resourceName": "cpu", "scoreName": "free"}}
-    policy = [configuration("BuiltIn", 1, builtIn="Steady"), configuration("AddOn", 0, **add_on), configuration("AddOn", None, **add_on)]
+    policy = [configuration("BuiltIn", 1, builtIn="Steady"), configuration("AddOn", 0, **add_on), configuration("AddOn", 1, **add_on)]
     found = read(prioritizerPolicy={"configurations": policy}, numberOfClusters=2)
     assert found.ranked_by == (RankedBy(resource="cpu", dimension="free", weight=1),)
     assert (found.uid, found.wanted) == ("u", 2)

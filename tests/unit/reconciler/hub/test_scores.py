@@ -6,15 +6,15 @@ from collections import defaultdict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.hub.scores import NAMINGS, Freshness, ScoreTable
+from gitops_dsf.reconciler.hub.scores import NAMINGS, ScoreSummary, ScoreTable
 
 KEYS = st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")).map("/".join)
-ITEMS = st.builds(Freshness, st.floats(0, 9), st.integers(0, 3), st.none() | st.frozensets(st.sampled_from("pq")))
+ITEMS = st.builds(ScoreSummary, st.floats(0, 9), st.integers(0, 3), st.none() | st.frozensets(st.sampled_from("pq")))
 
 
 @given(st.lists(st.tuples(KEYS, ITEMS | st.none())))
-def test_it_holds_what_a_dict_would(steps: list[tuple[str, Freshness | None]]) -> None:
-    table, plain = ScoreTable(), dict[str, Freshness]()
+def test_it_holds_what_a_dict_would(steps: list[tuple[str, ScoreSummary | None]]) -> None:
+    table, plain = ScoreTable(), dict[str, ScoreSummary]()
     for key, item in steps:
         if item is None:
             assert table.pop(key, None) == plain.pop(key, None)
@@ -22,7 +22,7 @@ def test_it_holds_what_a_dict_would(steps: list[tuple[str, Freshness | None]]) -
             table[key] = plain[key] = item
         assert dict(table.items()) == plain
         assert len(table) == len(plain)
-    columns: dict[str, dict[str, Freshness]] = defaultdict(dict)
+    columns: dict[str, dict[str, ScoreSummary]] = defaultdict(dict)
     for key, item in plain.items():
         columns[key[2:]][key[0]] = item
     assert {name: dict(table.of(name)) for name in "xyz"} == {name: columns.get(name, {}) for name in "xyz"}
@@ -31,8 +31,8 @@ def test_it_holds_what_a_dict_would(steps: list[tuple[str, Freshness | None]]) -
 def test_equal_sets_of_names_are_kept_once_and_not_without_end() -> None:
     table = ScoreTable()
     for number in range(NAMINGS + 5):
-        table[f"c{number}/cpu"] = Freshness(1.0, 1, frozenset({f"node-{number}"}))
-        table[f"c{number}/mem"] = Freshness(1.0, 1, frozenset({"node-0"}))
+        table[f"c{number}/cpu"] = ScoreSummary(1.0, 1, frozenset({f"node-{number}"}))
+        table[f"c{number}/mem"] = ScoreSummary(1.0, 1, frozenset({"node-0"}))
     assert len({id(item.names) for item in table.of("mem").values()}) == 1
     assert sum(item.names is None for item in table.of("cpu").values()) == 5
     assert table.of("cpu")["c3"].has("node-3")
@@ -43,5 +43,5 @@ def test_equal_sets_of_names_are_kept_once_and_not_without_end() -> None:
 def test_a_score_costs_little() -> None:
     table = ScoreTable()
     for number in range(2000):
-        table[f"cluster-{number}/cpu"] = Freshness(1_700_000_000.5 + number, 1, frozenset({"cpu"}))
+        table[f"cluster-{number}/cpu"] = ScoreSummary(1_700_000_000.5 + number, 1, frozenset({"cpu"}))
     assert sys.getsizeof(table.of("cpu")["cluster-7"]) <= 40

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.reconciler.hub.decisions import DecisionPage, decision_page
+from gitops_dsf.hub.decisions import DecisionPage
+from gitops_dsf.reconciler.hub.kinds import decision_page
 from gitops_dsf.reconciler.moves.decided import Doubt, PlacementNow, whole
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.hub.applications import Copy
+from gitops_dsf.hub.applications import Application
 from gitops_dsf.reconciler.moves.best import BestHealth
 from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, is_good, judge
 
@@ -21,12 +21,12 @@ def name_on(cluster: str) -> str:
     return f"web-{cluster}"
 
 
-def copy(cluster: str, **fields: Any) -> Copy:
+def copy(cluster: str, **fields: Any) -> Application:
     made = {"name": name_on(cluster), "uid": f"uid-{cluster}", "owner": "web", "owner_uid": "1", "application": "web", "prunes": True}
-    return Copy(**{**made, "cluster": cluster, **GOOD, **fields})
+    return Application(**{**made, "cluster": cluster, **GOOD, **fields})
 
 
-def situation(decided: str, *copies: Copy, **fields: Any) -> Situation:
+def situation(decided: str, *copies: Application, **fields: Any) -> Situation:
     made = {
         "asked_for": None,
         "unreachable": frozenset[str](),
@@ -88,7 +88,7 @@ def test_nothing_goes_before_one_new_copy_has_arrived() -> None:
 
 def test_the_least_healthy_goes_first_and_one_at_a_time() -> None:
     assert short(judge(situation("c", copy("a"), copy("b", **BAD), copy("c")))) == {"a": "wait Queued", "b": "remove Healthy"}
-    found = judge(situation("c", copy("a"), copy("b", **BAD, going=True), copy("c")))
+    found = judge(situation("c", copy("a"), copy("b", **BAD, deleting=True), copy("c")))
     assert short(found) == {"a": "wait Going", "b": "wait Going"}
     assert [verdict.message for verdict in found] == [
         "web-b is being deleted; one copy goes at a time",
@@ -190,7 +190,7 @@ STATES = st.fixed_dictionaries(
         "health": st.sampled_from(["Healthy"] * 8 + ["Progressing", "Degraded", "Missing", "Suspended", "Unknown", ""]),
         "sync": st.sampled_from(["Synced"] * 8 + ["OutOfSync", ""]),
         "phase": st.sampled_from(["Succeeded"] * 8 + ["Running", "Failed", ""]),
-        "going": st.sampled_from([False] * 15 + [True]),
+        "deleting": st.sampled_from([False] * 15 + [True]),
         "prunes": st.sampled_from([True] * 9 + [False]),
         "application": st.sampled_from(["web"] * 9 + [""]),
     }
@@ -212,14 +212,14 @@ def situations(draw: st.DrawFn) -> Situation:
     )
 
 
-def removed(found: Situation) -> Copy | None:
+def removed(found: Situation) -> Application | None:
     chosen = [verdict.copy for verdict in judge(found) if verdict.action is Action.REMOVE]
     assert len(chosen) <= 1
     return chosen[0] if chosen else None
 
 
-def healthy(copies: tuple[Copy, ...], unreachable: frozenset[str]) -> int:
-    return sum(1 for item in copies if item.health == "Healthy" and not item.going and item.cluster not in unreachable)
+def healthy(copies: tuple[Application, ...], unreachable: frozenset[str]) -> int:
+    return sum(1 for item in copies if item.health == "Healthy" and not item.deleting and item.cluster not in unreachable)
 
 
 @settings(max_examples=500)
@@ -228,9 +228,9 @@ def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(found
     chosen = removed(found)
     if chosen is None:
         return  # about one situation in six removes
-    rest = tuple(item for item in found.copies if item is not chosen and not item.going)
+    rest = tuple(item for item in found.copies if item is not chosen and not item.deleting)
     assert chosen.cluster not in found.decided
-    assert not chosen.going
+    assert not chosen.deleting
     assert chosen.prunes
     assert len(rest) >= found.wanted >= 1
     if not found.overdue:
@@ -262,5 +262,7 @@ def test_carried_out_to_the_end_what_is_wanted_stays(found: Situation) -> None:
     now = found
     while (chosen := removed(now)) is not None:
         now = replace(now, copies=tuple(item for item in now.copies if item is not chosen))
-    assert len([item for item in now.copies if not item.going]) >= min(found.wanted, len([item for item in found.copies if not item.going]))
+    assert len([item for item in now.copies if not item.deleting]) >= min(
+        found.wanted, len([item for item in found.copies if not item.deleting])
+    )
     assert {item.cluster for item in now.copies} >= {item.cluster for item in found.copies} & found.decided

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.reconciler.hub.applications import Copy, application, versioned
-from gitops_dsf.reconciler.hub.applicationsets import TIMEOUT_SECONDS, Follower, Handover, follower
-from gitops_dsf.reconciler.hub.decisions import PLACEMENT_LABEL
+from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applicationsets import TIMEOUT_SECONDS, ApplicationSet, Handover
+from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.reconciler.hub.kinds import application, application_set, versioned
 from gitops_dsf.repository.model.application import Moves
 
 GENERATOR: dict[str, Any] = {
@@ -24,7 +25,7 @@ def raw(item: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(item).encode())
 
 
-def application_set(*, generators: Any = None, name: str = "web-{{.name}}", timeout: str = "60", **changed: Any) -> Follower:
+def made(*, generators: Any = None, name: str = "web-{{.name}}", timeout: str = "60", **changed: Any) -> ApplicationSet:
     annotations = {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak", "gitops-dsf.io/moves-timeout-seconds": timeout}
     metadata = {"name": "web", "uid": "1", "annotations": annotations, **changed.pop("metadata", {})}
     spec = {
@@ -33,13 +34,13 @@ def application_set(*, generators: Any = None, name: str = "web-{{.name}}", time
         "syncPolicy": {"applicationsSync": "create-update"},
         **changed,
     }
-    return follower(raw({"metadata": metadata, "spec": spec}))[1]
+    return application_set(raw({"metadata": metadata, "spec": spec}))[1]
 
 
 @pytest.mark.parametrize("policy", ["create-update", "create-only"])
 def test_moves_of_a_rendered_application_set_are_completed(policy: str) -> None:
     generators = [{"clusterDecisionResource": {**GENERATOR, "template": HOLLOW}}]
-    found = application_set(generators=generators, syncPolicy={"applicationsSync": policy})
+    found = made(generators=generators, syncPolicy={"applicationsSync": policy})
     assert found.handover == Handover(placement="web", timeout=60.0, template_name="web-{{.name}}")
     assert found.handover.name_on("c-1") == "web-c-1"
     assert not found.obstacle
@@ -47,7 +48,7 @@ def test_moves_of_a_rendered_application_set_are_completed(policy: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "0", "-5", "1e3", "soon", "٣"])
 def test_a_time_out_that_is_no_number_is_the_default(text: str) -> None:
-    found = application_set(timeout=text).handover
+    found = made(timeout=text).handover
     assert found is not None
     assert found.timeout == TIMEOUT_SECONDS == Moves().timeout_seconds
 
@@ -65,7 +66,7 @@ def test_a_time_out_that_is_no_number_is_the_default(text: str) -> None:
     ],
 )
 def test_others_are_left_alone_in_silence(changed: dict[str, Any]) -> None:
-    found = application_set(**changed)
+    found = made(**changed)
     assert (found.handover, found.obstacle) == (None, "")
     assert found.placements == {"web"}
 
@@ -94,7 +95,7 @@ def test_others_are_left_alone_in_silence(changed: dict[str, Any]) -> None:
     ],
 )
 def test_a_generator_that_says_more_than_the_decision_is_an_obstacle(generators: list[Any]) -> None:
-    found = application_set(generators=generators)
+    found = made(generators=generators)
     assert found.handover is None
     assert "clusterDecisionResource" in found.obstacle
 
@@ -103,14 +104,14 @@ def test_a_generator_that_says_more_than_the_decision_is_an_obstacle(generators:
     "changed", [{"name": "web"}, {"name": "web-{{.name}}-{{.score}}"}, {"name": "web-{{.name}}", "templatePatch": "metadata: {}"}]
 )
 def test_a_name_that_cannot_be_foretold_is_an_obstacle(changed: dict[str, Any]) -> None:
-    found = application_set(**changed)
+    found = made(**changed)
     assert found.handover is None
     assert "names of its Applications" in found.obstacle
 
 
 @pytest.mark.parametrize("name", ["{{name}}-web", "{{ .name }}-web", "{{- .clusterName -}}-web"])
 def test_either_template_language_names_the_cluster(name: str) -> None:
-    found = application_set(name=name).handover
+    found = made(name=name).handover
     assert found is not None
     assert found.name_on("a") == "a-web"
 
@@ -131,7 +132,7 @@ def test_a_copy() -> None:
     }
     status = {"health": {"status": "Healthy"}, "sync": {"status": "Synced", "revision": "1"}, "operationState": {"phase": "Succeeded"}}
     item = raw({"metadata": metadata, "spec": {"destination": {"name": "a", "namespace": "web"}}, "status": status})
-    wanted = Copy(
+    wanted = Application(
         name="web-a",
         uid="u",
         owner="web",
@@ -142,7 +143,7 @@ def test_a_copy() -> None:
         sync="Synced",
         phase="Succeeded",
         prunes=True,
-        going=True,
+        deleting=True,
     )
     assert application(item) == ("web-a", wanted)
     assert (versioned(item).copy, versioned(item).version) == (wanted, "77")

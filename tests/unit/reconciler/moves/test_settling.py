@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.hub.applicationsets import Follower
-from gitops_dsf.reconciler.hub.decisions import DecisionPage
+from gitops_dsf.hub.applicationsets import ApplicationSet
+from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.reconciler.moves.settling import BETWEEN_SECONDS, CONSUME_SECONDS, Settling
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS, Unions
 
@@ -13,11 +13,11 @@ def page(*clusters: str, placement: str = "web") -> DecisionPage:
     return DecisionPage(placement=placement, clusters=frozenset(clusters))
 
 
-def follower(*placements: str, uid: str = "1", asked: bool = False) -> Follower:
-    return Follower(uid=uid, placements=frozenset(placements or ("web",)), asked=asked)
+def follower(*placements: str, uid: str = "1", asked: bool = False) -> ApplicationSet:
+    return ApplicationSet(uid=uid, placements=frozenset(placements or ("web",)), asked=asked)
 
 
-def names(settling: Settling, followers: dict[str, Follower], now: float) -> list[str]:
+def names(settling: Settling, followers: dict[str, ApplicationSet], now: float) -> list[str]:
     found, _ = settling.due(followers, now)
     for due in found:
         settling.told(due, now)

@@ -1,6 +1,6 @@
 """Since when a decision is what it is, whatever its pages do."""
 
-from gitops_dsf.reconciler.hub.decisions import DecisionPage
+from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.reconciler.moves.unions import FORGET_SECONDS, Seen, Union, Unions
 
 NOTHING = Seen(new=frozenset(), changed=frozenset(), gone=frozenset())

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.freshness.judge import Scored
-from gitops_dsf.reconciler.hub.applicationsets import follower
-from gitops_dsf.reconciler.hub.decisions import decision_page
-from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
-from gitops_dsf.reconciler.hub.scores import Freshness, freshness
+from gitops_dsf.reconciler.hub.kinds import application_set, decision_page, scorer
+from gitops_dsf.reconciler.hub.scores import ScoreSummary, score_summary
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
 from gitops_dsf.reconciler.scorers.health import FAILURES, SUCCESSES, Health, HealthStatus
 from gitops_dsf.reconciler.scorers.status import desired, patch
@@ -30,7 +29,7 @@ def raw(item: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(item).encode())
 
 
-def made(status: Any = None, **spec: Any) -> Scorer:
+def made(status: Any = None, **spec: Any) -> DynamicScorer:
     source = {
         "type": "Prometheus",
         "host": "http://prom:9090",
@@ -119,11 +118,14 @@ def test_little_is_kept_of_each_object() -> None:
         "metadata": {"name": "cpu", "namespace": "c1", "managedFields": [1]},
         "status": {"validUntil": "2023-11-14T22:13:20Z", "scores": [{"name": "a", "value": 1}, {"name": "b", "value": 2}]},
     }
-    assert freshness(raw(score)) == ("c1/cpu", Freshness(valid_until=1_700_000_000.0, count=2, names=frozenset("ab")))
-    empty = Freshness(valid_until=0.0, count=0, names=frozenset())
-    assert freshness(raw({"metadata": {"name": "cpu", "namespace": "c1"}})) == ("c1/cpu", empty)
-    many = {"metadata": {"name": "cpu", "namespace": "c1"}, "status": {"scores": [{"name": f"node-{number}"} for number in range(9)]}}
-    assert freshness(raw(many))[1] == Freshness(valid_until=0.0, count=9)
+    assert score_summary(raw(score)) == ("c1/cpu", ScoreSummary(valid_until=1_700_000_000.0, count=2, names=frozenset("ab")))
+    empty = ScoreSummary(valid_until=None, count=0, names=frozenset())
+    assert score_summary(raw({"metadata": {"name": "cpu", "namespace": "c1"}})) == ("c1/cpu", empty)
+    many = {
+        "metadata": {"name": "cpu", "namespace": "c1"},
+        "status": {"scores": [{"name": f"node-{number}", "value": 1} for number in range(9)]},
+    }
+    assert score_summary(raw(many))[1] == ScoreSummary(valid_until=None, count=9)
     label = "cluster.open-cluster-management.io/placement"
     page = {"metadata": {"name": "web-1", "labels": {label: "web"}}, "status": {"decisions": [{"clusterName": "c1", "reason": ""}]}}
     assert decision_page(raw(page))[1].clusters == {"c1"}
@@ -143,7 +145,7 @@ def test_little_is_kept_of_each_object() -> None:
             }
         },
     ]
-    name, found = follower(
+    name, found = application_set(
         raw(
             {
                 "metadata": {"name": "web", "uid": "7", "annotations": {"argocd.argoproj.io/application-set-refresh": "true"}},

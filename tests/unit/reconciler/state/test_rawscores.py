@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.reconciler.hub.scorers import Scorer
+from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.state.rawscores import _Sample, by_cluster
 
 
-def scorer(**spec: Any) -> Scorer:
+def scorer(**spec: Any) -> DynamicScorer:
     body = {"metadata": {"name": "cpu"}, "spec": {"scoring": {"params": {"name": "cpu"}}, **spec}}
-    return msgspec.json.decode(msgspec.json.encode(body), type=Scorer)
+    return msgspec.json.decode(msgspec.json.encode(body), type=DynamicScorer)
 
 
 def sample(cluster: str, value: str, **labels: str) -> _Sample:

@@ -2,24 +2,24 @@
 
 import pytest
 
-from gitops_dsf.reconciler.hub.addons import Addon
-from gitops_dsf.reconciler.hub.scores import Freshness
+from gitops_dsf.reconciler.hub.scores import ScoreSummary
 from gitops_dsf.reconciler.suspension.hearing import Hearing, hear
+from tests.support.typed import agent
 
 NOW = 1_000.0
-ALIVE = Addon(available="True")
+ALIVE = agent(available="True")
 
 
-def score(until: float, count: int = 1) -> Freshness:
-    return Freshness(valid_until=until, count=count)
+def score(until: float, count: int = 1) -> ScoreSummary:
+    return ScoreSummary(valid_until=until, count=count)
 
 
 def test_only_living_agents_that_published_are_heard() -> None:
     expected = ("fresh", "stale", "empty", "never", "offline", "unknown", "silent", "absent")
     addons = dict.fromkeys(("fresh", "stale", "empty", "never"), ALIVE) | {
-        "offline": Addon(available="False"),
-        "unknown": Addon(available="Unknown"),
-        "silent": Addon(available=""),
+        "offline": agent(available="False"),
+        "unknown": agent(available="Unknown"),
+        "silent": agent(available=""),
     }
     old = {name: score(NOW - 1) for name in ("stale", "offline", "unknown", "silent", "absent", "elsewhere")}
     scores = {**old, "fresh": score(NOW + 1), "empty": score(NOW + 1, 0)}
@@ -27,7 +27,7 @@ def test_only_living_agents_that_published_are_heard() -> None:
 
 
 def test_a_score_is_stale_when_the_hub_says_so() -> None:
-    for until, stale in ((NOW - 0.1, 1), (NOW, 1), (NOW + 0.1, 0)):
+    for until, stale in ((NOW - 0.1, 1), (NOW, 0), (NOW + 0.1, 0)):
         assert hear(["a"], addons={"a": ALIVE}, scores={"a": score(until)}, now=NOW).stale == stale
 
 

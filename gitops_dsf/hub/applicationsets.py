@@ -1,16 +1,13 @@
-"""ApplicationSets that follow decisions."""
+"""ApplicationSets: which Placements they follow, and whether their moves are completed by the reconciler."""
 
 import re
-from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
-from gitops_dsf.hubnames import PLACEMENT_LABEL, REFRESH_ANNOTATION
-from gitops_dsf.reconciler.hub.metadata import Metadata
-from gitops_dsf.render.applicationsets import STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
+from gitops_dsf.hub.metadata import Condition, Metadata, condition_of
+from gitops_dsf.hub.names import PLACEMENT_LABEL, PULL_LABEL, REFRESH_ANNOTATION, STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
 
-SETS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applicationsets"
 MAKE_BEFORE_BREAK: Final = "MakeBeforeBreak"
 NEVER_DELETES: Final = frozenset({"create-update", "create-only"})
 """Values of applicationsSync with which Argo CD leaves every deletion to others."""
@@ -20,12 +17,9 @@ _CLUSTER: Final = re.compile(r"\{\{-?\s*\.?(?:name|clusterName)\s*-?\}\}")
 """The cluster, in either template language."""
 
 
-class _Metadata(Metadata, frozen=True, rename="camel"):
-    deletion_timestamp: datetime | None = None
-
-
 class _TemplateMetadata(msgspec.Struct, frozen=True):
     name: str = ""
+    labels: dict[str, str] | None = None
 
 
 class _Template(msgspec.Struct, frozen=True):
@@ -43,9 +37,14 @@ class _SetSpec(msgspec.Struct, frozen=True, rename="camel"):
     sync_policy: _SyncPolicy | None = None
 
 
+class _SetStatus(msgspec.Struct, frozen=True):
+    conditions: tuple[Condition, ...] | None = None
+
+
 class _Set(msgspec.Struct, frozen=True):
-    metadata: _Metadata
+    metadata: Metadata
     spec: _SetSpec = _SetSpec()
+    status: _SetStatus = _SetStatus()
 
 
 class Handover(msgspec.Struct, frozen=True):
@@ -62,37 +61,60 @@ class Handover(msgspec.Struct, frozen=True):
         return _CLUSTER.sub(lambda _: cluster, self.template_name)
 
 
-class Follower(msgspec.Struct, frozen=True):
-    """An ApplicationSet that follows Placements."""
+class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept of an ApplicationSet."""
 
+    name: str = ""
+    namespace: str = ""
     uid: str
     placements: frozenset[str]
-    asked: bool
+    """Names of the Placements whose decisions it follows."""
+    asked: bool = False
     """Whether the refresh annotation is there: Argo CD has not looked yet."""
     handover: Handover | None = None
     """None: Argo CD or people delete; or nobody can, see `obstacle`."""
     obstacle: str = ""
     """Why moves are not completed although the strategy asks for it."""
+    strategy: str | None = None
+    """How it moves; None: it was not rendered, and does not say."""
+    pulled: bool = False
+    """Whether OCM's pull integration delivers its Applications."""
+    error: str = ""
+    """Why Argo CD generates nothing (condition ErrorOccurred while it is True); empty where it does."""
+
+    @property
+    def rendered(self) -> bool:
+        """Whether it was rendered: ApplicationSets written by hand do not say how they move."""
+        return self.strategy is not None
 
 
-def follower(raw: msgspec.Raw) -> tuple[str, Follower]:
-    """Keyed by name. Generators may be nested (matrix, merge)."""
+def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
+    """From JSON; generators may be nested (matrix, merge). Raises msgspec.DecodeError."""
     item = msgspec.json.decode(raw, type=_Set)
-    placements = frozenset(_followed(item.spec.generators))
+    meta = item.metadata
     handover, obstacle = _handover(item)
-    return item.metadata.name, Follower(
-        uid=item.metadata.uid,
-        placements=placements,
-        asked=REFRESH_ANNOTATION in item.metadata.annotations,
+    return ApplicationSet(
+        name=meta.name,
+        namespace=meta.namespace or "",
+        uid=meta.uid,
+        placements=frozenset(_followed(item.spec.generators)),
+        asked=REFRESH_ANNOTATION in (meta.annotations or {}),
         handover=handover,
         obstacle=obstacle,
+        strategy=(meta.annotations or {}).get(STRATEGY_ANNOTATION),
+        pulled=PULL_LABEL in (item.spec.template.metadata.labels or {}),
+        error=_error(condition_of(item.status.conditions, "ErrorOccurred")),
     )
+
+
+def _error(found: Condition) -> str:
+    return (found.message or found.reason or "an error") if found.status == "True" else ""
 
 
 def _handover(item: _Set) -> tuple[Handover | None, str]:
     """Only what is understood whole: a generator that filters or multiplies makes other copies than the decision says."""
     meta, spec = item.metadata, item.spec
-    if meta.annotations.get(STRATEGY_ANNOTATION) != MAKE_BEFORE_BREAK or meta.deletion_timestamp is not None:
+    if meta.annotation(STRATEGY_ANNOTATION) != MAKE_BEFORE_BREAK or meta.deleting:
         return None, ""
     if (spec.sync_policy or _SyncPolicy()).applications_sync not in NEVER_DELETES:
         return None, ""
@@ -102,7 +124,7 @@ def _handover(item: _Set) -> tuple[Handover | None, str]:
     name = spec.template.metadata.name
     if not _CLUSTER.search(name) or "{{" in _CLUSTER.sub("", name) or spec.template_patch:
         return None, "the names of its Applications are not made of the cluster's name alone"
-    return Handover(placement=placement, timeout=_seconds(meta.annotations.get(TIMEOUT_ANNOTATION, "")), template_name=name), ""
+    return Handover(placement=placement, timeout=_seconds(meta.annotation(TIMEOUT_ANNOTATION)), template_name=name), ""
 
 
 def _plain_placement(generators: list[Any]) -> str:

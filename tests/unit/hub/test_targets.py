@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from gitops_dsf.reconciler.hub.addons import Addon, addon
-from gitops_dsf.reconciler.hub.clusters import Cluster, cluster
-from gitops_dsf.reconciler.hub.scorers import Scorer, scorer
-from gitops_dsf.reconciler.hub.territory import Territory, expected
-from gitops_dsf.repository.model.base import LabelSelector
-from gitops_dsf.repository.model.scoring_config import Mask
+from gitops_dsf.hub.masks import Mask
+from gitops_dsf.hub.objects import LabelSelector, ManagedCluster
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.targets import TargetClusters
+from gitops_dsf.reconciler.hub.kinds import addon, cluster, scorer
+from tests.support.typed import agent
 
 THEN = "2026-01-01T00:00:00Z"
 
@@ -20,22 +20,22 @@ def raw(item: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(item).encode())
 
 
-def land(name: str, **labels: str) -> Cluster:
+def land(name: str, **labels: str) -> ManagedCluster:
     return cluster(raw({"metadata": {"name": name, "labels": labels, "creationTimestamp": THEN}}))[1]
 
 
-def made(**spec: Any) -> Scorer:
+def made(**spec: Any) -> DynamicScorer:
     whole = {"configURL": "http://a/config", "scoring": {"params": {"name": "cpu", "interval": 5}}, **spec}
     return scorer(raw({"metadata": {"name": "cpu"}, "spec": whole}))[1]
 
 
 CLUSTERS = {name: land(name, zone=zone) for name, zone in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"))}
-HERE = Addon(available="True", created=100.0)
+HERE = agent(available="True", created=100.0)
 ADDONS = dict.fromkeys("abc", HERE)
 
 
-def runs(item: Scorer, *masks: Mask) -> str:
-    return "".join(sorted(expected(item, masks=masks, clusters=CLUSTERS, addons=ADDONS)))
+def runs(item: DynamicScorer, *masks: Mask) -> str:
+    return "".join(sorted(TargetClusters(clusters=CLUSTERS, addons=ADDONS, masks=masks).expected(item)))
 
 
 def test_everywhere_means_where_the_agent_is() -> None:
@@ -72,28 +72,30 @@ def test_what_is_suspended_or_not_published_runs_nowhere() -> None:
 
 def test_what_goes_is_not_counted_on() -> None:
     going = cluster(raw({"metadata": {"name": "a", "deletionTimestamp": THEN}}))[1]
-    left = expected(made(), masks=(), clusters={**CLUSTERS, "a": going}, addons={**ADDONS, "b": Addon(available="", going=True)})
+    left = TargetClusters(clusters={**CLUSTERS, "a": going}, addons={**ADDONS, "b": agent(available="", deleting=True)}, masks=()).expected(
+        made()
+    )
     assert left == {"c"}
 
 
-def test_only_what_matters_makes_a_new_territory() -> None:
-    territory = Territory(clusters=CLUSTERS, addons=ADDONS, masks=None)
-    assert not territory.masks_known
+def test_only_what_matters_makes_new_targets() -> None:
+    targets = TargetClusters(clusters=CLUSTERS, addons=ADDONS, masks=None)
+    assert not targets.masks_known
     heartbeat = {"status": {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": "Unknown"}]}}
     alive = cluster(raw({"metadata": {"name": "a", "labels": {"zone": "x"}}, **heartbeat}))[1]
-    assert territory.holds_for_cluster("a", alive)
-    assert not territory.holds_for_cluster("a", land("a", zone="y"))
-    assert not territory.holds_for_cluster("a", None)
-    assert not territory.holds_for_cluster("e", land("e"))
-    assert territory.holds_for_cluster("e", None)
-    assert territory.holds_for_addon("a", Addon(available="False", created=100.0))
-    assert not territory.holds_for_addon("a", Addon(available="True", created=200.0))
-    assert not territory.holds_for_addon("a", None)
-    assert not territory.holds_for_addon("d", HERE)
+    assert targets.holds_for_cluster("a", alive)
+    assert not targets.holds_for_cluster("a", land("a", zone="y"))
+    assert not targets.holds_for_cluster("a", None)
+    assert not targets.holds_for_cluster("e", land("e"))
+    assert targets.holds_for_cluster("e", None)
+    assert targets.holds_for_addon("a", agent(available="False", created=100.0))
+    assert not targets.holds_for_addon("a", agent(available="True", created=200.0))
+    assert not targets.holds_for_addon("a", None)
+    assert not targets.holds_for_addon("d", HERE)
 
 
 def test_both_cluster_and_add_on_must_have_been_there() -> None:
     _, read = addon(raw({"metadata": {"name": "x", "namespace": "a", "creationTimestamp": "2026-01-01T00:01:00Z"}}))
-    territory = Territory(clusters=CLUSTERS, addons={"a": read, "b": HERE}, masks=())
-    assert territory.since("a") == CLUSTERS["a"].created + 60
-    assert territory.since("b") == CLUSTERS["b"].created
+    targets = TargetClusters(clusters=CLUSTERS, addons={"a": read, "b": HERE}, masks=())
+    assert targets.since("a") == CLUSTERS["a"].created + 60
+    assert targets.since("b") == CLUSTERS["b"].created

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gitops_dsf.simulator.objects import LabelRequirement, LabelSelector
+from gitops_dsf.hub.objects import LabelRequirement, LabelSelector
 
 Operator = Literal["In", "NotIn", "Exists", "DoesNotExist"]
 _OPERATORS: tuple[Operator, ...] = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -49,6 +49,11 @@ class Selector:
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
+
+    @classmethod
+    def of(cls, labels: Mapping[str, str], terms: Iterable[Requirement] = ()) -> Selector:
+        """Of labels that must be there with exactly these values, and further terms, which somebody has checked already."""
+        return cls((*(Requirement(key, "In", (value,)) for key, value in sorted(labels.items())), *terms))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)
@@ -117,3 +122,11 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
         tuple(_requirement(key, "In", (value,)) for key, value in labels)
         + tuple(_expression(expression) for expression in selector.match_expressions or ())
     )
+
+
+def lenient_selector(selector: LabelSelector | None) -> Selector:
+    """As compile_selector; a selector that Kubernetes cannot build selects nothing. A hub's API server stores some of them."""
+    try:
+        return compile_selector(selector)
+    except SelectorError:
+        return Selector(nothing=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_dsf.simulator.label_index import LabelIndex
-from gitops_dsf.simulator.label_selector import Requirement, Selector, SelectorError, compile_selector
-from gitops_dsf.simulator.objects import LabelRequirement, LabelSelector
+from gitops_dsf.hub.labels import LabelIndex
+from gitops_dsf.hub.objects import LabelRequirement, LabelSelector
+from gitops_dsf.hub.selectors import Requirement, Selector, SelectorError, compile_selector
 
 LABELS: list[dict[str, str]] = [{}, {"k": "a"}, {"k": "b"}, {"j": "a"}]
 
@@ -23,7 +23,7 @@ LABELS: list[dict[str, str]] = [{}, {"k": "a"}, {"k": "b"}, {"j": "a"}]
 def test_index_and_requirement_agree(requirement: Requirement, found: set[int]) -> None:
     """NotIn and DoesNotExist hold for what does not have the key."""
     selector = Selector((requirement,))
-    assert LabelIndex(LABELS).select(selector) == found
+    assert LabelIndex(dict(enumerate(LABELS))).select(selector) == found
     assert {position for position, labels in enumerate(LABELS) if selector.matches(labels)} == found
 
 
@@ -52,5 +52,5 @@ def test_refused(key: str, operator: str, values: tuple[str, ...], message: str)
 
 def test_absent_is_everything() -> None:
     """A struct field that is left out selects everything, an explicit `nothing` nothing."""
-    assert LabelIndex(LABELS).select(compile_selector(None)) == {0, 1, 2, 3}
-    assert LabelIndex(LABELS).select(Selector(nothing=True)) == set()
+    assert LabelIndex(dict(enumerate(LABELS))).select(compile_selector(None)) == {0, 1, 2, 3}
+    assert LabelIndex(dict(enumerate(LABELS))).select(Selector(nothing=True)) == set()

@@ -1,0 +1,87 @@
+"""metadata of any object, as much of it as anybody here needs, and conditions."""
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Timestamp = Annotated[datetime, Meta(tz=True)]
+"""RFC 3339 with an offset, as metav1.Time; a datetime must know its time zone."""
+
+
+class OwnerReference(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    """Who controls an object."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    """metadata of any object. The resourceVersion is left out: two objects that differ in nothing else are equal."""
+
+    name: Annotated[str, Meta(min_length=1)]
+    namespace: str | None = None
+    uid: str = ""
+    generation: int = 0
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    creation_timestamp: Timestamp | None = None
+    deletion_timestamp: Timestamp | None = None
+    owner_references: tuple[OwnerReference, ...] | None = None
+    finalizers: tuple[str, ...] | None = None
+
+    @property
+    def created(self) -> float:
+        """Seconds since 1970; 0 where it is not known."""
+        return 0.0 if self.creation_timestamp is None else self.creation_timestamp.timestamp()
+
+    @property
+    def deleting(self) -> bool:
+        """Whether it has a deletionTimestamp."""
+        return self.deletion_timestamp is not None
+
+    def label(self, key: str) -> str:
+        """Empty where there is none."""
+        return (self.labels or {}).get(key, "")
+
+    def annotation(self, key: str) -> str:
+        """Empty where there is none."""
+        return (self.annotations or {}).get(key, "")
+
+    def controller(self, kind: str) -> OwnerReference:
+        """The owner of this kind that controls the object; an empty one where there is none."""
+        found = (each for each in self.owner_references or () if each.controller and each.kind == kind)
+        return next(found, OwnerReference())
+
+
+class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    """One condition of a status."""
+
+    type: str = ""
+    status: str = ""
+    """True, False or Unknown."""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: Timestamp | None = None
+    observed_generation: int | None = None
+
+
+NOT_SAID = Condition()
+"""A condition that no controller has written yet."""
+
+
+def condition_of(conditions: tuple[Condition, ...] | None, kind: str) -> Condition:
+    """The condition of a type; NOT_SAID where there is none."""
+    return next((each for each in conditions or () if each.type == kind), NOT_SAID)
+
+
+def problem_of(error: msgspec.ValidationError) -> str:
+    """What is wrong, with the path of the field."""
+    return str(error).replace(" - at `$.", " at `").replace(" - at `$", " at `")

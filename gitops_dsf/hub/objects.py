@@ -1,0 +1,248 @@
+"""OCM's kinds that decide a placement. Fields, types and ranges follow the CRDs of `cluster.open-cluster-management.io`.
+
+Only what somebody here reads is modelled; other fields are ignored, as the Go decoder ignores them. A value that no API server would
+store is refused with its path.
+"""
+
+from msgspec import Struct
+
+from gitops_dsf.hub.metadata import Condition, Int32, Int64, Metadata, Timestamp, condition_of
+from gitops_dsf.hub.names import AVAILABLE_CONDITION, PLACEMENT_LABEL
+
+
+class LabelRequirement(Struct, frozen=True, rename="camel", gc=False):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] | None = None
+
+
+class LabelSelector(Struct, frozen=True, rename="camel", gc=False):
+    match_labels: dict[str, str] | None = None
+    match_expressions: tuple[LabelRequirement, ...] | None = None
+
+
+class ClaimSelector(Struct, frozen=True, rename="camel", gc=False):
+    match_expressions: tuple[LabelRequirement, ...] | None = None
+
+
+class CelSelector(Struct, frozen=True, rename="camel", gc=False):
+    cel_expressions: tuple[str, ...] | None = None
+
+
+class ClusterSelector(Struct, frozen=True, rename="camel", gc=False):
+    label_selector: LabelSelector | None = None
+    claim_selector: ClaimSelector | None = None
+    cel_selector: CelSelector | None = None
+
+
+class ClusterPredicate(Struct, frozen=True, rename="camel", gc=False):
+    required_cluster_selector: ClusterSelector | None = None
+
+
+class AddOnCoordinate(Struct, frozen=True, rename="camel", gc=False):
+    resource_name: str = ""
+    score_name: str = ""
+
+
+class ScoreCoordinate(Struct, frozen=True, rename="camel", gc=False):
+    type: str = ""
+    built_in: str = ""
+    add_on: AddOnCoordinate | None = None
+
+
+class PrioritizerConfig(Struct, frozen=True, rename="camel", gc=False):
+    score_coordinate: ScoreCoordinate | None = None
+    weight: Int32 = 0
+
+
+class PrioritizerPolicy(Struct, frozen=True, rename="camel", gc=False):
+    mode: str | None = None
+    configurations: tuple[PrioritizerConfig, ...] | None = None
+
+
+class Toleration(Struct, frozen=True, rename="camel", gc=False):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: Int64 | None = None
+
+
+class DecisionGroup(Struct, frozen=True, rename="camel", gc=False):
+    group_name: str = ""
+    group_cluster_selector: ClusterSelector | None = None
+
+
+class GroupStrategy(Struct, frozen=True, rename="camel", gc=False):
+    clusters_per_decision_group: Int32 | str | None = None
+    decision_groups: tuple[DecisionGroup, ...] | None = None
+
+
+class DecisionStrategy(Struct, frozen=True, rename="camel", gc=False):
+    group_strategy: GroupStrategy | None = None
+
+
+class PlacementSpec(Struct, frozen=True, rename="camel", gc=False):
+    cluster_sets: tuple[str, ...] | None = None
+    number_of_clusters: Int32 | None = None
+    predicates: tuple[ClusterPredicate, ...] | None = None
+    prioritizer_policy: PrioritizerPolicy | None = None
+    tolerations: tuple[Toleration, ...] | None = None
+    decision_strategy: DecisionStrategy | None = None
+
+
+class PlacementStatus(Struct, frozen=True, gc=False):
+    conditions: tuple[Condition, ...] | None = None
+
+
+class Placement(Struct, frozen=True, rename="camel", gc=False):
+    metadata: Metadata
+    spec: PlacementSpec = PlacementSpec()
+    status: PlacementStatus | None = None
+
+    @property
+    def key(self) -> str:
+        """namespace/name."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    def condition(self, kind: str) -> Condition:
+        """NOT_SAID where OCM has not written it."""
+        return condition_of(self.status.conditions if self.status else None, kind)
+
+
+class Taint(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+    time_added: Timestamp | None = None
+
+
+class ClientConfig(Struct, frozen=True, gc=False, omit_defaults=True, rename={"ca_bundle": "caBundle"}):
+    url: str = ""
+    ca_bundle: str = ""
+
+
+class ManagedClusterSpec(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    hub_accepts_client: bool = False
+    lease_duration_seconds: int | None = None
+    managed_cluster_client_configs: tuple[ClientConfig, ...] | None = None
+    taints: tuple[Taint, ...] | None = None
+
+
+class ClusterClaim(Struct, frozen=True, rename="camel", gc=False):
+    name: str = ""
+    value: str = ""
+
+
+class ClusterVersion(Struct, frozen=True, gc=False, omit_defaults=True):
+    kubernetes: str = ""
+
+
+class ManagedNamespace(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    name: str = ""
+    cluster_set: str = ""
+    conditions: tuple[Condition, ...] | None = None
+
+
+Resources = dict[str, str | int | float]
+
+
+class ManagedClusterStatus(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    conditions: tuple[Condition, ...] | None = None
+    version: ClusterVersion | None = None
+    allocatable: Resources | None = None
+    capacity: Resources | None = None
+    cluster_claims: tuple[ClusterClaim, ...] | None = None
+    managed_namespaces: tuple[ManagedNamespace, ...] | None = None
+
+
+class ManagedCluster(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
+    """A cluster, or as much of it as is known: of a snapshot, labels, taints, claims or resources that are None are not known."""
+
+    metadata: Metadata
+    spec: ManagedClusterSpec | None = None
+    status: ManagedClusterStatus | None = None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Empty where there are none, or none are known."""
+        return self.metadata.labels or {}
+
+    @property
+    def claims(self) -> dict[str, str]:
+        """Cluster claims; of two with one name the later counts (OCM: GetClusterClaims)."""
+        return {claim.name: claim.value for claim in (self.status.cluster_claims if self.status else None) or ()}
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """Empty where there are none, or none are known."""
+        return (self.spec.taints if self.spec else None) or ()
+
+    @property
+    def created(self) -> float:
+        """Seconds since 1970."""
+        return self.metadata.created
+
+    @property
+    def deleting(self) -> bool:
+        """Whether it has a deletionTimestamp."""
+        return self.metadata.deleting
+
+    def condition(self, kind: str) -> Condition:
+        """NOT_SAID where OCM has not written it."""
+        return condition_of(self.status.conditions if self.status else None, kind)
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether OCM does not see it. A condition that OCM has not written yet says nothing."""
+        return self.condition(AVAILABLE_CONDITION).status in {"False", "Unknown"}
+
+    @property
+    def available_since(self) -> float | None:
+        """Seconds since 1970; None where OCM does not see it, or does not say."""
+        found = self.condition(AVAILABLE_CONDITION)
+        if found.status != "True" or found.last_transition_time is None:
+            return None
+        return found.last_transition_time.timestamp()
+
+
+class SetSelector(Struct, frozen=True, rename="camel", gc=False):
+    selector_type: str = ""
+    label_selector: LabelSelector | None = None
+
+
+class ManagedClusterSetSpec(Struct, frozen=True, rename="camel", gc=False):
+    cluster_selector: SetSelector | None = None
+
+
+class ManagedClusterSet(Struct, frozen=True, rename="camel", gc=False):
+    metadata: Metadata
+    spec: ManagedClusterSetSpec | None = None
+
+
+class ManagedClusterSetBinding(Struct, frozen=True, rename="camel", gc=False):
+    metadata: Metadata
+
+
+class ClusterDecision(Struct, frozen=True, rename="camel", gc=False):
+    cluster_name: str = ""
+
+
+class PlacementDecisionStatus(Struct, frozen=True, gc=False):
+    decisions: tuple[ClusterDecision, ...] | None = None
+
+
+class PlacementDecision(Struct, frozen=True, gc=False):
+    metadata: Metadata
+    status: PlacementDecisionStatus | None = None
+
+    @property
+    def placement(self) -> str:
+        """Name of the Placement, by the label; empty where there is none."""
+        return self.metadata.label(PLACEMENT_LABEL)
+
+    @property
+    def cluster_names(self) -> tuple[str, ...]:
+        """In the order of the page."""
+        decisions = self.status.decisions if self.status else None
+        return tuple(decision.cluster_name for decision in decisions or ())

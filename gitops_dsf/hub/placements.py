@@ -1,0 +1,114 @@
+"""What a Placement asks for: the scores that it ranks by, and the clusters that its predicates let pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from gitops_dsf.hub.objects import ClusterPredicate, LabelSelector, Placement
+from gitops_dsf.hub.selectors import Selector, SelectorError, compile_selector
+
+EVERYTHING: Final = Selector()
+_NAMED: Final = re.compile(r"""\.scores\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\)""")
+
+
+class RankedBy(Struct, frozen=True):
+    """One prioritizer of type AddOn with a weight other than 0."""
+
+    resource: str
+    """Name of the AddOnPlacementScore."""
+    dimension: str
+    weight: int
+
+
+class Predicate(Struct, frozen=True):
+    """One predicate: all selectors and expressions must hold. An empty one lets every cluster pass."""
+
+    labels: Selector = EVERYTHING
+    claims: Selector = EVERYTHING
+    expressions: tuple[str, ...] = ()
+
+    def may_pass(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
+        """As far as labels and claims go: CEL expressions are not evaluated."""
+        return self.labels.matches(labels) and self.claims.matches(claims)
+
+
+class PlacementSummary(Struct, frozen=True):
+    """What is kept of a Placement by whoever follows thousands of them."""
+
+    uid: str
+    wanted: int | None
+    """numberOfClusters; None: every eligible cluster."""
+    ranked_by: tuple[RankedBy, ...]
+    predicates: tuple[Predicate, ...] = ()
+
+    def may_choose(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
+        """Whether a cluster passes one of the predicates; every cluster does when there are none."""
+        return not self.predicates or any(each.may_pass(labels=labels, claims=claims) for each in self.predicates)
+
+
+def summary_of(item: Placement) -> PlacementSummary:
+    """A Placement without what nobody asks for."""
+    return PlacementSummary(
+        uid=item.metadata.uid, wanted=item.spec.number_of_clusters, ranked_by=ranked_by(item), predicates=tuple(_lenient_predicates(item))
+    )
+
+
+def ranked_by(item: Placement) -> tuple[RankedBy, ...]:
+    """Its prioritizers that read scores, in order."""
+    policy = item.spec.prioritizer_policy
+    found = []
+    for each in (policy.configurations if policy else None) or ():
+        coordinate = each.score_coordinate
+        if coordinate is not None and coordinate.type == "AddOn" and coordinate.add_on is not None and each.weight:
+            found.append(RankedBy(coordinate.add_on.resource_name, coordinate.add_on.score_name, each.weight))
+    return tuple(found)
+
+
+def predicate_of(written: ClusterPredicate) -> Predicate:
+    """A predicate, compiled. Raises SelectorError for what Kubernetes cannot build."""
+    selector = written.required_cluster_selector
+    if selector is None:
+        return Predicate()
+    claims = selector.claim_selector
+    return Predicate(
+        compile_selector(selector.label_selector),
+        compile_selector(LabelSelector(match_expressions=claims.match_expressions) if claims else None),
+        (selector.cel_selector.cel_expressions if selector.cel_selector else None) or (),
+    )
+
+
+def expressions(item: Placement) -> Iterator[str]:
+    """The CEL expressions of its predicates."""
+    for predicate in item.spec.predicates or ():
+        selector = predicate.required_cluster_selector
+        if selector is not None and selector.cel_selector is not None:
+            yield from selector.cel_selector.cel_expressions or ()
+
+
+def asks_for_scores(item: Placement) -> bool:
+    """Whether a predicate reads scores (onMissingScore: Exclude, or CEL by hand)."""
+    return any(".scores(" in text for text in expressions(item))
+
+
+def resources_read(item: Placement) -> frozenset[str] | None:
+    """Names of the AddOnPlacementScores that prioritizers and predicates read; None: any, because an expression computes the name."""
+    found = {each.resource for each in ranked_by(item)}
+    for text in expressions(item):
+        calls = text.count(".scores(")
+        names = [double or single for double, single in _NAMED.findall(text)]
+        if calls != len(names):
+            return None
+        found.update(names)
+    return frozenset(found)
+
+
+def _lenient_predicates(item: Placement) -> Iterator[Predicate]:
+    for written in item.spec.predicates or ():
+        try:
+            yield predicate_of(written)
+        except SelectorError:
+            yield Predicate()  # OCM calls it misconfigured and decides nothing: no cluster is left out by mistake

@@ -1,0 +1,158 @@
+"""DynamicScorers as the hub has them. Rendered ones have every default written out; those of an upstream controller may not."""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from dsf_wire.constants import default_ttl_seconds
+from dsf_wire.scorename import sanitise
+from gitops_dsf.hub.metadata import Condition, Metadata
+from gitops_dsf.hub.objects import LabelSelector
+
+PUBLISHED = "AddOnPlacementScore"
+"""scoreDestination of a scorer whose scores go to AddOnPlacementScores."""
+
+
+class Params(Struct, frozen=True):
+    query: str = ""
+    range: int = 0
+    step: int = 0
+    name: str = ""
+    interval: int = 0
+
+
+class SecretRef(Struct, frozen=True):
+    name: str = ""
+
+
+class Auth(Struct, frozen=True, rename="camel"):
+    token_secret_ref: SecretRef | None = None
+
+
+class Endpoint(Struct, frozen=True):
+    type: str = ""
+    host: str = ""
+    path: str = ""
+    params: Params = Params()
+    auth: Auth | None = None
+
+
+class ScorerSpec(
+    Struct,
+    frozen=True,
+    rename={
+        "config_url": "configURL",
+        "mode": "configSyncMode",
+        "destination": "scoreDestination",
+        "ttl": "scoreTTLSeconds",
+        "selector": "clusterSelector",
+        "dimension": "scoreDimensionFormat",
+        "aggregation": "scoreAggregation",
+    },
+):
+    description: str = ""
+    config_url: str = ""
+    mode: str = "None"
+    destination: str = PUBLISHED
+    ttl: int = 0
+    """0: the default counts; see DynamicScorer.ttl."""
+    suspend: bool = False
+    selector: LabelSelector | None = None
+    """A label selector over ManagedClusters; None: everywhere."""
+    dimension: str = ""
+    aggregation: str = "Last"
+    source: Endpoint = Endpoint()
+    scoring: Endpoint = Endpoint()
+
+
+class _SyncedParams(Struct, frozen=True):
+    params: Params = Params()
+
+
+class _Synced(Struct, frozen=True):
+    scoring: _SyncedParams = _SyncedParams()
+
+
+class DynamicScorer(Struct, frozen=True):
+    """A scorer. Its effective values are properties: what a page said counts where the spec leaves something open."""
+
+    metadata: Metadata
+    spec: ScorerSpec
+    status: dict[str, Any] = {}
+    """As it is, for whoever patches it; `condition`, `health` and `last_synced` read it."""
+
+    @property
+    def name(self) -> str:
+        """metadata.name."""
+        return self.metadata.name
+
+    @property
+    def created(self) -> float:
+        """Seconds since 1970."""
+        return self.metadata.created
+
+    @property
+    def score_name(self) -> str:
+        """ds_score_name of its metric."""
+        return self.spec.scoring.params.name or self._synced.name or self.metadata.name
+
+    @property
+    def resource(self) -> str:
+        """Name of its AddOnPlacementScores (the wire contract's rule)."""
+        return sanitise(self.score_name)
+
+    @property
+    def interval(self) -> int:
+        """Seconds between two runs."""
+        return self.spec.scoring.params.interval or self._synced.interval
+
+    @property
+    def ttl(self) -> int:
+        """Seconds that a published score stays valid: max(900, 10 x interval) where the spec names none."""
+        return self.spec.ttl or default_ttl_seconds(self.interval)
+
+    @property
+    def publishes(self) -> bool:
+        """Whether its scores go to AddOnPlacementScores at all."""
+        return self.spec.destination == PUBLISHED
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Names of the token Secrets that its agents need."""
+        ends = (self.spec.source.auth, self.spec.scoring.auth)
+        return tuple(sorted({end.token_secret_ref.name for end in ends if end is not None and end.token_secret_ref is not None}))
+
+    @property
+    def health(self) -> str:
+        """Active, Inactive or Unknown; empty where nobody looked."""
+        found = self.status.get("healthStatus")
+        return found if isinstance(found, str) else ""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """As far as they can be read."""
+        found = []
+        for item in self.status.get("conditions") or ():
+            try:
+                found.append(msgspec.convert(item, Condition))
+            except msgspec.ValidationError:
+                continue
+        return tuple(found)
+
+    def condition(self, kind: str) -> Condition:
+        """An empty one where nobody has written it."""
+        return next((each for each in self.conditions if each.type == kind), Condition())
+
+    @property
+    def last_synced(self) -> dict[str, Any]:
+        """What /config said when it was last read, with what it dropped since it was accepted; empty where nobody knows."""
+        found = self.status.get("lastSyncedConfig")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def _synced(self) -> Params:
+        try:
+            return msgspec.convert(self.last_synced, _Synced).scoring.params
+        except msgspec.ValidationError:
+            return Params()

@@ -1,0 +1,116 @@
+"""AddOnPlacementScores: a fleet has hundreds of thousands, so what is kept of each is small, and equal parts are kept once."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from dsf_wire.constants import AGENT_MANAGER
+from gitops_dsf.hub.metadata import Int32, Timestamp
+
+
+class ScoreItem(Struct, frozen=True, gc=False):
+    name: str
+    value: Int32
+
+
+class ScoreStatus(Struct, frozen=True, rename="camel", gc=False):
+    scores: tuple[ScoreItem, ...] | None = None
+    valid_until: Timestamp | None = None
+
+
+class ScoreLabels(Struct, frozen=True, gc=False, rename={"managed_by": "app.kubernetes.io/managed-by"}):
+    managed_by: str = ""
+
+
+class ScoreMetadata(Struct, frozen=True, gc=False):
+    name: Annotated[str, Meta(min_length=1)]
+    namespace: str | None = None
+    labels: ScoreLabels | None = None
+
+
+class AddOnPlacementScore(Struct, frozen=True, gc=False):
+    """As the API server returns it; its namespace is the cluster."""
+
+    metadata: ScoreMetadata
+    status: ScoreStatus | None = None
+
+    @property
+    def ours(self) -> bool:
+        """Whether an agent of gitops-dsf wrote it."""
+        return self.metadata.labels is not None and self.metadata.labels.managed_by == AGENT_MANAGER
+
+
+class Score(Struct, frozen=True, gc=False):
+    """What an AddOnPlacementScore says."""
+
+    valid_until: datetime | None = None
+    """OCM counts the values as 0 after it; None: they count for ever."""
+    names: tuple[str, ...] = ()
+    """Of `status.scores[]`, as they are written: names may repeat, and then the last one counts."""
+    values: tuple[int, ...] = ()
+    """Aligned with `names`."""
+    raw: tuple[float | None, ...] = ()
+    """Raw scores (the `dynamic_score` metric), aligned with `names`; empty where none is known."""
+
+    def get(self, dimension: str) -> int | None:
+        """The value that counts; None where there is no such item."""
+        if len(self.names) == 1:
+            return self.values[0] if self.names[0] == dimension else None
+        return next((value for name, value in reversed(list(self.items())) if name == dimension), None)
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        """Names and values."""
+        return zip(self.names, self.values, strict=True)
+
+    def raw_items(self) -> Iterator[tuple[str, float]]:
+        """Names and raw scores, where they are known."""
+        return ((name, value) for name, value in zip(self.names, self.raw, strict=False) if value is not None)
+
+
+Scores = Mapping[str, Mapping[str, Score]]
+"""By AddOnPlacementScore name, then by cluster."""
+
+
+class Interner:
+    """Keeps equal parts of scores once: moments, names, values. Of a fleet's scores nearly all parts are equal to others."""
+
+    def __init__(self) -> None:
+        self._moments: dict[datetime, datetime] = {}
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._values: dict[tuple[int, ...], tuple[int, ...]] = {}
+
+    def score(
+        self, valid_until: datetime | None, names: tuple[str, ...], values: tuple[int, ...], raw: tuple[float | None, ...] = ()
+    ) -> Score:
+        """A score made of parts that are kept once."""
+        if valid_until is not None:
+            valid_until = self._moments.setdefault(valid_until, valid_until)
+        return Score(valid_until, self._names.setdefault(names, names), self._values.setdefault(values, values), raw)
+
+    def of(self, status: ScoreStatus | None) -> Score:
+        """What a status says."""
+        if status is None:
+            return NOTHING
+        items = status.scores or ()
+        if len(items) == 1:
+            return self.score(status.valid_until, (items[0].name,), (items[0].value,))
+        return self.score(status.valid_until, tuple([item.name for item in items]), tuple([item.value for item in items]))
+
+
+NOTHING = Score()
+"""An AddOnPlacementScore that nobody has filled."""
+
+
+def score_of(
+    values: Mapping[str, int] | Iterable[tuple[str, int]] = (),
+    *,
+    valid_until: datetime | None = None,
+    raw: Mapping[str, float] | None = None,
+) -> Score:
+    """A score from values by dimension."""
+    pairs = tuple(values.items() if isinstance(values, Mapping) else values)
+    names = tuple(name for name, _ in pairs)
+    known = tuple(raw.get(name) for name in names) if raw else ()
+    return Score(valid_until, names, tuple(value for _, value in pairs), known)

@@ -1,0 +1,92 @@
+"""Where the API server has each kind, and what is kept of an object of it: typed decoding skips the rest."""
+
+from typing import Final
+
+import msgspec
+
+from dsf_wire.constants import ADDON_NAME, DSF_GROUP, DSF_VERSION, SCORE_GROUP
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.applications import Application, read_application
+from gitops_dsf.hub.applicationsets import ApplicationSet, read_application_set
+from gitops_dsf.hub.decisions import DecisionPage, page_of
+from gitops_dsf.hub.objects import ManagedCluster, Placement, PlacementDecision
+from gitops_dsf.hub.placements import PlacementSummary, summary_of
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.reconciler.events import Reference
+
+SCORERS_PATH: Final = f"/apis/{DSF_GROUP}/{DSF_VERSION}/namespaces/{{}}/dynamicscorers"
+CLUSTERS_PATH: Final = f"/apis/{SCORE_GROUP}/v1/managedclusters"
+ADDONS_PATH: Final = "/apis/addon.open-cluster-management.io/v1alpha1/managedclusteraddons"
+OURS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
+"""Of ManagedClusterAddOns: the agent's."""
+PLACEMENTS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placements"
+DECISIONS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placementdecisions"
+SETS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applicationsets"
+APPLICATIONS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applications"
+
+
+class _Versioned(msgspec.Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+
+
+class _Head(msgspec.Struct, frozen=True):
+    metadata: _Versioned = _Versioned()
+
+
+class Versioned(msgspec.Struct, frozen=True):
+    """An Application as it was at a version."""
+
+    copy: Application
+    version: str
+
+
+def scorer(raw: msgspec.Raw) -> tuple[str, DynamicScorer]:
+    """Keyed by name."""
+    item = msgspec.json.decode(raw, type=DynamicScorer)
+    return item.name, item
+
+
+def cluster(raw: msgspec.Raw) -> tuple[str, ManagedCluster]:
+    """Keyed by name."""
+    item = msgspec.json.decode(raw, type=ManagedCluster)
+    return item.metadata.name, item
+
+
+def addon(raw: msgspec.Raw) -> tuple[str, ManagedClusterAddOn]:
+    """Keyed by cluster."""
+    item = msgspec.json.decode(raw, type=ManagedClusterAddOn)
+    return item.cluster, item
+
+
+def placement(raw: msgspec.Raw) -> tuple[str, PlacementSummary]:
+    """Keyed by name."""
+    item = msgspec.json.decode(raw, type=Placement)
+    return item.metadata.name, summary_of(item)
+
+
+def decision_page(raw: msgspec.Raw) -> tuple[str, DecisionPage]:
+    """Keyed by name."""
+    item = msgspec.json.decode(raw, type=PlacementDecision)
+    return item.metadata.name, page_of(item)
+
+
+def application_set(raw: msgspec.Raw) -> tuple[str, ApplicationSet]:
+    """Keyed by name."""
+    item = read_application_set(raw)
+    return item.name, item
+
+
+def application(raw: msgspec.Raw) -> tuple[str, Application]:
+    """Keyed by name."""
+    item = read_application(raw)
+    return item.name, item
+
+
+def versioned(raw: msgspec.Raw) -> Versioned:
+    """With the resourceVersion, for what is read in order to be changed."""
+    return Versioned(copy=read_application(raw), version=msgspec.json.decode(raw, type=_Head).metadata.resource_version)
+
+
+def reference(name: str, item: PlacementSummary, namespace: str) -> Reference:
+    """For Events about a Placement."""
+    return Reference(api_version=f"{SCORE_GROUP}/v1beta1", kind="Placement", namespace=namespace, name=name, uid=item.uid)

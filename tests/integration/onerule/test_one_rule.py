@@ -1,0 +1,198 @@
+"""Facts of a hub that several programs judge: each test asks two of them about the same hub, or the same page, over HTTP."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_dsf.cli.main import main
+from gitops_dsf.pipeline import produce
+from tests.integration.reconciler.objecthub import ObjectHub
+from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, stamp, working
+from tests.integration.sync.conftest import Repository
+from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
+from tests.integration.sync.pageserver import PageServer, says
+from tests.support.in_loop import in_loop
+
+Status = Callable[[ObjectHub], Any]
+
+
+@pytest.fixture
+def status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Status:
+    """What `gitops-dsf status` says of the scorer cpu: its cells by cluster."""
+
+    async def run(hub: ObjectHub) -> dict[str, Any]:
+        parts = {"clusters": {"server": hub.url}, "users": {}, "contexts": {"cluster": "hub", "user": "hub"}}
+        entries = {kind: [{"name": "hub", kind.removesuffix("s"): part}] for kind, part in parts.items()}
+        kubeconfig = tmp_path / "kubeconfig"
+        kubeconfig.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "hub", **entries}))
+        command = [
+            "status",
+            "--context",
+            "hub",
+            "--kubeconfig",
+            str(kubeconfig),
+            "--hub-namespace",
+            NAMESPACE,
+            "--argocd-namespace",
+            ARGOCD,
+        ]
+        assert await asyncio.to_thread(main, [*command, "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)["scorers"]
+        return next(item for item in found if item["name"] == "cpu")
+
+    return run
+
+
+def states(found: dict[str, Any]) -> dict[str, str]:
+    return {cell["cluster"]: cell["state"] for cell in found["scores"]}
+
+
+PAGE: dict[str, Any] = {
+    "name": "cpu",
+    "source": {"type": "Prometheus", "params": {"query": "up", "range": 3600, "step": 60}},
+    "scoring": {"path": "/scoring", "params": {"name": "cpu", "interval": 60}},
+}
+
+
+def rendered(repository: Repository) -> dict[str, Any]:
+    """The DynamicScorer as Argo CD would apply it."""
+    tree = produce(repository.root).tree
+    assert tree is not None
+    path = next(path for path in tree.files if path.endswith("cpu.yaml") and "dynamicscorer" in path)
+    found: dict[str, Any] = yaml.safe_load(tree.read(path))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("page", "differs"),
+    [
+        (PAGE, None),
+        ({**PAGE, "scoring": {"path": "/scoring", "params": {"name": "cpu", "interval": 30}}}, "scoring.params.interval"),
+        ({**PAGE, "source": {"type": "Prometheus", "params": {"query": "up", "step": 60}}}, "source.params.range"),
+        ({**PAGE, "source": {**PAGE["source"], "host": "http://prometheus.monitoring.svc:9090"}}, None),
+    ],
+    ids=["equal", "changed", "dropped", "what-the-author-wrote"],
+)
+@in_loop
+async def test_drift_is_drift_for_sync_and_for_the_reconciler(
+    repository: Repository, pages: PageServer, capsys: pytest.CaptureFixture[str], page: dict[str, Any], differs: str | None
+) -> None:
+    pages.pages["/config"] = says(**PAGE)
+    repository.scorer("cpu", f"{pages.url}/config")
+    assert await asyncio.to_thread(repository.sync) == 0
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        hub.put("dynamicscorers", "cpu", namespace=NAMESPACE, metadata={"generation": 1}, spec=rendered(repository)["spec"], status={})
+        await it.duty.once()
+        assert scene.condition("cpu", "ConfigSynced")[1] == "InSync"
+        pages.pages["/config"] = says(**page)
+        for _ in range(2):
+            # Twice: what was read before must not hide a field that is gone.
+            await it.duty.once()
+        sync = await asyncio.to_thread(repository.sync, "--check", "--format", "json")
+        changes = json.loads(capsys.readouterr().out.rpartition("\n[")[2].join(("[", "")))[0]["changes"]
+        condition = scene.condition("cpu", "ConfigSynced")
+        if differs is None:
+            # A field that the page adds with the author's own value: a lock that is written anew, and the same scorer.
+            assert condition[1] == "InSync"
+            assert all(rendered_value(repository, change["field"]) == change["after"] for change in changes)
+        else:
+            assert sync == 1
+            assert [change["field"] for change in changes] == [f"config.{differs}"]
+            assert condition[1] == "Drifted"
+            assert differs in condition[2]
+
+
+def rendered_value(repository: Repository, field: str) -> Any:
+    value: Any = rendered(repository)["spec"]
+    for part in field.removeprefix("config.").split("."):
+        value = value[part]
+    return value
+
+
+@in_loop
+async def test_a_dropped_field_stays_drift_until_the_scorer_no_longer_has_it(pages: PageServer) -> None:
+    pages.pages["/config"] = says(**PAGE)
+    spec = {"source": PAGE["source"], "scoring": PAGE["scoring"], "configSyncMode": "Full"}
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu", **spec)
+        await it.duty.once()
+        pages.pages["/config"] = says(**{**PAGE, "source": {"type": "Prometheus", "params": {"query": "up", "step": 60}}})
+        await it.duty.once()
+        assert scene.condition("cpu", "ConfigSynced")[2].startswith(
+            "/config differs from what was accepted: source.params.range is no longer there, and was 3600."
+        )
+        item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
+        assert item is not None
+        item["spec"]["source"] = {"type": "Prometheus", "params": {"query": "up", "step": 60}}
+        await it.duty.once()
+        assert scene.condition("cpu", "ConfigSynced")[1] == "InSync"
+
+
+@in_loop
+async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServer, status: Status) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu")
+        scene.cluster("c1", "c2")
+        scene.masks("[]")
+        scene.score("c1")
+        scene.score("c2")
+        score = hub.get("addonplacementscores", "cpu", namespace="c2")
+        assert score is not None
+        del score["status"]["validUntil"]
+        await it.duty.once()
+        assert states(await status(hub)) == {"c1": "fresh", "c2": "endless"}
+        words = "fresh on 1 cluster; without an end, which OCM counts for ever, on 1 cluster (c2)"
+        assert scene.condition("cpu") == ("False", "NoExpiry", words)
+        assert it.metric("scored_clusters", scorer="cpu", state="fresh") == 1
+        assert it.metric("score_not_fresh", scorer="cpu", cluster="c2", state="endless") == 1
+
+
+@pytest.mark.parametrize(("interval", "ttl"), [(60, 900), (200, 2000)])
+@in_loop
+async def test_without_a_ttl_ten_intervals_count_and_at_least_900_seconds(
+    pages: PageServer, status: Status, interval: int, ttl: int
+) -> None:
+    """A score is expiring in the last quarter of its TTL: just before and just after that begins, both programs say the same."""
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
+        item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
+        assert item is not None
+        del item["spec"]["scoreTTLSeconds"]
+        scene.cluster("c1", "c2")
+        scene.masks("[]")
+        scene.score("c1", seconds=ttl / 4 + 60)
+        scene.score("c2", seconds=ttl / 4 - 60)
+        await it.duty.once()
+        found = await status(hub)
+        assert found["ttlSeconds"] == ttl
+        assert states(found) == {"c1": "fresh", "c2": "expiring"}
+        assert scene.condition("cpu")[2] == "fresh on 2 clusters, about to expire on 1 cluster (c2)"
+
+
+@pytest.mark.parametrize(("interval", "grace"), [(5, 120), (100, 200)])
+@in_loop
+async def test_a_cluster_that_just_joined_misses_nothing_before_the_grace_is_over(
+    pages: PageServer, status: Status, interval: int, grace: int
+) -> None:
+    async with ObjectHub() as hub, working(hub) as it:
+        scene = Scene(hub, pages.url)
+        scene.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
+        scene.cluster("c1")
+        scene.score("c1")
+        scene.cluster("new", created=stamp(time.time() - grace + 60))
+        scene.cluster("old", created=stamp(time.time() - grace - 1))
+        scene.masks("[]")
+        await it.duty.once()
+        assert states(await status(hub)) == {"c1": "fresh", "new": "waiting", "old": "missing"}
+        words = "fresh on 1 cluster; missing on 1 cluster (old); not published yet on 1 cluster (new)"
+        assert scene.condition("cpu") == ("False", "Missing", words)
