@@ -120,7 +120,7 @@ async def _follow(steps: list[tuple[str, str, int, str]]) -> None:
             # Whoever came to be expected while we looked has time; all else is as it would be found now.
             assert (found.fresh, found.expiring, found.expired) == (anew.fresh, anew.expiring, anew.expired)
             assert found.missing | found.waiting == anew.missing
-            dead = {name for name, item in scores.items() if not item.has("all") or item.valid_until <= now}
+            dead = {name for name, item in scores.items() if not item.has("all") or item.valid_until < now}
             assert look.book.dead("cpu", "all", now=now) == dead
 
 
