@@ -14,6 +14,7 @@ import msgspec
 from gitops_dsf.hub.applicationsets import ApplicationSet, Handover
 from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.hub.names import APPLICATION_LABEL, PLACEMENT_LABEL
+from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 from gitops_dsf.reconciler.hub.kinds import (
     APPLICATIONS_PATH,
