@@ -55,8 +55,8 @@ version: install ## print the version, or write a new one everywhere (VERSION=0.
 lock: install ## refresh the lock file
 	$(UV) lock
 
-golden: install ## write what the generator renders now into tests/golden
-	$(PY) -m pytest tests/golden --update-golden -q
+golden: install ## record what the generator renders and what the public Python API is now
+	$(PY) -m pytest tests/golden tests/contract/test_python_api.py --update-golden -q
 
 demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--keep-running leaves it up)
 	$(PY) -m demo $(DEMO_ARGS)

@@ -11,6 +11,8 @@ from dsf_scorer.app import ScorerApp
 from dsf_scorer.http import Message
 from dsf_wire.scoring import ScoringResult
 
+__all__ = ["Reply", "ask", "exchange", "send", "series"]
+
 
 class _Results(msgspec.Struct):
     results: list[ScoringResult]

@@ -1,0 +1,58 @@
+"""What contributors and forges read: the example of CONTRIBUTING, the pipelines and the hooks say what is true of this repository."""
+
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import dsf_scorer
+from tests.contract.test_docs import blocks
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted([*ROOT.glob(".github/workflows/*.yaml"), *ROOT.glob("repo-template/.github/workflows/*.yaml")])
+USES = re.compile(r"uses: (\S+)@(\S+)(?: # (\S+))?")
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+
+
+def test_the_first_change_of_contributing_works() -> None:
+    """The example's test fails on Series as it is, and passes on one with the example's property."""
+    test, code = blocks(ROOT / "CONTRIBUTING.md", "python")
+    scope: dict[str, Any] = {}
+    exec(compile(test, "test_series.py", "exec"), scope)  # noqa: S102 - the document's own example
+    (run,) = (item for name, item in scope.items() if name.startswith("test_"))
+    with pytest.raises(AttributeError):
+        run()
+    body: dict[str, Any] = {"Series": dsf_scorer.Series}
+    exec(f"class Longer(Series):\n{textwrap.indent(code, '    ')}", body)  # noqa: S102
+    scope["Series"] = body["Longer"]
+    run()
+
+
+def test_actions_are_pinned_by_commit_and_everywhere_alike() -> None:
+    found = [(path, *match.groups()) for path in WORKFLOWS for match in USES.finditer(path.read_text("utf-8"))]
+    assert len(found) > 5
+    assert [item for item in found if not re.fullmatch(r"[0-9a-f]{40}", item[2]) or not item[3]] == []
+    pins = {(action, commit) for _, action, commit, _ in found}
+    assert len(pins) == len({action for action, _ in pins})
+
+
+@pytest.mark.parametrize("file", [".github/workflows/ci.yaml", ".gitlab-ci.yml"])
+def test_pipelines_run_every_step_of_ci_run(file: str) -> None:
+    steps = set(re.findall(r"(?:suite|make) (lint|test-hub|test)\b", (ROOT / ".ci" / "run").read_text("utf-8")))
+    assert steps == {"lint", "test", "test-hub"}
+    run = set(re.findall(r"make ([a-z-]+)", (ROOT / file).read_text("utf-8")))
+    assert steps <= run <= TARGETS
+
+
+def test_hooks_run_programs_of_the_lock_file() -> None:
+    (repo,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
+    assert repo["repo"] == "local"
+    assert all(hook["entry"].startswith(".venv/bin/") and hook["language"] == "system" for hook in repo["hooks"])
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob(".github/**/*.y*ml")), ids=lambda path: path.name)
+def test_forge_files_are_yaml(file: Path) -> None:
+    assert isinstance(yaml.safe_load(file.read_text("utf-8")), dict)
