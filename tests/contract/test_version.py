@@ -17,9 +17,10 @@ from gitops_dsf.repository.model.repository import DEFAULT_IMAGE
 from tools import version
 
 ROOT = Path(__file__).parents[2]
-NEXT = ".".join(("97", "98", "99"))
-AFTER = ".".join(("97", "98", "100rc1"))
-"""Joined here, so that this file does not hold them itself."""
+MAJOR = 97
+NEXT = f"{MAJOR}.98.99"
+AFTER = f"{MAJOR}.98.100rc1"
+"""Put together here, so that this file does not hold them itself."""
 
 
 @pytest.fixture(scope="module")
