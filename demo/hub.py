@@ -15,12 +15,12 @@ from typing import Final
 
 from demo.errors import DemoError
 from gitops_dsf.pipeline import produce
-from gitops_dsf.preview.fleet import Fleet, fleet_of
-from gitops_dsf.preview.hub import hub_state
 from gitops_dsf.simulator import Verdict, simulate
 from gitops_dsf.snapshot import Snapshot, SnapshotError, from_path
 from gitops_dsf.snapshot.fileformat import files
 from gitops_dsf.snapshot.values import Decision, PublishedScore
+from gitops_dsf.views.preview.fleet import Fleet, fleet_of
+from gitops_dsf.views.preview.hub import hub_state
 
 _RAW: Final = re.compile(r'^dynamic_score\{[^}]*ds_score_name="([^"]*)"[^}]*\} (\S+)$', re.MULTILINE)
 

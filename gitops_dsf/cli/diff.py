@@ -11,9 +11,9 @@ from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
     from gitops_dsf.diagnostics import Diagnostic
-    from gitops_dsf.preview.build import Preview
-    from gitops_dsf.preview.fleet import Fleet
     from gitops_dsf.repository.revision import Base
+    from gitops_dsf.views.preview.build import Preview
+    from gitops_dsf.views.preview.fleet import Fleet
 
 DESCRIPTION = """\
 Renders a fleet repository as it is in the working tree and as it was at a revision, and says what differs: scorers and the clusters
@@ -74,8 +74,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
-    from gitops_dsf.preview.build import Evidence, Preview, compare
-    from gitops_dsf.preview.concerns import Thresholds
+    from gitops_dsf.views.preview.build import Evidence, Preview, compare
+    from gitops_dsf.views.preview.concerns import Thresholds
 
     data = read_hub_data(args)
     evidence = Evidence(snapshot=data.snapshot, now=data.now, age=data.age, missing=data.missing)
@@ -126,7 +126,7 @@ def _at(base: "Base", commit: str) -> _Side:
 def _side(root: Path) -> _Side:
     from gitops_dsf.diagnostics import Severity
     from gitops_dsf.pipeline import produce
-    from gitops_dsf.preview.fleet import fleet_of
+    from gitops_dsf.views.preview.fleet import fleet_of
 
     rendered = produce(root)
     errors = tuple(item for item in rendered.diagnostics if item.severity is Severity.ERROR)
@@ -137,13 +137,13 @@ def _formatted(preview: "Preview", style: str) -> str:
     if style == "json":
         import msgspec
 
-        from gitops_dsf.preview.data import data
+        from gitops_dsf.views.preview.data import data
 
         return msgspec.json.format(msgspec.json.encode(data(preview)), indent=2).decode() + "\n"
     if style == "markdown":
-        from gitops_dsf.preview.markdown import markdown
+        from gitops_dsf.views.preview.markdown import markdown
 
         return markdown(preview)
-    from gitops_dsf.preview.text import text
+    from gitops_dsf.views.preview.text import text
 
     return text(preview)

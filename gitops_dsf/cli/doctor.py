@@ -10,7 +10,7 @@ from gitops_dsf.cli.hubflags import add_hub_arguments
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitops_dsf.doctor import Facts, Finding
+    from gitops_dsf.views.doctor import Facts, Finding
 
 DESCRIPTION = """\
 Looks at everything on a hub that scoring needs: OCM and its feature gates, our kinds and the add-on, the agents and their rights,
@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 without errors; 1 with errors, with --strict also with warnings. Raises HubError when the hub cannot be read."""
-    from gitops_dsf.doctor import State, examine
     from gitops_dsf.live.facts import read_facts
+    from gitops_dsf.views.doctor import State, examine
 
     facts = read_facts(
         context=args.context, kubeconfig=args.kubeconfig, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace
@@ -77,8 +77,8 @@ def _summary(findings: "Sequence[Finding]") -> str:
 def _json(facts: "Facts", findings: "Sequence[Finding]") -> str:
     import msgspec
 
-    from gitops_dsf.doctor import State
     from gitops_dsf.timestamp import timestamp
+    from gitops_dsf.views.doctor import State
 
     states = Counter(finding.state for finding in findings)
     content = {

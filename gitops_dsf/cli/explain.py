@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 when there is an explanation, whatever it says; 1 when the repository has errors."""
-    from gitops_dsf.preview.hub import hub_state
     from gitops_dsf.simulator import explain, simulate
+    from gitops_dsf.views.preview.hub import hub_state
 
     fleet = read_fleet(args.directory)
     if fleet is None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
-    from gitops_dsf.preview.fleet import Fleet
     from gitops_dsf.snapshot import Snapshot
+    from gitops_dsf.views.preview.fleet import Fleet
 
 NO_DATA = "no scores given (--scores, --state-branch or --context)"
 
@@ -118,7 +118,7 @@ def read_fleet(directory: Path) -> "Fleet | None":
     """Renders a repository in memory; findings go to standard error. None when it has errors."""
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.pipeline import produce
-    from gitops_dsf.preview.fleet import fleet_of
+    from gitops_dsf.views.preview.fleet import fleet_of
 
     if not directory.is_dir():
         msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml"

@@ -9,7 +9,7 @@ from gitops_dsf.cli.hubflags import add_hub_arguments
 
 if TYPE_CHECKING:
     from gitops_dsf.live.reader import Reader
-    from gitops_dsf.overview import Filter, Overview
+    from gitops_dsf.views.status import Filter, Overview
 
 DESCRIPTION = """\
 Shows how scoring stands on a hub: for each scorer its health and on how many clusters its scores are fresh, expired or missing, with
@@ -57,7 +57,7 @@ def _seconds(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     """0 when the hub could be read. Raises HubError when it could not."""
     from gitops_dsf.live.reader import Reader
-    from gitops_dsf.overview import Filter
+    from gitops_dsf.views.status import Filter
 
     wanted = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
     if args.watch:
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _look(reader: "Reader", args: argparse.Namespace, wanted: "Filter") -> "Overview":
     from gitops_dsf.live.overview import read_inputs
-    from gitops_dsf.overview import build
+    from gitops_dsf.views.status import build
 
     return build(read_inputs(reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace), wanted)
 
@@ -78,7 +78,7 @@ def _show(view: "Overview", args: argparse.Namespace) -> str:
     if args.format == "json":
         import msgspec
 
-        from gitops_dsf.overview.document import document
+        from gitops_dsf.views.status.document import document
 
         text = msgspec.json.encode(document(view))
         return (text if args.watch else msgspec.json.format(text, indent=2)).decode() + "\n"

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from gitops_dsf.cli.report import count
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import State
-from gitops_dsf.overview.document import median
-from gitops_dsf.overview.model import ApplicationView, Cell, Copy, Overview, PlacementView, ScorerView, Standing, Turn
 from gitops_dsf.snapshot import age_text
+from gitops_dsf.views.status.document import median
+from gitops_dsf.views.status.model import ApplicationView, Cell, Copy, Overview, PlacementView, ScorerView, Standing, Turn
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
 """Above which the matrix is left out: nobody reads more on a screen."""

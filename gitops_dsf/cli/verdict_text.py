@@ -5,9 +5,9 @@ from typing import Any
 
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import expired
-from gitops_dsf.preview.hub import asks_for_scores
 from gitops_dsf.simulator import Outcome, Verdict
 from gitops_dsf.simulator.weights import Prioritizer
+from gitops_dsf.views.preview.hub import asks_for_scores
 
 MISSING, EXPIRED = "none", "expired"
 

@@ -7,14 +7,9 @@ from typing import Final
 import msgspec
 
 from dsf_wire.constants import ADDON_NAME, DSF_GROUP, DSF_VERSION
-from gitops_dsf.doctor import Facts, Source
-from gitops_dsf.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
-from gitops_dsf.doctor.checks.upstream import DEPLOYMENT_LABELS
-from gitops_dsf.doctor.checks.upstream import WORK as UPSTREAM_WORK
 from gitops_dsf.errors import HubError
 from gitops_dsf.live.overview import ADDONS, argo, read_inputs, reduced_application
 from gitops_dsf.live.reader import Object, Reader, Resource, whole
-from gitops_dsf.overview import build
 from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.decisions import DECISION_READER
 from gitops_dsf.render.objects import PART_OF_LABEL
@@ -22,6 +17,11 @@ from gitops_dsf.render.reconciler.names import NAME as RECONCILER
 from gitops_dsf.render.works import WORK_NAME
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.snapshot.unread import Unread, Why
+from gitops_dsf.views.doctor import Facts, Source
+from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
+from gitops_dsf.views.doctor.checks.upstream import DEPLOYMENT_LABELS
+from gitops_dsf.views.doctor.checks.upstream import WORK as UPSTREAM_WORK
+from gitops_dsf.views.status import build
 
 ADDON_GROUP: Final = "addon.open-cluster-management.io"
 RBAC: Final = "rbac.authorization.k8s.io"

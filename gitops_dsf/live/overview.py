@@ -1,4 +1,4 @@
-"""Reads what a view of a hub is made of (gitops_dsf.overview). Objects are reduced while their page is read."""
+"""Reads what a view of a hub is made of (gitops_dsf.views.status). Objects are reduced while their page is read."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -24,10 +24,10 @@ from gitops_dsf.hub.masks import Mask, read_masks
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.live.reader import Object, Reader, Resource, T, whole
-from gitops_dsf.overview import Inputs, Part
 from gitops_dsf.snapshot import Snapshot, SnapshotError, hubobjects
 from gitops_dsf.snapshot.unread import Unread, Why
 from gitops_dsf.snapshot.values import PublishedScore
+from gitops_dsf.views.status import Inputs, Part
 
 CLUSTERS: Final = Resource(group=SCORE_GROUP, version="v1", plural="managedclusters")
 SETS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersets")

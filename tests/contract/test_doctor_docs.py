@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from gitops_dsf.doctor.registry import CHECKS
+from gitops_dsf.views.doctor.registry import CHECKS
 
 PAGE = (Path(__file__).parents[2] / "docs/doctor.md").read_text(encoding="utf-8")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.doctor.checks import argocd, ocm
+from gitops_dsf.views.doctor.checks import argocd, ocm
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])

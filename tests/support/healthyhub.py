@@ -9,15 +9,15 @@ from typing import Any
 
 import yaml
 
-from gitops_dsf.doctor import Facts, Finding, Source, examine
-from gitops_dsf.doctor.checks.ocm import GROUPS
-from gitops_dsf.doctor.registry import CHECKS
-from gitops_dsf.overview import build
 from gitops_dsf.render import agent
 from gitops_dsf.render.decisions import decision_readers
 from gitops_dsf.render.works import ClusterObjects
 from gitops_dsf.repository.model.repository import FleetRepository
 from gitops_dsf.schema import crds
+from gitops_dsf.views.doctor import Facts, Finding, Source, examine
+from gitops_dsf.views.doctor.checks.ocm import GROUPS
+from gitops_dsf.views.doctor.registry import CHECKS
+from gitops_dsf.views.status import build
 from tests.support.hubobjects import ARGOCD, HUB, NOW, Object, fleet, meta, stamp
 from tests.support.overviews import inputs_of
 

@@ -9,10 +9,10 @@ import msgspec
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.masks import Mask
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.overview import Inputs, Part
 from gitops_dsf.snapshot import collect
 from gitops_dsf.snapshot.documents import HubDocument
 from gitops_dsf.snapshot.unread import Unread, Why
+from gitops_dsf.views.status import Inputs, Part
 from tests.support.hubobjects import NOW, Object
 
 OBSERVED = {"ManagedCluster", "ManagedClusterSet", "ManagedClusterSetBinding", "PlacementDecision", "AddOnPlacementScore"}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.doctor.registry import CHECKS
+from gitops_dsf.views.doctor.registry import CHECKS
 from tests.integration.hubverbs.conftest import Run, Serve
 from tests.support.apiserver import ApiServer
 from tests.support.healthyhub import facts

@@ -212,7 +212,7 @@ def shape(value: Any) -> Any:
 
 
 def test_every_state_and_standing_is_documented() -> None:
-    from gitops_dsf.overview.model import Standing, State
+    from gitops_dsf.views.status.model import Standing, State
 
     text = PAGE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([a-z]+) \|", text, re.MULTILINE)

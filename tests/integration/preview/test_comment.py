@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.preview.markdown import MARKER, MAX_CHARACTERS
+from gitops_dsf.views.preview.markdown import MARKER, MAX_CHARACTERS
 from tests.integration.preview.gitfleet import GitFleet, Run, application, cluster, save, scorer, snapshot
 
 

@@ -1,0 +1,122 @@
+"""From OCM's decision to an Application: Placements, how Argo CD reads them, and whether it knows the clusters."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
+from gitops_dsf.hub.names import REFRESH_ANNOTATION
+from gitops_dsf.render.decisions import DECISION_READER, DECISION_READERS, decision_readers
+from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
+from gitops_dsf.views.doctor.facts import Facts, Object, Source, condition, counted, name_of
+from gitops_dsf.views.doctor.finding import Result, error, ok, warning
+from gitops_dsf.views.status.moves import error_of, is_ours
+from gitops_dsf.views.status.placements import key_of
+
+CONTROLLER: Final = "applicationset-controller"
+
+
+def configmap(facts: Facts) -> Iterator[Result]:
+    """Does the duck-type ConfigMap tell Argo CD how to read decisions?"""
+    wanted: dict[str, str] = next(iter(decision_readers(facts.argocd_namespace)))["data"]
+    found = facts.one(Source.DECISIONS_CONFIGMAP)
+    if found is None:
+        literals = [f"--from-literal={key}={value}" for key, value in sorted(wanted.items())]
+        fix = facts.command("-n", facts.argocd_namespace, "create", "configmap", DUCK_TYPE_CONFIGMAP, *literals)
+        yield error(f"ConfigMap {DUCK_TYPE_CONFIGMAP} is not there: no ApplicationSet can read a decision", fix)
+        return
+    data = found.get("data") or {}
+    wrong = sorted(key for key, value in wanted.items() if data.get(key) != value)
+    if wrong:
+        content = ",".join(f'"{key}":"{wanted[key]}"' for key in wrong)
+        patch = f'{{"data":{{{content}}}}}'
+        fix = facts.command("-n", facts.argocd_namespace, "patch", "configmap", DUCK_TYPE_CONFIGMAP, "--type=merge", "-p", patch)
+        # Without matchKey the generator returns nothing and no error (docs/contributing/argocd-behaviour.md#match-key).
+        danger = "; without matchKey every Application is deleted" if "matchKey" in wrong else ""
+        yield error(f"ConfigMap {DUCK_TYPE_CONFIGMAP} has another {', '.join(wrong)}{danger}", fix)
+    else:
+        yield ok(f"ConfigMap {DUCK_TYPE_CONFIGMAP} is as rendered")
+
+
+def rights(facts: Facts) -> Iterator[Result]:
+    """May Argo CD's ApplicationSet controller list decisions?"""
+    namespace = facts.argocd_namespace
+    role, binding = facts.one(Source.DECISION_ROLE), facts.one(Source.DECISION_BINDING)
+    resource = "placementdecisions.cluster.open-cluster-management.io"
+    create = facts.command("-n", namespace, "create", "role", DECISION_READER, "--verb=list", f"--resource={resource}")
+    accounts = [f"--serviceaccount={namespace}:{name}" for name in DECISION_READERS]
+    bind = facts.command("-n", namespace, "create", "rolebinding", DECISION_READER, f"--role={DECISION_READER}", *accounts)
+    sound = True
+    if role is None:
+        sound = False
+        yield error(f"Role {namespace}/{DECISION_READER} is not there: Argo CD may not list decisions", create)
+    elif not _lists_decisions(role):
+        sound = False
+        remove = facts.command("-n", namespace, "delete", "role", DECISION_READER)
+        yield error(f"Role {namespace}/{DECISION_READER} does not allow to list decisions", f"{remove} && {create}")
+    bound = {str(one.get("name")) for one in (binding or {}).get("subjects") or () if one.get("namespace") == namespace}
+    if binding is None:
+        sound = False
+        yield error(f"RoleBinding {namespace}/{DECISION_READER} is not there: Argo CD may not list decisions", bind)
+    elif (binding.get("roleRef") or {}).get("name") != DECISION_READER or not any(CONTROLLER in name for name in bound):
+        sound = False
+        remove = facts.command("-n", namespace, "delete", "rolebinding", DECISION_READER)
+        yield error(f"RoleBinding {namespace}/{DECISION_READER} does not bind the ApplicationSet controller", f"{remove} && {bind}")
+    for name in sorted(_controllers(facts) - bound) if sound else ():
+        sound = False
+        subject = f'[{{"op":"add","path":"/subjects/-","value":{{"kind":"ServiceAccount","name":"{name}","namespace":"{namespace}"}}}}]'
+        fix = facts.command("-n", namespace, "patch", "rolebinding", DECISION_READER, "--type=json", "-p", subject)
+        yield error(f"the ApplicationSet controller runs as ServiceAccount {name}, which may not list decisions", fix)
+    if sound:
+        yield ok("Argo CD may list decisions")
+
+
+def _lists_decisions(role: Object) -> bool:
+    return any(
+        "cluster.open-cluster-management.io" in (rule.get("apiGroups") or ())
+        and "placementdecisions" in (rule.get("resources") or ())
+        and "list" in (rule.get("verbs") or ())
+        for rule in role.get("rules") or ()
+    )
+
+
+def _controllers(facts: Facts) -> set[str]:
+    """ServiceAccounts that ApplicationSet controllers run as; another distribution gives them another name."""
+    return {
+        str(pod["serviceAccountName"])
+        for item in facts.of(Source.ARGOCD_DEPLOYMENTS)
+        if CONTROLLER in name_of(item)
+        and (pod := ((item.get("spec") or {}).get("template") or {}).get("spec") or {}).get("serviceAccountName")
+    }
+
+
+def placements(facts: Facts) -> Iterator[Result]:
+    """Does OCM understand the rendered Placements?"""
+    ours = [item for item in facts.inputs.placements if (item["metadata"].get("labels") or {}).get(MANAGED_BY_LABEL) == GENERATOR_MANAGER]
+    sound = True
+    for item in ours:
+        key, namespace, name = key_of(item), item["metadata"]["namespace"], name_of(item)
+        describe = facts.command("-n", str(namespace), "describe", "placement", name)
+        misconfigured, satisfied = condition(item, "PlacementMisconfigured"), condition(item, "PlacementSatisfied")
+        if misconfigured is not None and misconfigured.get("status") == "True":
+            sound = False
+            yield error(
+                f"Placement {key} is misconfigured: {misconfigured.get('message')}", "edit it in apps/ and render; gitops-dsf validate"
+            )
+        elif satisfied is not None and satisfied.get("status") == "False":
+            sound = False
+            yield warning(f"Placement {key} finds too few clusters: {satisfied.get('reason')}: {satisfied.get('message')}", describe)
+    if sound:
+        yield ok(f"OCM understands {counted(len(ours), 'rendered Placement')}")
+
+
+def application_sets(facts: Facts) -> Iterator[Result]:
+    """Do the rendered ApplicationSets generate?"""
+    ours = [item for item in facts.inputs.application_sets if is_ours(item)]
+    failing = [(name_of(item), error_of(item)) for item in ours if error_of(item)]
+    for name, message in failing:
+        annotate = facts.command("-n", facts.argocd_namespace, "annotate", "--overwrite", "applicationset", name)
+        # Argo CD looks when an annotation changes, and takes this one away only after a success: a value that is new each time.
+        fix = f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # looks again at once; else in 3 minutes"
+        yield error(f"ApplicationSet {name} generates nothing: {message}", fix)
+    if not failing:
+        yield ok(f"no error in {counted(len(ours), 'rendered ApplicationSet')}")

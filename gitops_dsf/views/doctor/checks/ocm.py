@@ -1,0 +1,125 @@
+"""Open Cluster Management: there, new enough, with the feature gates that we rely on; clusters that take part."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from gitops_dsf.hub.names import AVAILABLE_CONDITION
+from gitops_dsf.views.doctor.facts import Facts, Source, condition, counted, name_of, some
+from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.views.doctor.version import Version, versions_of
+
+GROUPS: Final = {
+    "cluster.open-cluster-management.io": ("v1", "v1alpha1", "v1beta1", "v1beta2"),
+    "work.open-cluster-management.io": ("v1",),
+    "addon.open-cluster-management.io": ("v1alpha1",),
+}
+"""API groups and versions that rendered objects use."""
+MINIMUM: Final = Version(1, 2)
+"""docs/install.md."""
+NAMESPACE: Final = "open-cluster-management-hub"
+"""Where the cluster manager runs OCM (ocm manifests/cluster-manager)."""
+GATES: Final = {
+    "AddonManagement": ("addOnManagerConfiguration", "no add-on is installed, so no cluster gets an agent"),
+    "DefaultClusterSet": ("registrationConfiguration", "a cluster without a set label is in no ManagedClusterSet, not even `default`"),
+}
+"""Gates that are on by default and must stay on (ocm api feature/feature.go), the ClusterManager's section, and what happens without."""
+
+
+def installed(facts: Facts) -> Iterator[Result]:
+    """Are OCM's kinds served, in the versions that we render?"""
+    missing = [
+        f"{group}/{version}" for group, versions in GROUPS.items() for version in versions if version not in facts.groups.get(group, ())
+    ]
+    if missing:
+        yield error(f"the hub does not serve {some(missing)}", facts.clusteradm("init", "--wait"))
+    else:
+        yield ok("the hub serves every OCM kind that is rendered")
+
+
+def version(facts: Facts) -> Iterator[Result]:
+    """Do OCM's own Deployments run at least the version that we need?"""
+    found = {name_of(item): min(seen) for item in facts.of(Source.OCM_DEPLOYMENTS) if (seen := list(versions_of(item)))}
+    if not found:
+        yield unknown(f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM.major}.{MINIMUM.minor} or newer is needed")
+        return
+    old = {name: version for name, version in found.items() if version < MINIMUM}
+    if old:
+        names = some([f"{name} {version}" for name, version in sorted(old.items())])
+        fix = facts.clusteradm("upgrade", "clustermanager", "--bundle-version", "latest")
+        yield error(f"older than OCM {MINIMUM.major}.{MINIMUM.minor}: {names}", fix)
+    else:
+        yield ok(f"OCM {min(found.values())}")
+
+
+def features(facts: Facts) -> Iterator[Result]:
+    """Is a feature gate switched off that is on by default, and that we rely on?"""
+    off: dict[str, str] = {}
+    for manager in facts.of(Source.CLUSTER_MANAGERS):
+        off |= dict.fromkeys(_disabled(manager), name_of(manager))
+    for deployment in facts.of(Source.OCM_DEPLOYMENTS):
+        off |= {gate: off.get(gate, "") for gate in _switched_off(deployment)}
+    for gate, where in sorted(off.items()):
+        section, consequence = GATES[gate]
+        name = where or "cluster-manager"
+        patch = _enabling(gate, section, _gates(facts, name, section))
+        fix = facts.command("patch", "clustermanager", name, "--type=merge", "-p", patch)
+        yield error(f"feature gate {gate} is off: {consequence}", fix)
+    if not off:
+        if not facts.of(Source.CLUSTER_MANAGERS) and not facts.of(Source.OCM_DEPLOYMENTS):
+            yield unknown("neither a ClusterManager nor OCM's Deployments are there to tell the feature gates")
+        else:
+            yield ok(f"{', '.join(GATES)} are on")
+
+
+def _gates(facts: Facts, manager: str, section: str) -> list[Mapping[str, Any]]:
+    """Of one section of a ClusterManager, as they are now."""
+    found = next((item for item in facts.of(Source.CLUSTER_MANAGERS) if name_of(item) == manager), {})
+    return list(((found.get("spec") or {}).get(section) or {}).get("featureGates") or ())
+
+
+def _enabling(gate: str, section: str, there: list[Mapping[str, Any]]) -> str:
+    """A merge patch. It replaces the whole list, so the gates that are there must be in it."""
+    others = [dict(item) for item in there if item.get("feature") != gate]
+    return json.dumps({"spec": {section: {"featureGates": [*others, {"feature": gate, "mode": "Enable"}]}}}, separators=(",", ":"))
+
+
+def _disabled(manager: Mapping[str, Any]) -> Iterator[str]:
+    for gate, (section, _) in GATES.items():
+        for item in ((manager.get("spec") or {}).get(section) or {}).get("featureGates") or ():
+            if item.get("feature") == gate and item.get("mode", "Disable") != "Enable":
+                yield gate
+
+
+def _switched_off(deployment: Mapping[str, Any]) -> Iterator[str]:
+    pod = ((deployment.get("spec") or {}).get("template") or {}).get("spec") or {}
+    for container in pod.get("containers") or ():
+        words = [str(word) for word in (*(container.get("command") or ()), *(container.get("args") or ()))]
+        for gate in GATES:
+            if any(word.startswith("--feature-gates=") and f"{gate}=false" in word for word in words):
+                yield gate
+
+
+def clusters(facts: Facts) -> Iterator[Result]:
+    """Did the clusters that have an agent join, and do they answer?"""
+    troubled = False
+    for name in sorted(facts.inputs.addons):
+        cluster = facts.inputs.snapshot.clusters.get(name)
+        if cluster is None:
+            continue
+        if not (cluster.get("spec") or {}).get("hubAcceptsClient"):
+            troubled = True
+            yield error(f"{name} is not accepted, so its agent cannot reach the hub", facts.clusteradm("accept", "--clusters", name))
+            continue
+        joined, available = (condition(cluster, kind) for kind in ("ManagedClusterJoined", AVAILABLE_CONDITION))
+        if joined is None or joined.get("status") != "True":
+            troubled = True
+            fix = f"{facts.clusteradm('get', 'token')}  # then run the join command that it prints, on {name}"
+            yield error(f"{name} has not joined", fix)
+        elif available is None or available.get("status") != "True":
+            troubled = True
+            fix = f"kubectl --context {name} -n open-cluster-management-agent get pods  # on the cluster itself"
+            yield warning(f"{name} is not available: {(available or {}).get('message') or 'its lease is not renewed'}", fix)
+    if not troubled:
+        everyone = counted(len(facts.inputs.snapshot.clusters), "cluster")
+        yield ok(f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are available")

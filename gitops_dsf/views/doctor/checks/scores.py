@@ -1,0 +1,145 @@
+"""Scorers and their scores: published, fresh, owned, and by nobody else."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from dsf_wire.constants import AGENT_NAMESPACE, SCORE_PLURAL
+from gitops_dsf.hub.freshness import DEAD, State
+from gitops_dsf.views.doctor.facts import Facts, counted, some
+from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.views.status import Part
+
+LIMIT = 10
+"""Findings of one kind; more say the same once more."""
+
+
+def scorers(facts: Facts) -> Iterator[Result]:
+    """Do the scoring APIs answer, and do their /config pages say what was accepted?"""
+    views = facts.overview.scorers
+    if not views:
+        look = facts.command("get", "dynamicscorers", "--all-namespaces")
+        yield warning(
+            f"there is no DynamicScorer in namespace {facts.hub_namespace}", f"{look}  # then --hub-namespace NAME, or render one"
+        )
+        return
+    sound = True
+    for view in views:
+        name = view.scorer.name
+        describe = facts.command("-n", facts.hub_namespace, "describe", "dynamicscorer", name)
+        healthy, synced = view.scorer.condition("Healthy"), view.scorer.condition("ConfigSynced")
+        if view.scorer.health == "Inactive":
+            sound = False
+            yield warning(f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}", describe)
+        if synced.status == "False":
+            sound = False
+            drifted = synced.reason == "Drifted"
+            fix = f"gitops-dsf sync --scorer {name}  # in the fleet repository; then review the lock and merge" if drifted else describe
+            yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
+        if view.suspended == "reconciler":
+            sound = False
+            yield warning(f"{name} is suspended by the reconciler: neither it nor the agents reach the scoring API", describe)
+    if sound:
+        looked = sum(bool(view.scorer.health) for view in views)
+        yield ok(f"{counted(len(views), 'scorer')}, {looked} of them looked at by the reconciler, nothing wrong")
+
+
+def freshness(facts: Facts) -> Iterator[Result]:
+    """Are scores there and valid wherever a scorer should run?"""
+    stale: dict[str, list[str]] = {}
+    missing: dict[str, list[str]] = {}
+    expected: Counter[str] = Counter()
+    no_masks = facts.missing(Part.MASKS)
+    unclear = 0
+    for view in facts.overview.scorers:
+        if view.suspended:
+            continue
+        for cell in view.cells:
+            expected[cell.cluster] += cell.expected
+            if cell.expected and cell.state in DEAD:
+                stale.setdefault(cell.cluster, []).append(view.scorer.name)
+            elif cell.expected and cell.state is State.MISSING and no_masks is not None:
+                unclear += 1
+            elif cell.expected and cell.state is State.MISSING:
+                missing.setdefault(cell.cluster, []).append(view.scorer.name)
+    results = [*_by_cluster(stale, expected, "expired"), *_by_cluster(missing, expected, "missing")]
+    yield from results[:LIMIT]
+    if len(results) > LIMIT:
+        clusters = len(stale.keys() | missing.keys())
+        yield warning(
+            f"{len(results) - LIMIT} more such findings; {counted(clusters, 'cluster')} in all", "gitops-dsf status shows all of them"
+        )
+    if unclear:
+        yield unknown(f"{counted(unclear, 'score')} missing or masked: {no_masks}")
+    if not results and not unclear:
+        yield ok(f"{counted(expected.total(), 'score')} on {counted(len(expected), 'cluster')}, all there and valid")
+
+
+def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) -> Iterator[Result]:
+    for cluster, names in sorted(found.items()):
+        every = len(names) == expected[cluster]
+        shown = f"every score of {cluster} is {what}" if every and len(names) > 1 else f"{cluster}: {what}: {some(names)}"
+        hint = ": its agent is down, or cannot reach the hub" if every and what == "expired" else ""
+        fix = f"kubectl --context {cluster} -n {AGENT_NAMESPACE} logs deployment/gitops-dsf-agent  # on the cluster itself"
+        yield warning(f"{shown}, and counts as 0{hint}", fix)
+
+
+def ownership(facts: Facts) -> Iterator[Result]:
+    """Is there a score that nobody keeps up, or that somebody else writes?"""
+    if not facts.inputs.scorers and facts.inputs.unowned:
+        # Another --hub-namespace has the scorers, more likely than not: nothing is said about deleting what they publish.
+        look = f"{facts.command('get', 'dynamicscorers', '--all-namespaces')}  # then --hub-namespace NAME"
+        scores = counted(len(facts.inputs.unowned), "score")
+        yield unknown(f"{scores} of our agents, and no DynamicScorer in namespace {facts.hub_namespace} to tell whose they are", look)
+        return
+    results = [*_contested(facts), *_unowned(facts), *_unexpected(facts), *_foreign(facts)]
+    yield from results[:LIMIT]
+    if len(results) > LIMIT:
+        yield warning(f"{len(results) - LIMIT} more such findings", "gitops-dsf status --all shows all of them")
+    if not results:
+        yield ok("every score of ours has a scorer and an agent, and no other writer")
+
+
+def _unowned(facts: Facts) -> Iterator[Result]:
+    """Left behind by a scorer that is gone, or by an agent that is gone."""
+    orphans = set(facts.inputs.unowned)
+    resources = {view.scorer.resource: view for view in facts.overview.scorers}
+    for name, view in resources.items():
+        orphans |= {(cell.cluster, name) for cell in view.cells if cell.values and cell.cluster not in facts.inputs.addons}
+    for cluster, name in sorted(orphans - _written_by_others(facts)):
+        why = "no agent is on that cluster" if name in resources else "no scorer has that name"
+        fix = facts.command("-n", cluster, "delete", SCORE_PLURAL, name)
+        yield warning(f"AddOnPlacementScore {cluster}/{name} belongs to nobody: {why}; Placements may still rank by it", fix)
+
+
+def _unexpected(facts: Facts) -> Iterator[Result]:
+    others = _written_by_others(facts)
+    for view in facts.overview.scorers:
+        there = (cell.cluster for cell in view.cells if not cell.expected and cell.state is not State.MASKED)
+        clusters = [name for name in there if name in facts.inputs.addons and (name, view.scorer.resource) not in others]
+        if clusters:
+            commands = [facts.command("-n", cluster, "delete", SCORE_PLURAL, view.scorer.resource) for cluster in clusters[:5]]
+            why = "suspended" if view.scorer.spec.suspend else "kept off by selector or mask"
+            yield warning(f"{view.scorer.name} is {why}, and its score is still there on {some(clusters)}", " && ".join(commands))
+
+
+def _foreign(facts: Facts) -> Iterator[Result]:
+    """Our agent, if there is one, reports the conflict and waits until the writer is silent."""
+    for cluster, name in facts.inputs.foreign:
+        fix = _show(facts, cluster, name) + "  # who writes it?"
+        yield warning(f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our agent", fix)
+
+
+def _contested(facts: Facts) -> Iterator[Result]:
+    for cluster, name, manager in facts.inputs.contested:
+        fix = f"{_show(facts, cluster, name)}  # then stop {manager} on {cluster}"
+        what = f"AddOnPlacementScore {cluster}/{name} is written by our agent and by {manager}"
+        yield error(f"{what}: while both run, ours reports conflict and its scores are not published", fix)
+
+
+def _show(facts: Facts, cluster: str, name: str) -> str:
+    return facts.command("-n", cluster, "get", SCORE_PLURAL, name, "-o", "yaml", "--show-managed-fields")
+
+
+def _written_by_others(facts: Facts) -> set[tuple[str, str]]:
+    """(cluster, name) of scores whose deletion is for somebody else to decide."""
+    return {*facts.inputs.foreign, *((cluster, name) for cluster, name, _ in facts.inputs.contested)}

@@ -1,0 +1,108 @@
+"""Secrets: the clusters that Argo CD knows, by the metadata of their Secrets, and the tokens that agents need, as far as visible.
+
+The data of a Secret is never read, and Argo CD matches a cluster by `data.name` (docs/contributing/argocd-behaviour.md#cluster-secrets).
+So a Secret counts as a cluster's when its own name or a label says so, and an Application proves that Argo CD knows the cluster.
+"""
+
+from collections.abc import Iterator
+
+from dsf_wire.constants import AGENT_NAMESPACE
+from gitops_dsf.hub.freshness import State
+from gitops_dsf.hub.names import APPLICATION_LABEL
+from gitops_dsf.views.doctor.facts import Facts, Object, Source, counted, name_of, some
+from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
+from gitops_dsf.views.status import Part
+from gitops_dsf.views.status.moves import cluster_of, followed, is_ours
+
+PULL_LABEL = "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
+INVALID = "InvalidSpecError"
+"""Condition of an Application whose destination Argo CD does not know."""
+
+
+def clusters(facts: Facts) -> Iterator[Result]:
+    """Does Argo CD know every cluster that an application is, or could be, decided for?"""
+    decided, eligible = _pushed(facts)
+    secrets = facts.of(Source.CLUSTER_SECRETS)
+    refused = {cluster_of(item): reason for item in facts.inputs.applications if (reason := _refusal(item))}
+    named = {name for name in eligible | refused.keys() if any(_names(secret, name) for secret in secrets)}
+    proven = {cluster_of(item) for item in facts.inputs.applications} - refused.keys()
+    everyone = facts.inputs.snapshot.clusters.keys() | proven
+    spare = sum(not any(_names(secret, name) for name in everyone) for secret in secrets)
+    unproven = sorted(eligible - named - proven)
+    for name, reason in sorted(refused.items()):
+        yield error(f"Argo CD does not know {name}: {reason}", _add(name))
+    here = [name for name in unproven if name in decided and name not in refused]
+    there = [name for name in unproven if name not in decided and name not in refused]
+    for name in here if not spare else ():
+        yield error(f"{name} is decided, and Argo CD has no cluster Secret for it: its application is silently left out", _add(name))
+    guessed = [*(here if spare else ()), *there]
+    if len(guessed) > spare:
+        without = f"at least {len(guessed) - spare} of {some(guessed)}" if spare else some(guessed)
+        yield warning(f"Argo CD has no cluster Secret for {without}: an application that is decided for it is left out", _add(guessed[0]))
+    elif guessed:
+        yield unknown(
+            f"{some(guessed)}: no Secret shows it in its name or a label; {spare} may hold it in their data, which is not read",
+            "argocd cluster list  # NAME must be the name of the ManagedCluster",
+        )
+    if not unproven and not refused:
+        known = f"Argo CD knows {counted(len(eligible), 'cluster')}: all that applications may be decided for"
+        yield ok(known if eligible else "no application is pushed")
+
+
+def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
+    """Clusters that a pushed application is decided for, and those that it could be decided for."""
+    pushed = {
+        f"{item['metadata']['namespace']}/{placement}"
+        for item in facts.inputs.application_sets
+        if is_ours(item) and not _pulled(item)
+        for placement in followed((item.get("spec") or {}).get("generators"))
+    }
+    views = [view for view in facts.overview.placements if view.placement in pushed]
+    decided = {name for view in views for name in view.decided or ()}
+    return decided, decided.union(*(view.eligible or () for view in views))
+
+
+def _pulled(application_set: Object) -> bool:
+    template = ((application_set.get("spec") or {}).get("template") or {}).get("metadata") or {}
+    return PULL_LABEL in (template.get("labels") or {})
+
+
+def _refusal(application: Object) -> str:
+    if APPLICATION_LABEL not in (application["metadata"].get("labels") or {}):
+        return ""
+    for found in (application.get("status") or {}).get("conditions") or ():
+        if found.get("type") == INVALID and "cluster" in str(found.get("message")):
+            return str(found.get("message"))
+    return ""
+
+
+def _names(secret: Object, cluster: str) -> bool:
+    metadata = secret["metadata"]
+    words = {*(metadata.get("labels") or {}).values(), *(metadata.get("annotations") or {}).values()}
+    usual = {cluster, f"cluster-{cluster}", f"{cluster}-cluster", f"{cluster}-secret", f"{cluster}-cluster-secret"}
+    return name_of(secret) in usual or cluster in words
+
+
+def _add(cluster: str) -> str:
+    return f"argocd cluster add {cluster} --name {cluster}  # the first is the cluster's context in your kubeconfig"
+
+
+def tokens(facts: Facts) -> Iterator[Result]:
+    """Is a score missing whose scorer needs a token Secret, which only the cluster itself can show?"""
+    needing = [view for view in facts.overview.scorers if view.scorer.secrets and not view.suspended]
+    # Without the masks nobody can tell a score that is missing from one that is kept off.
+    gone = {State.EXPIRED, State.EMPTY} | ({State.MISSING} if facts.missing(Part.MASKS) is None else set())
+    sound = True
+    for view in needing:
+        absent = [cell.cluster for cell in view.cells if cell.expected and cell.state in gone]
+        if absent:
+            sound = False
+            names = ", ".join(view.scorer.secrets)
+            fix = f"kubectl --context {absent[0]} -n {AGENT_NAMESPACE} get secret {' '.join(view.scorer.secrets)}  # on the cluster itself"
+            yield warning(
+                f"{view.scorer.name} has no score on {some(absent)} and needs Secret {names} there, which the hub cannot see",
+                fix,
+            )
+    if sound:
+        scorers = f"{counted(len(needing), 'scorer')} with a token, and no score missing" if needing else "no scorer needs a token"
+        yield ok(f"{scorers}; Secrets of clusters are not visible from the hub")

@@ -1,0 +1,31 @@
+"""Runs the checks. What a check needs and could not be read makes it unknown, with the right that is missing."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from gitops_dsf.snapshot.unread import Why
+from gitops_dsf.views.doctor.checks.upstream import delivers
+from gitops_dsf.views.doctor.facts import Facts
+from gitops_dsf.views.doctor.finding import Finding, State
+from gitops_dsf.views.doctor.registry import CHECKS, Check
+
+RIGHTS: Final = "ask for the ClusterRole gitops-dsf-doctor, as docs/doctor.md shows it"
+
+
+def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ...]:
+    """Findings in the order of the checks; every check has at least one."""
+    return tuple(finding for check in checks for finding in _run(check, facts))
+
+
+def _run(check: Check, facts: Facts) -> Iterator[Finding]:
+    if check.ours and delivers(facts):
+        yield Finding(check=check.id, state=State.OK, message="the upstream addon delivers here: nothing of ours to look at", fix="")
+        return
+    missing = [found for need in check.needs if (found := facts.missing(need)) is not None]
+    if missing:
+        reasons = "; ".join(dict.fromkeys(map(str, missing)))
+        fix = RIGHTS if any(item.why is Why.FORBIDDEN for item in missing) else ""
+        yield Finding(check=check.id, state=State.UNKNOWN, message=f"{check.title} {reasons}", fix=fix)
+        return
+    for result in check.run(facts):
+        yield Finding(check=check.id, state=result.state, message=result.message, fix=result.fix)

@@ -1,0 +1,111 @@
+"""What the checks look at: a hub's objects at one moment. What could not be read is there as such."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from gitops_dsf.snapshot.unread import Unread
+from gitops_dsf.views.status import Inputs, Overview, Part
+
+Object = Mapping[str, Any]
+
+
+class Source(StrEnum):
+    """What is read for the checks besides what a view of the hub is made of (Part)."""
+
+    CLUSTER_MANAGERS = "ClusterManagers"
+    OCM_DEPLOYMENTS = "Deployments in open-cluster-management-hub"
+    CRDS = "our CustomResourceDefinitions"
+    ADDON_DEFINITIONS = "ClusterManagementAddOns"
+    ADDON_TEMPLATES = "AddOnTemplates"
+    ADDON_CONFIGS = "AddOnDeploymentConfigs in the hub namespace"
+    ADDON_STATES = "our ManagedClusterAddOns"
+    AGENT_ROLE = "ClusterRole gitops-dsf:agent"
+    AGENT_BINDINGS = "RoleBindings gitops-dsf-agent"
+    GRANTS = "ClusterRoleBindings"
+    ARGOCD_DEPLOYMENTS = "Deployments in the Argo CD namespace"
+    ARGOCD_STATEFULSETS = "StatefulSets in the Argo CD namespace"
+    ARGOCD_SETTINGS = "ConfigMap argocd-cm"
+    ARGOCD_PARAMETERS = "ConfigMap argocd-cmd-params-cm"
+    DELIVERY = "Applications of the rendered tree"
+    DECISIONS_CONFIGMAP = "ConfigMap gitops-dsf-placement-decisions"
+    DECISION_ROLE = "Role gitops-dsf-placement-decision-reader"
+    DECISION_BINDING = "RoleBinding gitops-dsf-placement-decision-reader"
+    CLUSTER_SECRETS = "metadata of Argo CD's cluster Secrets"
+    UPSTREAM_DEPLOYMENTS = "Deployments of the upstream addon"
+    UPSTREAM_WORKS = "ManifestWorks of the upstream addon"
+    OUR_WORKS = "ManifestWorks gitops-dsf-config"
+    SCORING_CONFIGS = "DynamicScoringConfigs"
+    LEASES = "Lease gitops-dsf-reconciler"
+
+
+Need = Source | Part
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """A hub at one moment."""
+
+    kubectl: tuple[str, ...]
+    """The words that a command for this hub begins with."""
+    hub_namespace: str
+    argocd_namespace: str
+    groups: Mapping[str, tuple[str, ...]]
+    """API groups that the hub serves, with their versions."""
+    clock_offset: float | None
+    """Seconds that the hub's clock is ahead of this machine's; None where it does not say."""
+    inputs: Inputs
+    overview: Overview
+    objects: Mapping[Source, tuple[Object, ...]] = field(default_factory=dict)
+    unread: Mapping[Source, Unread] = field(default_factory=dict)
+
+    def of(self, source: Source) -> tuple[Object, ...]:
+        """What was read; a check asks only for what it declares in `needs`."""
+        return self.objects[source]
+
+    def one(self, source: Source) -> Object | None:
+        """The one object of a source that has at most one."""
+        return next(iter(self.objects[source]), None)
+
+    def missing(self, need: Need) -> Unread | None:
+        """Why something was not read; None where it was."""
+        return self.inputs.unread.get(need) if isinstance(need, Part) else self.unread.get(need)
+
+    def command(self, *words: str) -> str:
+        """A kubectl command for this hub, ready for a shell."""
+        return shlex.join((*self.kubectl, *words))
+
+    def clusteradm(self, *words: str) -> str:
+        """A clusteradm command for this hub; it takes kubectl's flags."""
+        return shlex.join(("clusteradm", *self.kubectl[1:], *words))
+
+
+def name_of(item: Object) -> str:
+    """metadata.name."""
+    return str(item["metadata"]["name"])
+
+
+def namespace_of(item: Object) -> str:
+    """metadata.namespace."""
+    return str(item["metadata"].get("namespace") or "")
+
+
+def condition(item: Object, kind: str) -> Mapping[str, Any] | None:
+    """A condition of an object's status."""
+    for found in (item.get("status") or {}).get("conditions") or ():
+        if found.get("type") == kind:
+            return dict(found)
+    return None
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural where it is not one."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def some(names: list[str] | tuple[str, ...], limit: int = 5) -> str:
+    """A list for people, cut where it grows long."""
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more

@@ -1,0 +1,63 @@
+"""What is certain about a decision when some scores are not: each sum lies between two bounds, and bounds can decide too."""
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitops_dsf.simulator import Verdict
+from gitops_dsf.views.preview.nextscores import Unknown
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Certainty:
+    """Clusters that are selected whatever the unknown scores turn out to be, and those that may be."""
+
+    certain: frozenset[str]
+    possible: frozenset[str]
+    """Includes the certain ones."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the unknown scores change nothing."""
+        return self.certain == self.possible
+
+
+def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> Certainty:
+    """Bounds of the ranking of a verdict, whose sums hold placeholders for the unknown scores."""
+    ranking = verdict.ranking
+    if ranking is None:
+        return Certainty(certain=verdict.chosen, possible=verdict.chosen)
+    names = [verdict.state.names[cluster] for cluster in ranking.clusters]
+    lows, highs = list(ranking.sums), list(ranking.sums)
+    for result in verdict.prioritizers:
+        cells = unknown.get(result.prioritizer.resource) if result.prioritizer.built_in is None else None
+        for index, name in enumerate(names if cells else ()):
+            cell = cells.get(name) if cells else None
+            if cell is not None:
+                ends = ((cell.low - (result.values[index] or 0)) * result.weight, (cell.high - (result.values[index] or 0)) * result.weight)
+                lows[index] += min(ends)
+                highs[index] += max(ends)
+    # Equal sums are ordered by name, and indexes are in name order: the smaller index wins.
+    worst = [(low, -index) for index, low in enumerate(lows)]
+    best = [(high, -index) for index, high in enumerate(highs)]
+    by_worst, by_best = sorted(worst), sorted(best)
+    count, wanted = len(names), ranking.selected
+    certain, possible = set(), set()
+    for index, name in enumerate(names):
+        may_beat = count - bisect_right(by_best, worst[index]) - (best[index] > worst[index])
+        must_beat = count - bisect_right(by_worst, best[index])
+        if may_beat < wanted:
+            certain.add(name)
+        if must_beat < wanted:
+            possible.add(name)
+    return Certainty(certain=frozenset(certain), possible=frozenset(possible))
+
+
+def touches(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> bool:
+    """Whether any cluster that passed the filters has an unknown score that counts."""
+    ranking = verdict.ranking
+    if ranking is None:
+        return False
+    names = verdict.state.names
+    tables = [unknown[item.prioritizer.resource] for item in verdict.prioritizers if unknown.get(item.prioritizer.resource)]
+    return any(names[cluster] in table for table in tables for cluster in ranking.clusters)

@@ -1,0 +1,99 @@
+"""Two rendered repositories and what is known of a hub, to one value that says what the change does. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.snapshot.values import Snapshot
+from gitops_dsf.views.preview.concerns import Thresholds, data_concerns, filter_concerns, fleet_concerns, placement_concerns
+from gitops_dsf.views.preview.fleet import Fleet
+from gitops_dsf.views.preview.moves import Move, moves
+from gitops_dsf.views.preview.passes import Pass, passes
+from gitops_dsf.views.preview.scorers import ScorerChange, scorer_changes
+from gitops_dsf.views.preview.summary import PlacementChange, Summary, placement_changes, summarise_changes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What the moves rest on."""
+
+    snapshot: Snapshot | None
+    now: datetime
+    """Moment of the simulated passes."""
+    age: float | None = None
+    """Seconds since the data was seen; None where it does not say."""
+    missing: str = ""
+    """Why there is no snapshot."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Two repositories that render, compared."""
+
+    summary: Summary
+    scorers: tuple[ScorerChange, ...]
+    placements: tuple[PlacementChange, ...]
+    moves: tuple[Move, ...] | None
+    """None where nothing is known of the hub."""
+    pending: tuple[str, ...]
+    """Applications that would move without this change too."""
+    concerns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """What a change does, or why that cannot be said."""
+
+    base: str
+    """The revision compared with, for people."""
+    head: str
+    notes: tuple[str, ...]
+    evidence: Evidence
+    comparison: Comparison | None
+    """None where one of the sides does not validate."""
+    base_errors: tuple[Diagnostic, ...] = ()
+    head_errors: tuple[Diagnostic, ...] = ()
+
+    @property
+    def differs(self) -> bool:
+        """Whether the change does anything, or nobody can say."""
+        found = self.comparison
+        return found is None or found.summary.any or bool(found.scorers or found.placements or found.moves)
+
+
+def compare(base: Fleet | None, head: Fleet, evidence: Evidence, *, thresholds: Thresholds) -> Comparison:
+    """What the change does. No base means that there was no fleet repository: everything is new. Raises PreviewError."""
+    scorers = scorer_changes(base, head)
+    snapshot = evidence.snapshot
+    found = tuple(passes(base, head, snapshot, now=evidence.now)) if snapshot else ()
+    concerns = [*fleet_concerns(scorers, head, thresholds)]
+    if snapshot is None:
+        concerns += filter_concerns(base, head)
+    else:
+        concerns += [
+            *placement_concerns(found, thresholds),
+            *data_concerns(snapshot, age=evidence.age, expired=_expired(evidence), head=head),
+        ]
+    return Comparison(
+        summary=summarise_changes(base, head, scorers),
+        scorers=scorers,
+        placements=placement_changes(base, head),
+        moves=moves(found) if snapshot else None,
+        pending=_pending(found, snapshot) if snapshot else (),
+        concerns=tuple(concerns),
+    )
+
+
+def _expired(evidence: Evidence) -> int:
+    snapshot = evidence.snapshot
+    tables = snapshot.scores.values() if snapshot else ()
+    found = (item.valid_until for table in tables for item in table.values())
+    return sum(until is not None and evidence.now > until for until in found)
+
+
+def _pending(found: tuple[Pass, ...], snapshot: Snapshot) -> tuple[str, ...]:
+    """Placements whose decision on the hub is not what the base leads to; those without any decision are new to OCM."""
+    decided: dict[str, set[str]] = {}
+    for item in snapshot.decisions:
+        decided.setdefault(f"{item.namespace}/{item.placement}", set()).update(item.clusters)
+    return tuple(item.placement for item in found if item.before and decided.get(item.placement, item.before.chosen) != item.before.chosen)

@@ -1,0 +1,132 @@
+"""What a reviewer should look at before merging."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
+from gitops_dsf.snapshot.values import Snapshot, age_text
+from gitops_dsf.views.preview.fleet import Fleet
+from gitops_dsf.views.preview.hub import hub_state
+from gitops_dsf.views.preview.passes import Pass
+from gitops_dsf.views.preview.scorers import ScorerChange
+
+OLD_SECONDS = 3_600
+"""Age from which data is called old: scores are published anew every few minutes."""
+_NAMED = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thresholds:
+    """When to warn."""
+
+    rescored_percent: float = 25.0
+    """Share of the inventory whose scores may change."""
+    close_points: int = 2
+    """Score points that separate an application from another decision."""
+
+
+def fleet_concerns(changes: Iterable[ScorerChange], head: Fleet, thresholds: Thresholds) -> Iterator[str]:
+    """More than a share of the fleet is scored anew."""
+    by_scorer = {change.name: frozenset(change.rescored) & head.cluster_names for change in changes}
+    touched = frozenset[str]().union(*by_scorer.values())
+    total = len(head.cluster_names)
+    if total and 100 * len(touched) > thresholds.rescored_percent * total:
+        names = ", ".join(f"{name} ({len(clusters)})" for name, clusters in by_scorer.items() if clusters)
+        share = 100 * len(touched) / total
+        yield (f"{len(touched)} of {total} clusters ({share:.0f} %) are re-scored, more than {thresholds.rescored_percent:g} %: {names}")
+
+
+def placement_concerns(found: Iterable[Pass], thresholds: Thresholds) -> Iterator[str]:
+    """Applications left with no cluster, with too few, or close to moving."""
+    for item in found:
+        if item.after is None or not item.touched:
+            continue
+        yield from _too_few(item, item.after)
+        if item.certainty is None or item.certainty.decided:
+            yield from _close(item.after, thresholds.close_points)
+
+
+def filter_concerns(base: Fleet | None, head: Fleet) -> Iterator[str]:
+    """Without hub data: applications that the filters alone leave with no cluster."""
+    state = hub_state(head, None)
+    for key in head.placements:
+        verdict = simulate(state, key)
+        if verdict.outcome is Outcome.SCHEDULED and not (verdict.scores or ()):
+            before = "" if base is not None and key in base.placements else " (new)"
+            yield f"{key}{before} is left with no cluster: {_why_none(verdict)}"
+        elif verdict.outcome is not Outcome.SCHEDULED:
+            yield f"{key}: {verdict.notes[0] if verdict.notes else verdict.outcome}"
+
+
+def data_concerns(snapshot: Snapshot, *, age: float | None, expired: int, head: Fleet) -> Iterator[str]:
+    """Data that is old, of unknown age or expired, or that contradicts the inventory."""
+    if age is not None and age > OLD_SECONDS:
+        yield f"the scores were seen {age_text(age)} ago; what would move now may differ"
+    if expired:
+        yield f"{expired} of {snapshot.score_count} AddOnPlacementScores had expired at that moment; OCM counts them as 0"
+    if not snapshot.score_count:
+        yield "the hub data holds no AddOnPlacementScore: every score counts as 0"
+    labels = {item.metadata.name: item.metadata.labels for item in head.resolved.clusters}
+    differ = []
+    for name, facts in snapshot.clusters.items():
+        known = (facts.get("metadata") or {}).get("labels")
+        # An inventory keeps an allow-listed part of a cluster's labels; only contradictions count.
+        if known is not None and any(known.get(key) != value for key, value in labels.get(name, {}).items()):
+            differ.append(name)
+    if differ:
+        yield f"labels on the hub differ from clusters/ for {_named(sorted(differ))}; decisions follow the hub's"
+    unknown = sorted(set(snapshot.clusters) - head.cluster_names)
+    if unknown:
+        yield f"on the hub but not in clusters/: {_named(unknown)}; no scorer runs there, and Placements may select them"
+
+
+def _too_few(item: Pass, verdict: Verdict) -> Iterator[str]:
+    if verdict.outcome is Outcome.PANIC or verdict.outcome is Outcome.UNSUPPORTED or verdict.outcome is Outcome.FAILED:
+        yield f"{item.placement}: {verdict.notes[0] if verdict.notes else verdict.outcome}"
+        return
+    if verdict.outcome is not Outcome.SCHEDULED:
+        return
+    chosen = verdict.chosen
+    if not chosen:
+        yield f"{item.placement} is left with no cluster: {_why_none(verdict)}"
+    elif verdict.unscheduled > (item.before.unscheduled if item.before else 0):
+        yield f"{item.placement} gets {len(chosen)} of {len(chosen) + verdict.unscheduled} clusters"
+
+
+def _why_none(verdict: Verdict) -> str:
+    if verdict.status.failed:
+        return verdict.status.message
+    if not verdict.cluster_sets:
+        return verdict.satisfied.message if verdict.satisfied else "no cluster set is bound"
+    if not verdict.candidates:
+        return f"no cluster in {', '.join(verdict.cluster_sets)}"
+    reasons: dict[str, int] = {}
+    for drop in verdict.dropped.values():
+        reasons[f"{drop.filter}: {drop.reason}"] = reasons.get(f"{drop.filter}: {drop.reason}", 0) + 1
+    if not reasons:
+        return "numberOfClusters is 0"
+    reason, count = max(reasons.items(), key=lambda entry: entry[1])
+    return f"{count} of {len(verdict.candidates)} candidates dropped by {reason}"
+
+
+def _close(verdict: Verdict, points: int) -> Iterator[str]:
+    ranking = verdict.ranking
+    if points <= 0 or ranking is None or not 0 < ranking.selected < len(ranking.order):
+        return
+    if not any(verdict.state.scores.get(item.prioritizer.resource) for item in verdict.prioritizers):
+        return  # nothing is published yet: every cluster is as good as every other
+    name = verdict.state.names[ranking.clusters[ranking.order[ranking.selected - 1]]]
+    rival = verdict.state.names[ranking.clusters[ranking.order[ranking.selected]]]
+    nearest = _smallest(explain(verdict, name), explain(verdict, rival))
+    if nearest is not None and abs(nearest[1]) <= points:
+        yield f"{verdict.placement} is close to moving from {name} to {rival}: it does when {nearest[0]}"
+
+
+def _smallest(*explanations: Explanation) -> tuple[str, int] | None:
+    flips = [(f"{flip} on {item.cluster}", flip.change) for item in explanations if (flip := item.nearest) is not None]
+    return min(flips, key=lambda entry: abs(entry[1])) if flips else None
+
+
+def _named(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

@@ -1,0 +1,221 @@
+"""A preview as the comment of a pull request: GitHub's and GitLab's Markdown, collapsed details, never too long."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.views.preview.build import Comparison, Preview
+from gitops_dsf.views.preview.fields import FieldChange
+from gitops_dsf.views.preview.moves import Move
+from gitops_dsf.views.preview.scorers import Effect, ScorerChange
+from gitops_dsf.views.preview.summary import PlacementChange
+from gitops_dsf.views.preview.wording import (
+    NOWHERE,
+    cluster_lines,
+    count_rows,
+    evidence_line,
+    inventory_lines,
+    is_long,
+    moves_line,
+    names_text,
+    plural,
+    standing_text,
+    target_text,
+    value_text,
+)
+
+MARKER = "<!-- gitops-dsf-preview -->"
+"""First line of every comment: a bot finds its own by it and edits it."""
+MAX_CHARACTERS = 65_536
+"""Longest comment that GitHub takes."""
+_TARGET = 65_000
+"""What is aimed at; a pipeline may put a few words around it."""
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Limit:
+    """How much of each list and value is shown."""
+
+    rows: int
+    width: int
+    names: int
+
+
+_LIMITS = (
+    _Limit(rows=1_000, width=2_000, names=20),
+    _Limit(rows=200, width=1_000, names=10),
+    _Limit(rows=80, width=400, names=5),
+    _Limit(rows=30, width=200, names=3),
+    _Limit(rows=10, width=100, names=2),
+    _Limit(rows=3, width=60, names=1),
+)
+
+
+def markdown(preview: Preview) -> str:
+    """The comment, at most 65,536 characters; what had to be left out is counted in it."""
+    for limit in _LIMITS:
+        found = "\n".join(_lines(preview, limit)) + "\n"
+        if len(found) <= _TARGET:
+            return found
+    ending = "\n\n...cut off: this preview is longer than a comment may be.\n"
+    return found[: _TARGET - len(ending)] + ending
+
+
+def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
+    yield MARKER
+    yield "### gitops-dsf preview"
+    yield ""
+    yield f"{_escaped(preview.head)} compared with {_code(preview.base)}"
+    yield from (f"\n> {_escaped(note)}" for note in preview.notes)
+    for side, errors in (("base", preview.base_errors), ("head", preview.head_errors)):
+        yield from _errors(side, errors, limit)
+    if preview.comparison is None:
+        return
+    found = preview.comparison
+    yield ""
+    yield from _summary(preview, found, limit)
+    scorers, placements = found.scorers, found.placements
+    yield from _collapsed(f"Scorers ({len(scorers)})", (_scorer(item, limit) for item in scorers), len(scorers), "scorer", limit)
+    blocks = (_placement(item, limit) for item in placements)
+    yield from _collapsed(f"Placements ({len(placements)})", blocks, len(placements), "Placement", limit)
+    yield from _moves(preview, found, limit)
+    if found.concerns:
+        yield ""
+        yield "#### Warnings"
+        yield ""
+        yield from (f"- :warning: {_escaped(concern[: 4 * limit.width])}" for concern in found.concerns[: limit.rows])
+        yield from _left_out(len(found.concerns) - limit.rows, "warning", prefix="- ")
+
+
+def _errors(side: str, errors: Sequence[Diagnostic], limit: _Limit) -> Iterator[str]:
+    if errors:
+        yield ""
+        yield f":x: **The {side} does not validate**, so nothing can be compared: {plural(len(errors), 'error')}."
+        yield ""
+        rows = min(20, limit.rows)
+        yield from (f"- {_code(str(item.position))} {item.code}: {_escaped(item.message[: 2 * limit.width])}" for item in errors[:rows])
+        yield from _left_out(len(errors) - rows, "error", prefix="- ")
+
+
+def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
+    yield "| | added | removed | changed | now |"
+    yield "|---|--:|--:|--:|--:|"
+    for title, count in count_rows(found.summary):
+        yield f"| {title} | {count.added} | {count.removed} | {count.changed} | {count.total} |"
+    yield ""
+    yield f"- **{_escaped(moves_line(preview))}**"
+    yield from (f"- {line}" for line in (*inventory_lines(found.summary, limit.names), *cluster_lines(found.summary)))
+    if found.concerns:
+        yield f"- :warning: {plural(len(found.concerns), 'warning')}, at the end"
+
+
+def _collapsed(title: str, blocks: Iterable[Iterable[str]], count: int, what: str, limit: _Limit) -> Iterator[str]:
+    """A folded section with at most limit.rows blocks; nothing for an empty one."""
+    if not count:
+        return
+    yield ""
+    yield f"<details><summary>{title}</summary>"
+    yield ""
+    for block in islice(blocks, limit.rows):
+        yield from block
+        yield ""
+    yield from _left_out(count - limit.rows, what)
+    yield "</details>"
+
+
+def _left_out(count: int, what: str, *, prefix: str = "") -> Iterator[str]:
+    if count > 0:
+        yield f"{prefix}... and {plural(count, what)} more, left out to fit a comment; `gitops-dsf diff` shows all"
+
+
+def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
+    yield f"**{_code(change.name)}** {change.change}"
+    yield ""
+    yield from _fields(change.fields, limit)
+    for clusters, words in ((change.gained, "runs now also on"), (change.lost, "no longer runs on")):
+        if clusters:
+            yield f"- {words} {plural(len(clusters), 'cluster')}: {_escaped(names_text(clusters, limit.names))}"
+    if change.kept and change.effect is Effect.UNKNOWN:
+        yield f"- new scores are **unknown** on {plural(len(change.kept), 'cluster')}: {_escaped(', '.join(change.causes))} changed"
+    if change.kept and change.effect is Effect.RANGE:
+        yield f"- scores are mapped anew on {plural(len(change.kept), 'cluster')}"
+
+
+def _placement(change: PlacementChange, limit: _Limit) -> Iterator[str]:
+    yield f"**{_code(change.placement)}** {change.change}"
+    yield ""
+    yield from _fields(change.fields, limit)
+
+
+def _fields(fields: Sequence[FieldChange], limit: _Limit) -> Iterator[str]:
+    for field in fields[: limit.rows]:
+        before, after = value_text(field.before, limit.width), value_text(field.after, limit.width)
+        if is_long(field.before, field.after):
+            yield f"- {_code(field.path)}"
+            yield ""
+            yield from _diff(before, after)
+            yield ""
+        else:
+            yield f"- {_code(field.path)}: {_code(before)} → {_code(after)}"
+    yield from _left_out(len(fields) - limit.rows, "field", prefix="- ")
+
+
+def _diff(before: str, after: str) -> Iterator[str]:
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", before + after)), default=0))
+    yield f"{fence}diff"
+    yield from (f"- {line}" for line in before.splitlines())
+    yield from (f"+ {line}" for line in after.splitlines())
+    yield fence
+
+
+def _escaped(text: str) -> str:
+    """Text that no Markdown reader takes for markup, a mention or a second line."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.replace("->", "→").split())).replace("@", "@\u200b")
+
+
+def _code(text: str) -> str:
+    """A code span, whatever the text holds."""
+    line = " ".join(text.split())
+    if "`" not in line:
+        return f"`{line}`"
+    fence = "`" * (1 + max(len(run) for run in re.findall(r"`+", line)))
+    return f"{fence} {line} {fence}"
+
+
+def _moves(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
+    yield ""
+    yield "#### Moves"
+    yield ""
+    if found.moves is None:
+        yield _escaped(evidence_line(preview.evidence))
+        return
+    yield f"Data: {_escaped(evidence_line(preview.evidence))}."
+    yield ""
+    if not found.moves:
+        yield "No application moves."
+    else:
+        yield "| application | from | to | reason |"
+        yield "|---|---|---|---|"
+        yield from (_move(move, limit) for move in found.moves[: limit.rows])
+        yield from _left_out(len(found.moves) - limit.rows, "move", prefix="\n")
+        yield ""
+        yield "<details><summary>Scores before and after</summary>"
+        yield ""
+        for move in found.moves[: limit.rows]:
+            yield f"- {_code(move.application)}"
+            yield from (f"  - {_escaped(standing_text(standing))}" for standing in move.standings[: 2 * limit.names])
+        yield ""
+        yield "</details>"
+    if found.pending:
+        yield ""
+        yield f"Would move without this change too: {_escaped(names_text(found.pending, limit.names))}"
+
+
+def _move(move: Move, limit: _Limit) -> str:
+    origin = names_text(move.origin, limit.names) or NOWHERE
+    reason = move.reason[: 2 * limit.width]
+    return f"| {_code(move.application)} | {_escaped(origin)} | {_escaped(target_text(move, limit.names))} | {_escaped(reason)} |"

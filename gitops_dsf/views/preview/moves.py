@@ -1,0 +1,178 @@
+"""Applications that would move: from where, to where, why, and what each score was and becomes."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gitops_dsf.simulator import Outcome, Verdict, explain
+from gitops_dsf.views.preview.passes import Pass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Term:
+    """One prioritizer's say about one cluster, before and after; None where it has no say, or where the score cannot be known."""
+
+    name: str
+    before: int | None
+    after: int | None
+    weight_before: int | None
+    weight_after: int | None
+    unknown: str = ""
+    """Why the score afterwards is not known; empty where it is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """One cluster in one Placement, before and after: its weighted sum and what adds up to it."""
+
+    cluster: str
+    before: int | None
+    """Sum; None where the cluster was not ranked."""
+    after: int | None
+    """Sum; None where the cluster is not ranked or the sum cannot be known."""
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """One application whose decision changes, or may change."""
+
+    application: str
+    """The Placement, `namespace/name`; the ApplicationSet that follows it has the same name."""
+    origin: tuple[str, ...]
+    """Clusters that it leaves, sorted; with `unknown`, those that it may leave."""
+    target: tuple[str, ...]
+    """Clusters that it comes to, sorted; empty with `unknown`."""
+    stays: int
+    """On how many clusters it stays for certain."""
+    unknown: bool
+    """Whether nobody can know before the changed scorers have run."""
+    reason: str
+    standings: tuple[Standing, ...]
+    """The clusters of the move, those that it leaves first."""
+
+
+_SHOWN = 3
+"""Clusters of one move whose scores are spelled out."""
+
+
+def moves(found: Iterable[Pass]) -> tuple[Move, ...]:
+    """One move for each Placement whose decision changes or may change."""
+    return tuple(move for item in found if item.touched for move in _moves(item))
+
+
+def _moves(item: Pass) -> Iterator[Move]:
+    before = item.before.chosen if item.before else frozenset[str]()
+    after = item.after.chosen if item.after else frozenset[str]()
+    if item.after is not None and item.certainty is not None:
+        if not item.certainty.decided:
+            yield _open(item, item.after, before)
+            return
+        after = item.certainty.certain
+    if before == after:
+        return
+    left, joined = tuple(sorted(before - after)), tuple(sorted(after - before))
+    yield Move(
+        application=item.placement,
+        origin=left,
+        target=joined,
+        stays=len(before & after),
+        unknown=False,
+        reason=_reason(item, left, joined),
+        standings=_standings(item, (*left[:_SHOWN], *joined[:_SHOWN])),
+    )
+
+
+def _open(item: Pass, verdict: Verdict, before: frozenset[str]) -> Move:
+    certainty = item.certainty
+    certain = certainty.certain if certainty else frozenset[str]()
+    possible = certainty.possible if certainty else frozenset[str]()
+    may_leave = tuple(sorted(before - certain))
+    whys = _whys(item, verdict)
+    same = "" if item.before is None or verdict.chosen != before else "; if the scores stayed as they are, it would stay"
+    return Move(
+        application=item.placement,
+        origin=may_leave,
+        target=(),
+        stays=len(before & certain),
+        unknown=True,
+        reason=f"{whys}: {len(possible)} clusters could be selected{same}",
+        standings=_standings(item, may_leave[:_SHOWN]),
+    )
+
+
+def _whys(item: Pass, verdict: Verdict) -> str:
+    whys: dict[str, str] = {}
+    candidates = frozenset(verdict.candidates)
+    for result in verdict.prioritizers:
+        resource = result.prioritizer.resource
+        for cluster, cell in item.unknown.get(resource, {}).items():
+            if cluster in candidates:
+                whys.setdefault(f"{resource}: {cell.why}", cluster)
+    return "; ".join(whys) or "scores are not known"
+
+
+def _reason(item: Pass, left: tuple[str, ...], joined: tuple[str, ...]) -> str:
+    if item.after is None:
+        return "the Placement is removed"
+    verdict = item.after
+    if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
+        return verdict.notes[0] if verdict.notes else str(verdict.outcome)
+    if item.before is None:
+        return f"new Placement; {_explained(verdict, joined[0])}"
+    return _explained(verdict, (left or joined)[0])
+
+
+def _explained(verdict: Verdict, cluster: str) -> str:
+    if cluster not in verdict.state.positions:
+        return f"{cluster} is no longer in clusters/"
+    explanation = explain(verdict, cluster)
+    dropped = f"dropped by {explanation.filter}: " if explanation.filter else ""
+    return f"{cluster}: {dropped}{explanation.reason}"
+
+
+def _standings(item: Pass, clusters: Iterable[str]) -> tuple[Standing, ...]:
+    return tuple(_standing(item, cluster) for cluster in clusters)
+
+
+def _standing(item: Pass, cluster: str) -> Standing:
+    before, after = _scores(item.before, cluster), _scores(item.after, cluster)
+    old, new = _weights(item.before), _weights(item.after)
+    terms: list[Term] = []
+    for name in {**old, **new}:
+        cell = item.unknown.get(_resource(name), {}).get(cluster) if name in after else None
+        terms.append(
+            Term(
+                name=name,
+                before=before.get(name),
+                after=None if cell else after.get(name),
+                weight_before=old.get(name),
+                weight_after=new.get(name),
+                unknown=cell.why if cell else "",
+            )
+        )
+    unknown = any(term.unknown for term in terms)
+    return Standing(
+        cluster=cluster, before=_sum(item.before, cluster), after=None if unknown else _sum(item.after, cluster), terms=tuple(terms)
+    )
+
+
+def _resource(prioritizer: str) -> str:
+    return prioritizer.removeprefix("AddOn/").partition("/")[0] if prioritizer.startswith("AddOn/") else ""
+
+
+def _sum(verdict: Verdict | None, cluster: str) -> int | None:
+    return None if verdict is None or verdict.scores is None else verdict.scores.get(cluster)
+
+
+def _weights(verdict: Verdict | None) -> dict[str, int]:
+    """Weight by prioritizer."""
+    return {item.name: item.weight for item in verdict.prioritizers} if verdict else {}
+
+
+def _scores(verdict: Verdict | None, cluster: str) -> dict[str, int | None]:
+    """Score by prioritizer, for a cluster that was ranked."""
+    position = verdict.state.positions.get(cluster) if verdict else None
+    if verdict is None or verdict.ranking is None or position is None or position not in verdict.ranking.clusters:
+        return {}
+    index = list(verdict.ranking.clusters).index(position)
+    return {item.name: item.values[index] for item in verdict.prioritizers}

@@ -1,0 +1,107 @@
+"""The published scores after a change: those that stay, those that can be computed, those that go, and those nobody can know."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from dsf_wire.scorevalue import map_score
+from gitops_dsf.plan.summaries import summarise
+from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.snapshot.values import PublishedScore, Snapshot
+from gitops_dsf.views.preview.fleet import Fleet
+from gitops_dsf.views.preview.hub import Scores
+from gitops_dsf.views.preview.scorers import Effect, effect_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unknown:
+    """A score that nobody can know yet: where it must lie (0 included, as it may be missing), and why."""
+
+    low: int
+    high: int
+    why: str
+    exists: bool
+    """Whether the AddOnPlacementScore is there already; its value is then a placeholder in the scores."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextScores:
+    """Scores after the change. For an unknown one the present value stands in, where there is one."""
+
+    scores: Scores
+    unknown: Mapping[str, Mapping[str, Unknown]]
+    """By AddOnPlacementScore name, then by cluster."""
+    changed: frozenset[str]
+    """AddOnPlacementScore names of which any cluster's value differs or is unknown."""
+
+
+def next_scores(base: Fleet | None, head: Fleet, snapshot: Snapshot) -> NextScores:
+    """Scores that no scorer of the repository publishes stay as they are."""
+    scores: dict[str, Mapping[str, PublishedScore]] = dict(snapshot.scores)
+    unknown: dict[str, Mapping[str, Unknown]] = {}
+    changed: set[str] = set()
+    for resource in sorted({*head.by_resource, *(base.by_resource if base else ())}):
+        step = _Resource(resource, base, head, snapshot.scores.get(resource, {}))
+        if not step.differs:
+            continue
+        scores[resource], unknown[resource] = step.follow()
+        if unknown[resource] or scores[resource] != snapshot.scores.get(resource, {}):
+            changed.add(resource)
+    return NextScores(scores=scores, unknown=unknown, changed=frozenset(changed))
+
+
+class _Resource:
+    """One AddOnPlacementScore name on every cluster."""
+
+    def __init__(self, resource: str, base: Fleet | None, head: Fleet, table: Mapping[str, PublishedScore]) -> None:
+        self._before = base.by_resource.get(resource) if base else None
+        self._after = head.by_resource.get(resource)
+        self._ran = base.runs_on[self._before.name] if base and self._before else frozenset[str]()
+        self._runs = head.runs_on[self._after.name] if self._after else frozenset[str]()
+        self._table = table
+        self._effect: Effect = Effect.UNKNOWN
+        self._causes: tuple[str, ...] = ()
+        if self._before is not None and self._after is not None:
+            self._effect, self._causes = effect_of(self._before, self._after)
+
+    @property
+    def differs(self) -> bool:
+        return self._ran != self._runs or (bool(self._ran) and self._effect is not Effect.NONE)
+
+    def follow(self) -> tuple[dict[str, PublishedScore], dict[str, Unknown]]:
+        known: dict[str, PublishedScore] = {}
+        unknown: dict[str, Unknown] = {}
+        for cluster in sorted({*self._table, *self._ran, *self._runs}):
+            present = self._table.get(cluster)
+            after = present
+            if cluster not in self._runs:
+                # An agent removes the scores of a scorer that its configuration no longer names.
+                after = None if cluster in self._ran else present
+            elif cluster not in self._ran:
+                unknown[cluster] = self._unknown("it has not run on this cluster yet", present)
+            elif self._effect is Effect.UNKNOWN:
+                unknown[cluster] = self._unknown(f"{', '.join(self._causes)} changed", present)
+            elif self._effect is Effect.RANGE and present is not None:
+                mapped = _mapped(present, self._after)
+                if mapped is None:
+                    unknown[cluster] = self._unknown("scoreRange changed and the raw score is not known", present)
+                after = mapped or present
+            if after is not None:
+                known[cluster] = after
+        return known, unknown
+
+    def _unknown(self, why: str, present: PublishedScore | None) -> Unknown:
+        low, high = SCORE_MIN, SCORE_MAX
+        reach = self._after.score_range if self._after else None
+        if reach is not None:
+            low, high = min(0, reach.output_min, reach.output_max), max(0, reach.output_min, reach.output_max)
+        return Unknown(low=low, high=high, why=why, exists=present is not None)
+
+
+def _mapped(present: PublishedScore, scorer: EffectiveScorer | None) -> PublishedScore | None:
+    """The published values under a new range; None unless the raw score of every dimension is known."""
+    if scorer is None or not set(present.values) <= set(present.raw):
+        return None
+    score_range = summarise(scorer).score_range
+    values = {name: map_score(present.raw[name], score_range).value for name in present.values}
+    return PublishedScore(values=values, valid_until=present.valid_until, raw=present.raw)

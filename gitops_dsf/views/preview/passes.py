@@ -1,0 +1,105 @@
+"""Every Placement simulated on the same hub: as the base renders it until that settles, and from there as the head renders it.
+
+So stickiness counts, and what would have moved anyway is not blamed on the change.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
+from gitops_dsf.snapshot.values import Decision, Snapshot
+from gitops_dsf.views.preview.bounds import Certainty, certainty, touches
+from gitops_dsf.views.preview.fleet import Fleet, Object
+from gitops_dsf.views.preview.hub import asks_for_scores, hub_state, with_decisions
+from gitops_dsf.views.preview.nextscores import NextScores, Unknown, next_scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pass:
+    """One Placement before and after."""
+
+    placement: str
+    before: Verdict | None
+    """None where the base does not have it."""
+    after: Verdict | None
+    """None where the head does not have it."""
+    touched: bool
+    """Whether the change could make any difference to it."""
+    unknown: Mapping[str, Mapping[str, Unknown]]
+    """Unknown scores that count for it, by AddOnPlacementScore name and cluster; empty where none does."""
+    certainty: Certainty | None
+    """What is certain all the same; None where everything is."""
+
+
+def passes(base: Fleet | None, head: Fleet, snapshot: Snapshot, *, now: datetime) -> Iterator[Pass]:
+    """Every Placement of both sides, by name."""
+    future = next_scores(base, head, snapshot)
+    first = hub_state(base, snapshot, decisions=snapshot.decisions) if base else None
+    before = {key: simulate(first, key, now) for key in base.placements} if base and first else {}
+    decisions = _decided(before, snapshot)
+    if first is not None:
+        before |= _settled(before, with_decisions(first, decisions), now)
+    second = hub_state(head, snapshot, scores=future.scores, decisions=decisions)
+    surroundings = first is None or not _same_surroundings(first, second)
+    for key in sorted({*before, *head.placements}):
+        old, placement = before.get(key), head.placements.get(key)
+        if placement is None:
+            yield Pass(placement=key, before=old, after=None, touched=True, unknown={}, certainty=None)
+        elif old is not None and not surroundings and not _touched(placement, base, key, future, old):
+            yield Pass(placement=key, before=old, after=old, touched=False, unknown={}, certainty=None)
+        else:
+            yield _second(key, old, simulate(second, key, now), placement, future)
+
+
+def _settled(before: Mapping[str, Verdict], state: HubState, now: datetime) -> dict[str, Verdict]:
+    """A second look at those that moved in the first, so that what is shown as before is where the base comes to rest."""
+    moved = (key for key, verdict in before.items() if verdict.chosen != verdict.current)
+    return {key: simulate(state, key, now) for key in moved}
+
+
+def _second(key: str, old: Verdict | None, verdict: Verdict, placement: Object, future: NextScores) -> Pass:
+    unknown = future.unknown
+    if asks_for_scores(placement) and _existence_unknown(verdict, unknown):
+        everything = frozenset(verdict.candidates)
+        open_question = Certainty(certain=frozenset(), possible=everything)
+        return Pass(placement=key, before=old, after=verdict, touched=True, unknown=unknown, certainty=open_question)
+    if verdict.outcome is not Outcome.SCHEDULED or not touches(verdict, unknown):
+        return Pass(placement=key, before=old, after=verdict, touched=True, unknown={}, certainty=None)
+    return Pass(placement=key, before=old, after=verdict, touched=True, unknown=unknown, certainty=certainty(verdict, unknown))
+
+
+def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> bool:
+    """Whether a predicate on scores meets a cluster whose score is not there yet and will be."""
+    used = {item.prioritizer.resource for item in verdict.prioritizers}
+    candidates = frozenset(verdict.candidates)
+    return any(not cell.exists and cluster in candidates for name in used for cluster, cell in unknown.get(name, {}).items())
+
+
+def _decided(before: Mapping[str, Verdict], snapshot: Snapshot) -> tuple[Decision, ...]:
+    """The PlacementDecisions that the first pass leaves on the hub; OCM writes them by name, whoever had that name before."""
+    scheduled = {key for key, verdict in before.items() if verdict.outcome is Outcome.SCHEDULED}
+    left = (item for item in snapshot.decisions if f"{item.namespace}/{item.placement}" not in scheduled)
+    found = {(item.namespace, item.name): item for item in left}
+    for key in sorted(scheduled):
+        namespace, _, name = key.partition("/")
+        for page in before[key].decisions:
+            found[namespace, page.name] = Decision(namespace=namespace, name=page.name, placement=name, clusters=page.clusters)
+    return tuple(found.values())
+
+
+def _same_surroundings(first: HubState, second: HubState) -> bool:
+    return first.documents == second.documents and first.sets == second.sets and first.bindings == second.bindings
+
+
+def _touched(placement: Object, base: Fleet | None, key: str, future: NextScores, old: Verdict) -> bool:
+    if base is None or base.placements[key]["spec"] != placement["spec"] or _annotations(base.placements[key]) != _annotations(placement):
+        return True
+    if asks_for_scores(placement) and future.changed:
+        return True
+    return any(item.prioritizer.resource in future.changed for item in old.prioritizers)
+
+
+def _annotations(placement: Object) -> Any:  # noqa: ANN401 - compared only
+    return placement["metadata"].get("annotations")

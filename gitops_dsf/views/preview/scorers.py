@@ -1,0 +1,110 @@
+"""What a change does to each scorer: its fields, the clusters that gain or lose it, and whether its new scores can be known."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from gitops_dsf.render.scorers import scorer as rendered
+from gitops_dsf.resolve.types import EffectiveScorer
+from gitops_dsf.views.preview.fields import FieldChange, field_changes
+from gitops_dsf.views.preview.fleet import Fleet
+
+
+class Change(StrEnum):
+    """What happened to an object."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+class Effect(StrEnum):
+    """What a change of a scorer does to the scores of clusters that keep it."""
+
+    NONE = "none"
+    RANGE = "range"
+    """Only the map from raw to published scores: knowable where the raw scores are."""
+    UNKNOWN = "unknown"
+    """Something that decides the raw scores: nobody can know before it ran."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScorerChange:
+    """One scorer."""
+
+    name: str
+    change: Change
+    fields: tuple[FieldChange, ...]
+    gained: tuple[str, ...]
+    """Clusters that it runs on only afterwards, sorted."""
+    lost: tuple[str, ...]
+    """Clusters that it no longer runs on: their scores are removed, and count as 0."""
+    kept: tuple[str, ...]
+    """Clusters that it keeps running on."""
+    effect: Effect
+    causes: tuple[str, ...]
+    """Fields that make the raw scores unknowable."""
+
+    @property
+    def rescored(self) -> tuple[str, ...]:
+        """Clusters whose scores may differ afterwards, sorted."""
+        return tuple(sorted({*self.gained, *self.lost, *(() if self.effect is Effect.NONE else self.kept)}))
+
+
+def scorer_changes(base: Fleet | None, head: Fleet) -> tuple[ScorerChange, ...]:
+    """Scorers that differ, by name."""
+    names = sorted({*head.scorers, *(base.scorers if base else ())})
+    return tuple(found for name in names for found in _changes(name, base, head))
+
+
+def effect_of(before: EffectiveScorer, after: EffectiveScorer) -> tuple[Effect, tuple[str, ...]]:
+    """What the change does to raw and published scores, and which fields make the raw ones unknowable."""
+    causes = tuple(title for title, old, new in _inputs(before, after) if old != new)
+    if causes:
+        return Effect.UNKNOWN, causes
+    return (Effect.NONE if before.score_range == after.score_range else Effect.RANGE), ()
+
+
+def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:
+    """Everything that decides a raw score or its dimension."""
+    yield "source type", before.source_type, after.source_type
+    yield "source", before.source_endpoint, after.source_endpoint
+    yield "query", before.query, after.query
+    yield "range", before.range, after.range
+    yield "step", before.step, after.step
+    yield "scoring API", before.scoring_endpoint, after.scoring_endpoint
+    yield "arguments", before.arguments, after.arguments
+    yield "score name", before.score_name, after.score_name
+    yield "scoreAggregation", before.aggregation, after.aggregation
+    yield "scoreDimensionFormat", before.dimension_format, after.dimension_format
+
+
+def _changes(name: str, base: Fleet | None, head: Fleet) -> Iterator[ScorerChange]:
+    before, after = base.scorers.get(name) if base else None, head.scorers.get(name)
+    ran = base.runs_on.get(name, frozenset()) if base else frozenset()
+    runs = head.runs_on.get(name, frozenset())
+    fields = field_changes(_spec(before, base), _spec(after, head))
+    # A cluster that joins or leaves the inventory takes every scorer along; that is no change of the scorer.
+    common = base.cluster_names & head.cluster_names if base else frozenset[str]()
+    if not fields and before and after and not (ran ^ runs) & common:
+        return
+    effect, causes = effect_of(before, after) if before and after else (Effect.NONE, ())
+    yield ScorerChange(
+        name=name,
+        change=Change.ADDED if before is None else Change.REMOVED if after is None else Change.CHANGED,
+        fields=fields if before and after else (),
+        gained=tuple(sorted(runs - ran)),
+        lost=tuple(sorted(ran - runs)),
+        kept=tuple(sorted(ran & runs)),
+        effect=effect,
+        causes=causes,
+    )
+
+
+def _spec(item: EffectiveScorer | None, fleet: Fleet | None) -> dict[str, Any]:
+    """The effective fields as the hub sees them, so that a changed lock shows like an edited scorer."""
+    if item is None or fleet is None:
+        return {}
+    spec: dict[str, Any] = rendered(item, fleet.resolved.repository)["spec"]
+    return spec

@@ -1,0 +1,159 @@
+"""How much a change touches, in numbers: scorers, clusters, works, Placements and the other rendered objects."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitops_dsf.render.tree import INVENTORY
+from gitops_dsf.views.preview.fields import FieldChange, field_changes
+from gitops_dsf.views.preview.fleet import Fleet
+from gitops_dsf.views.preview.scorers import Change, Effect, ScorerChange
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Count:
+    """Objects of one kind."""
+
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    total: int = 0
+    """After the change."""
+
+    @property
+    def any(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.added or self.removed or self.changed)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlacementChange:
+    """One Placement."""
+
+    placement: str
+    change: Change
+    fields: tuple[FieldChange, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """The numbers."""
+
+    scorers: Count
+    clusters: Count
+    """The inventory."""
+    joined: tuple[str, ...]
+    """Clusters that join the inventory, sorted."""
+    left: tuple[str, ...]
+    """Clusters that leave it."""
+    edited: tuple[str, ...]
+    """Clusters whose labels, taints or claims in it change."""
+    gaining: int
+    """Clusters that gain a scorer."""
+    losing: int
+    """Clusters that lose a scorer."""
+    altered: int
+    """Clusters that keep a scorer whose scores change."""
+    works: Count
+    placements: Count
+    application_sets: Count
+    other: Count
+    """Everything else in rendered/: CRDs, RBAC, add-on, bindings, bootstrap."""
+
+    @property
+    def any(self) -> bool:
+        """Whether anything that is rendered, or the inventory, differs."""
+        counts = (self.scorers, self.clusters, self.works, self.placements, self.application_sets, self.other)
+        return any(count.any for count in counts) or bool(self.gaining or self.losing)
+
+
+def placement_changes(base: Fleet | None, head: Fleet) -> tuple[PlacementChange, ...]:
+    """Placements that differ, by name."""
+    before = base.placements if base else {}
+    found = []
+    for key in sorted({*before, *head.placements}):
+        old, new = before.get(key), head.placements.get(key)
+        if old == new:
+            continue
+        change = Change.ADDED if old is None else Change.REMOVED if new is None else Change.CHANGED
+        fields = field_changes(_content(old), _content(new)) if old and new else ()
+        found.append(PlacementChange(placement=key, change=change, fields=fields))
+    return tuple(found)
+
+
+def summarise_changes(base: Fleet | None, head: Fleet, scorers: tuple[ScorerChange, ...]) -> Summary:
+    """Counts what differs, rendered file by rendered file."""
+    files: dict[str, Count] = {}
+    groups = ("work", "placement", "applicationset", "other")
+    old, new = _by_group(base), _by_group(head)
+    for group in groups:
+        files[group] = _compare(base, head, old.get(group, frozenset()), new.get(group, frozenset()))
+    before = base.cluster_names if base else frozenset()
+    joined, left, edited = tuple(sorted(head.cluster_names - before)), tuple(sorted(before - head.cluster_names)), _edited(base, head)
+    gaining, losing = _targets(base, head)
+    return Summary(
+        scorers=Count(
+            added=sum(item.change is Change.ADDED for item in scorers),
+            removed=sum(item.change is Change.REMOVED for item in scorers),
+            changed=sum(item.change is Change.CHANGED for item in scorers),
+            total=len(head.scorers),
+        ),
+        clusters=Count(added=len(joined), removed=len(left), changed=len(edited), total=len(head.cluster_names)),
+        joined=joined,
+        left=left,
+        edited=edited,
+        gaining=gaining,
+        losing=losing,
+        altered=len({cluster for item in scorers if item.effect is not Effect.NONE for cluster in item.kept}),
+        works=files["work"],
+        placements=files["placement"],
+        application_sets=files["applicationset"],
+        other=files["other"],
+    )
+
+
+def _content(item: Mapping[str, object] | None) -> dict[str, object]:
+    return {} if item is None else {key: value for key, value in item.items() if key in {"metadata", "spec"}}
+
+
+def _edited(base: Fleet | None, head: Fleet) -> tuple[str, ...]:
+    before = {item.metadata.name: item for item in base.resolved.clusters} if base else {}
+    return tuple(sorted(item.metadata.name for item in head.resolved.clusters if before.get(item.metadata.name, item) != item))
+
+
+def _targets(base: Fleet | None, head: Fleet) -> tuple[int, int]:
+    """How many clusters gain, and how many lose, a scorer; those that join or leave the inventory included."""
+    old, new = base.resolved.targets if base else {}, head.resolved.targets
+    names = {*old, *new}
+    gaining = sum(not set(new.get(name, ())) <= set(old.get(name, ())) for name in names)
+    losing = sum(not set(old.get(name, ())) <= set(new.get(name, ())) for name in names)
+    return gaining, losing
+
+
+def _by_group(fleet: Fleet | None) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for path in fleet.tree.files if fleet else ():
+        if path != INVENTORY and not path.endswith("README.md"):
+            found.setdefault(_group(path), set()).add(path)
+    return {group: frozenset(paths) for group, paths in found.items()}
+
+
+def _group(path: str) -> str:
+    name = path.rpartition("/")[2]
+    if path.startswith("works-"):
+        # What else a cluster has there (its add-on) comes and goes with it.
+        return "work" if name.endswith(".manifestwork.yaml") else "counted"
+    kind = name.partition(".")[0]
+    if kind in {"placement", "applicationset"}:
+        return kind
+    return "counted" if kind == "dynamicscorer" else "other"
+
+
+def _compare(base: Fleet | None, head: Fleet, old: frozenset[str], new: frozenset[str]) -> Count:
+    changed = 0 if base is None else sum(_differs(base, head, path) for path in old & new)
+    return Count(added=len(new - old), removed=len(old - new), changed=changed, total=len(new))
+
+
+def _differs(base: Fleet, head: Fleet, path: str) -> bool:
+    before, after = base.tree.files[path], head.tree.files[path]
+    # Pieces are equal far more often than not, and cheap to compare; joined bytes decide where they are cut differently.
+    return before != after and base.tree.read(path) != head.tree.read(path)

@@ -1,0 +1,114 @@
+"""A preview as plain text for terminals and logs."""
+
+from collections.abc import Iterator, Sequence
+
+from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.views.preview.build import Comparison, Preview
+from gitops_dsf.views.preview.fields import FieldChange
+from gitops_dsf.views.preview.scorers import Effect, ScorerChange
+from gitops_dsf.views.preview.wording import (
+    NOWHERE,
+    cluster_lines,
+    count_rows,
+    evidence_line,
+    inventory_lines,
+    is_long,
+    moves_line,
+    names_text,
+    plural,
+    standing_text,
+    target_text,
+    value_text,
+)
+
+WIDTH = 2_000
+"""Characters of one value."""
+NAMES = 10
+
+
+def text(preview: Preview) -> str:
+    """Summary, scorers, Placements, moves, warnings."""
+    return "\n".join(_lines(preview)) + "\n"
+
+
+def _lines(preview: Preview) -> Iterator[str]:
+    yield f"{preview.head} compared with {preview.base}"
+    yield from (f"note: {note}" for note in preview.notes)
+    for side, errors in (("base", preview.base_errors), ("head", preview.head_errors)):
+        yield from _errors(side, errors)
+    if preview.comparison is None:
+        return
+    found = preview.comparison
+    yield ""
+    yield from _summary(preview, found)
+    for change in found.scorers:
+        yield ""
+        yield from _scorer(change)
+    for item in found.placements:
+        yield ""
+        yield f"Placement {item.placement} {item.change}"
+        yield from _fields(item.fields)
+    yield ""
+    yield from _moves(preview, found)
+    if found.concerns:
+        yield ""
+        yield "Warnings"
+        yield from (f"  {concern}" for concern in found.concerns)
+
+
+def _errors(side: str, errors: Sequence[Diagnostic]) -> Iterator[str]:
+    if errors:
+        yield f"the {side} does not validate, so nothing can be compared: {plural(len(errors), 'error')}"
+        yield from (f"  {item.position}: {item.code}: {item.message}" for item in errors[:NAMES])
+
+
+def _summary(preview: Preview, found: Comparison) -> Iterator[str]:
+    yield "Summary"
+    rows = count_rows(found.summary)
+    width = max(len(title) for title, _ in rows)
+    for title, count in rows:
+        parts = [f"{number} {word}" for number, word in ((count.added, "added"), (count.removed, "removed"), (count.changed, "changed"))]
+        shown = ", ".join(part for part in parts if not part.startswith("0 ")) or "no change"
+        yield f"  {title.ljust(width)}  {shown} (now {count.total})"
+    yield from (f"  {line}" for line in (*inventory_lines(found.summary, NAMES), *cluster_lines(found.summary)))
+    yield f"  {moves_line(preview)}"
+    if found.concerns:
+        yield f"  {plural(len(found.concerns), 'warning')}, at the end"
+
+
+def _scorer(change: ScorerChange) -> Iterator[str]:
+    yield f"Scorer {change.name} {change.change}"
+    yield from _fields(change.fields)
+    if change.gained:
+        yield f"  runs now on {plural(len(change.gained), 'cluster')} more: {names_text(change.gained, NAMES)}"
+    if change.lost:
+        yield f"  no longer runs on {plural(len(change.lost), 'cluster')}: {names_text(change.lost, NAMES)}"
+    if change.kept and change.effect is Effect.UNKNOWN:
+        yield f"  new scores are unknown on {plural(len(change.kept), 'cluster')}: {', '.join(change.causes)} changed"
+    if change.kept and change.effect is Effect.RANGE:
+        yield f"  scores are mapped anew on {plural(len(change.kept), 'cluster')}"
+
+
+def _fields(fields: Sequence[FieldChange]) -> Iterator[str]:
+    for field in fields:
+        if is_long(field.before, field.after):
+            yield f"  {field.path}"
+            yield f"    - {value_text(field.before, WIDTH)}"
+            yield f"    + {value_text(field.after, WIDTH)}"
+        else:
+            yield f"  {field.path}: {value_text(field.before, WIDTH)} -> {value_text(field.after, WIDTH)}"
+
+
+def _moves(preview: Preview, found: Comparison) -> Iterator[str]:
+    if found.moves is None:
+        yield f"Moves: {evidence_line(preview.evidence)}"
+        return
+    yield f"Moves ({evidence_line(preview.evidence)})"
+    if not found.moves:
+        yield "  none"
+    for move in found.moves:
+        yield f"  {move.application}: {names_text(move.origin, NAMES) or NOWHERE} -> {target_text(move, NAMES)}"
+        yield f"    {move.reason}"
+        yield from (f"    {standing_text(standing)}" for standing in move.standings)
+    if found.pending:
+        yield f"  would move without this change too: {names_text(found.pending, NAMES)}"

@@ -1,0 +1,111 @@
+"""A view as JSON data, in the spelling of Kubernetes objects. The shape is documented in docs/status.md."""
+
+from typing import Any
+
+from gitops_dsf.hub.freshness import State
+from gitops_dsf.timestamp import timestamp
+from gitops_dsf.views.status.model import ApplicationView, Cell, Overview, PlacementView, ScorerView, Turn
+
+
+def document(view: Overview) -> dict[str, Any]:
+    """Everything that is in the view."""
+    return {
+        "hub": {
+            "origin": view.origin,
+            "now": timestamp(view.now),
+            "clusters": len(view.clusters),
+            "scores": view.score_count,
+            "unread": [{"what": item.what, "why": str(item.why), "message": str(item)} for item in view.unread],
+        },
+        "scorers": [_scorer(item) for item in view.scorers],
+        "placements": [_placement(item) for item in view.placements],
+        "applications": [_application(item) for item in view.applications],
+    }
+
+
+def _scorer(view: ScorerView) -> dict[str, Any]:
+    scorer, values = view.scorer, view.values
+    counts = {str(state): view.counts[state] for state in State}
+    return {
+        "name": scorer.name,
+        "scoreName": scorer.score_name,
+        "resource": scorer.resource,
+        "health": scorer.health or None,
+        "conditions": [
+            {"type": item.type, "status": item.status, "reason": item.reason, "message": item.message} for item in scorer.conditions
+        ],
+        "suspendedBy": view.suspended or None,
+        "intervalSeconds": scorer.interval,
+        "ttlSeconds": scorer.ttl,
+        "summary": {
+            "clusters": counts | {"unexpected": view.unexpected},
+            "min": values[0] if values else None,
+            "median": median(values),
+            "max": values[-1] if values else None,
+            "oldestSeconds": None if view.oldest is None else round(view.oldest),
+        }
+        if view.known
+        else None,
+        "scores": [_cell(cell) for cell in view.cells],
+    }
+
+
+def median(values: tuple[int, ...]) -> int | None:
+    """The lower median of sorted values, so that it is one of them; None of none."""
+    return values[(len(values) - 1) // 2] if values else None
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    return {
+        "cluster": cell.cluster,
+        "state": str(cell.state),
+        "expected": cell.expected,
+        "values": dict(cell.values),
+        "validUntil": None if cell.valid_until is None else timestamp(cell.valid_until),
+        "ageSeconds": None if cell.age is None else round(cell.age),
+    }
+
+
+def _placement(view: PlacementView) -> dict[str, Any]:
+    return {
+        "placement": view.placement,
+        "numberOfClusters": view.wanted,
+        "eligible": None if view.eligible is None else len(view.eligible),
+        "decided": None if view.decided is None else list(view.decided),
+        "next": None if view.next is None else list(view.next),
+        "settled": view.settled,
+        "note": view.note or None,
+        "countedAsZero": list(view.counted_as_zero),
+        "flips": [_turn(item) for item in view.turns],
+    }
+
+
+def _turn(item: Turn) -> dict[str, Any]:
+    flip = item.flip
+    return {
+        "cluster": item.cluster,
+        "change": "in" if item.gains else "out",
+        "rival": item.rival,
+        "margin": item.margin,
+        "score": None if flip is None else {"name": flip.name, "value": flip.score, "needed": flip.needed},
+    }
+
+
+def _application(view: ApplicationView) -> dict[str, Any]:
+    return {
+        "name": view.name,
+        "strategy": view.strategy,
+        "placements": list(view.placements),
+        "settled": view.settled if view.known else None,
+        "message": view.message or None,
+        "copies": [
+            {
+                "cluster": copy.cluster,
+                "standing": str(copy.standing),
+                "application": copy.application or None,
+                "health": copy.health or None,
+                "sync": copy.sync or None,
+            }
+            for copy in view.copies
+        ],
+    }

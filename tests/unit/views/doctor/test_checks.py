@@ -1,0 +1,739 @@
+"""Every check: content with what the renderer renders, and what it says of each thing that can be wrong."""
+
+import json
+import shlex
+from collections.abc import Callable
+from copy import deepcopy
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitops_dsf.snapshot.unread import Unread, Why
+from gitops_dsf.views.doctor import Facts, Source, examine
+from gitops_dsf.views.doctor.registry import CHECKS
+from gitops_dsf.views.status import Part
+from tests.support.healthyhub import CLUSTERS, altered, conditions, facts, run, workload
+from tests.support.hubobjects import (
+    ARGOCD,
+    HUB,
+    NOW,
+    Object,
+    addon,
+    application,
+    application_set,
+    binding,
+    cluster,
+    decision,
+    fleet,
+    global_set,
+    meta,
+    placement,
+    score,
+    scorer,
+    stamp,
+)
+
+Given = Callable[[], Facts]
+
+
+def test_a_hub_where_all_is_well_is_well() -> None:
+    assert [finding for finding in examine(facts()) if finding.state != "ok"] == []
+
+
+def test_every_check_says_something_even_when_all_is_well() -> None:
+    assert [finding.check for finding in examine(facts())] == [check.id for check in CHECKS]
+
+
+def put(item: Object, *path: str, value: Any) -> None:
+    for key in path[:-1]:
+        item = item.setdefault(key, {})
+    item[path[-1]] = value
+
+
+def cut(item: Object, *path: str) -> None:
+    for key in path[:-1]:
+        item = item[key]
+    del item[path[-1]]
+
+
+def gated(gate: str, section: str, mode: str = "Disable") -> Object:
+    return {"metadata": meta("cluster-manager"), "spec": {section: {"featureGates": [{"feature": gate, "mode": mode}]}}}
+
+
+def without(kind: str, *more: Object) -> list[Object]:
+    return [*(item for item in fleet() if item["kind"] != kind), *more]
+
+
+def away(name: str, **more: Any) -> Object:
+    item = cluster(name)
+    item["status"]["conditions"] = [one for one in item["status"]["conditions"] if one["type"] != more.get("lacks")]
+    item["spec"]["hubAcceptsClient"] = more.get("accepted", True)
+    return item
+
+
+def template(*roles: str) -> Object:
+    permissions = [{"type": "CurrentCluster", "currentCluster": {"clusterRoleName": role}} for role in roles]
+    spec = {"addonName": "gitops-dsf-agent", "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": permissions}}]}
+    return {"metadata": meta("older"), "spec": spec}
+
+
+def granted(role: str) -> Object:
+    subject = {"kind": "ServiceAccount", "name": "addon-manager-controller-sa", "namespace": "open-cluster-management-hub"}
+    return {"metadata": meta("grant"), "roleRef": {"kind": "ClusterRole", "name": role}, "subjects": [subject]}
+
+
+def tracked(method: str) -> Callable[[Object], None]:
+    return lambda item: put(item, "data", "application.resourceTrackingMethod", value=method)
+
+
+def misplaced(**states: str) -> list[Object]:
+    item = placement("guestbook", "cpu")
+    item["status"] = conditions(**states)
+    return without("Placement", item)
+
+
+def refused() -> list[Object]:
+    item = application("guestbook", "cluster1")
+    item["status"]["conditions"] = [{"type": "InvalidSpecError", "message": 'there are no clusters with this name: "cluster1"'}]
+    return without("Application", item)
+
+
+def unhealthy(**status: Any) -> list[Object]:
+    item = scorer("cpu")
+    item["status"].update(status)
+    return [*without("DynamicScorer", item)]
+
+
+def condition(kind: str, reason: str) -> Object:
+    return {"type": kind, "status": "False", "reason": reason, "message": "told"}
+
+
+def lease(**spec: Any) -> dict[Source, tuple[Any, ...]]:
+    return altered(Source.LEASES, lambda item: item["spec"].update(spec))
+
+
+def with_token() -> list[Object]:
+    auth = {"tokenSecretRef": {"name": "api-token", "key": "token"}}
+    endpoint = {"params": {"name": "cpu", "interval": 60}, "auth": auth}
+    kept = [item for item in without("DynamicScorer", scorer("cpu", scoring=endpoint)) if item["metadata"].get("namespace") != "cluster3"]
+    return [*kept, addon("cluster3")]
+
+
+def crowd(number: int) -> list[Object]:
+    names = [f"c{index:02}" for index in range(number)]
+    return [*(cluster(name) for name in names), *(addon(name) for name in names), scorer("cpu"), global_set(), binding()]
+
+
+WRONG: dict[str, tuple[str, str, str, Given]] = {
+    "a clock that is off": ("clock", "warning", "31 s behind", lambda: facts(clock_offset=-31.0)),
+    "a clock that is far off": ("clock", "error", "400 s ahead of", lambda: facts(clock_offset=400.0)),
+    "a clock that is not told": ("clock", "unknown", "no Date", lambda: facts(clock_offset=None)),
+    "no OCM": ("ocm-kinds", "error", "does not serve cluster.open-cluster-management.io/v1", lambda: facts(groups={})),
+    "an OCM that is too old": (
+        "ocm-version",
+        "error",
+        "older than OCM 1.2: old 1.1.9",
+        lambda: facts({Source.OCM_DEPLOYMENTS: (workload("old", "hub", "quay.io/x:v1.1.9"),)}),
+    ),
+    "an OCM by digest": (
+        "ocm-version",
+        "unknown",
+        "tells a version",
+        lambda: facts({Source.OCM_DEPLOYMENTS: (workload("x", "hub", "quay.io:443/x@sha256:00"),)}),
+    ),
+    "a gate that the ClusterManager switched off": (
+        "ocm-features",
+        "error",
+        "DefaultClusterSet is off",
+        lambda: facts({Source.CLUSTER_MANAGERS: (gated("DefaultClusterSet", "registrationConfiguration"),)}),
+    ),
+    "a gate that a Deployment switched off": (
+        "ocm-features",
+        "error",
+        "AddonManagement is off",
+        lambda: facts({Source.OCM_DEPLOYMENTS: (workload("x", "hub", "x:v1.2.0", args=["--feature-gates=A=true,AddonManagement=false"]),)}),
+    ),
+    "nobody to tell the gates": (
+        "ocm-features",
+        "unknown",
+        "neither a ClusterManager",
+        lambda: facts({Source.CLUSTER_MANAGERS: (), Source.OCM_DEPLOYMENTS: ()}),
+    ),
+    "a cluster that is not accepted": (
+        "ocm-clusters",
+        "error",
+        "c is not accepted",
+        lambda: facts(hub=[away("c", accepted=False), addon("c")]),
+    ),
+    "a cluster that has not joined": (
+        "ocm-clusters",
+        "error",
+        "c has not joined",
+        lambda: facts(hub=[away("c", lacks="ManagedClusterJoined"), addon("c")]),
+    ),
+    "a cluster that is away": (
+        "ocm-clusters",
+        "warning",
+        "c is not available: its lease",
+        lambda: facts(hub=[away("c", lacks="ManagedClusterConditionAvailable"), addon("c")]),
+    ),
+    "a kind of ours that is not there": (
+        "crds",
+        "error",
+        "dynamicscorers.dynamic-scoring.open-cluster-management.io is not there",
+        lambda: facts({Source.CRDS: ()}),
+    ),
+    "a kind of ours that is not established": (
+        "crds",
+        "error",
+        "not established",
+        lambda: facts(altered(Source.CRDS, lambda item: put(item, "status", value=conditions(Established="False")))),
+    ),
+    "a kind of an older version": (
+        "crds",
+        "error",
+        "drops spec.publish",
+        lambda: facts(altered(Source.CRDS, lambda item: cut(schema(item), "properties", "spec", "properties", "publish"))),
+    ),
+    "a kind of a newer version": (
+        "crds",
+        "warning",
+        "it knows spec.later",
+        lambda: facts(altered(Source.CRDS, lambda item: put(schema(item), "properties", "spec", "properties", "later", value={}))),
+    ),
+    "an upstream controller beside us": (
+        "upstream",
+        "error",
+        "ns/theirs runs beside ours",
+        lambda: facts({Source.UPSTREAM_DEPLOYMENTS: (workload("theirs", "ns", "x:1"),)}),
+    ),
+    "an upstream add-on beside us": (
+        "upstream",
+        "error",
+        "two agents",
+        lambda: facts({Source.ADDON_DEFINITIONS: (*facts().of(Source.ADDON_DEFINITIONS), {"metadata": meta("dynamic-scoring-framework")})}),
+    ),
+    "upstream works where ours are": (
+        "upstream",
+        "error",
+        "the same ConfigMap as ours on cluster2",
+        lambda: facts({Source.UPSTREAM_WORKS: ({"metadata": meta("dynamic-scoring-config-manifestwork", "cluster2")},)}),
+    ),
+    "masks on the hub": (
+        "upstream",
+        "warning",
+        "DynamicScoringConfig ns/dynamic-scoring-config",
+        lambda: facts({Source.SCORING_CONFIGS: ({"metadata": meta("dynamic-scoring-config", "ns")},)}),
+    ),
+    "no add-on": ("addon-definition", "error", "no cluster gets an agent", lambda: facts({Source.ADDON_DEFINITIONS: ()})),
+    "an add-on by Placements": (
+        "addon-definition",
+        "error",
+        "installStrategy is Placements",
+        lambda: facts(altered(Source.ADDON_DEFINITIONS, lambda item: put(item, "spec", "installStrategy", value={"type": "Placements"}))),
+    ),
+    "an add-on that nobody manages": (
+        "addon-definition",
+        "error",
+        "ignores the add-on",
+        lambda: facts(
+            altered(
+                Source.ADDON_DEFINITIONS,
+                lambda item: put(item, "metadata", "annotations", value={"addon.open-cluster-management.io/lifecycle": "self"}),
+            )
+        ),
+    ),
+    "an add-on without its template": (
+        "addon-definition",
+        "error",
+        "AddOnTemplate gitops-dsf-agent-",
+        lambda: facts({Source.ADDON_TEMPLATES: ()}),
+    ),
+    "an add-on without its settings": (
+        "addon-definition",
+        "error",
+        "AddOnDeploymentConfig open-cluster-management/gitops-dsf-agent is not there",
+        lambda: facts({Source.ADDON_CONFIGS: ()}),
+    ),
+    "an add-on elsewhere": (
+        "addon-definition",
+        "error",
+        "another namespace than dynamic-scoring",
+        lambda: facts(altered(Source.ADDON_CONFIGS, lambda item: put(item, "spec", "agentInstallNamespace", value="x"))),
+    ),
+    "rights that OCM may not hand out": (
+        "addon-grant",
+        "error",
+        "SetPermissionFailed",
+        lambda: facts({Source.ADDON_TEMPLATES: (template("r:x"),)}),
+    ),
+    "rights that OCM hands out to all": (
+        "addon-grant",
+        "warning",
+        "every agent could then write the scores of every cluster",
+        lambda: facts({Source.ADDON_TEMPLATES: (template("r"),), Source.GRANTS: (granted("r"),)}),
+    ),
+    "no role for agents": ("agent-rights", "error", "no agent may write", lambda: facts({Source.AGENT_ROLE: ()})),
+    "a role that lacks a verb": (
+        "agent-rights",
+        "error",
+        "lacks patch addonplacementscores/status",
+        lambda: facts(altered(Source.AGENT_ROLE, lambda item: item["rules"].pop())),
+    ),
+    "an agent without a binding": (
+        "agent-rights",
+        "error",
+        "cluster3/gitops-dsf-agent is not there",
+        lambda: facts({Source.AGENT_BINDINGS: facts().of(Source.AGENT_BINDINGS)[:2]}),
+    ),
+    "an agent that registers by token and is not bound": (
+        "agent-rights",
+        "error",
+        "cluster1/gitops-dsf-agent binds something else",
+        lambda: facts(altered(Source.AGENT_BINDINGS, lambda item: item["subjects"].pop())),
+    ),
+    "an agent that is away": (
+        "agents",
+        "warning",
+        "cluster1 is not Available: Told: told",
+        lambda: facts(altered(Source.ADDON_STATES, lambda item: put(item, "status", value=conditions(Available="False")))),
+    ),
+    "an agent that OCM says nothing of": (
+        "agents",
+        "warning",
+        "OCM says nothing",
+        lambda: facts(altered(Source.ADDON_STATES, lambda item: put(item, "status", value={}))),
+    ),
+    "an agent that cannot register": (
+        "agents",
+        "error",
+        "RegistrationApplied is False: Told: told",
+        lambda: facts(altered(Source.ADDON_STATES, lambda item: put(item, "status", value=conditions(RegistrationApplied="False")))),
+    ),
+    "no Argo CD": ("argocd-version", "error", "not installed", lambda: facts(groups={"apps": ("v1",)})),
+    "an Argo CD that panics on scores": (
+        "argocd-version",
+        "error",
+        "3.3.8 is older than 3.3.9",
+        lambda: facts({Source.ARGOCD_DEPLOYMENTS: (workload("argocd-applicationset-controller", ARGOCD, "argocd:v3.3.8"),)}),
+    ),
+    "a release candidate": (
+        "argocd-version",
+        "error",
+        "3.3.9 (not final) is older",
+        lambda: facts({Source.ARGOCD_DEPLOYMENTS: (workload("argocd-applicationset-controller", ARGOCD, "argocd:v3.3.9-rc1"),)}),
+    ),
+    "an Argo CD of two versions": (
+        "argocd-version",
+        "warning",
+        "not of one version (3.5.0): argocd-application-controller 3.3.9",
+        lambda: facts({Source.ARGOCD_DEPLOYMENTS: (workload("argocd-applicationset-controller", ARGOCD, "argocd:v3.5.0"),)}),
+    ),
+    "an Argo CD elsewhere": (
+        "argocd-version",
+        "unknown",
+        "no Deployment of the ApplicationSet controller",
+        lambda: facts({Source.ARGOCD_DEPLOYMENTS: ()}),
+    ),
+    "a policy that deletes": (
+        "argocd-policy",
+        "error",
+        "is sync for all",
+        lambda: facts(altered(Source.ARGOCD_PARAMETERS, lambda item: put(item, "data", value={"applicationsetcontroller.policy": "sync"}))),
+    ),
+    "a policy that changes nothing": (
+        "argocd-policy",
+        "warning",
+        "never changed or moved",
+        lambda: facts(
+            altered(Source.ARGOCD_PARAMETERS, lambda item: put(item, "data", value={"applicationsetcontroller.policy": "create-only"}))
+        ),
+    ),
+    "tracking by label": ("argocd-settings", "warning", "is label", lambda: facts(altered(Source.ARGOCD_SETTINGS, tracked("label")))),
+    "no health checks": ("argocd-settings", "warning", "no health check", lambda: facts({Source.ARGOCD_SETTINGS: ()})),
+    "nothing delivers": ("argocd-delivery", "warning", "does not reach the hub", lambda: facts({Source.DELIVERY: ()})),
+    "a sync that fails": (
+        "argocd-delivery",
+        "error",
+        "gitops-dsf-platform does not get through: boom",
+        lambda: facts(
+            altered(Source.DELIVERY, lambda item: put(item, "status", "operationState", value={"phase": "Failed", "message": "boom"}))
+        ),
+    ),
+    "a source that cannot be compared": (
+        "argocd-delivery",
+        "error",
+        "does not get through: no repository",
+        lambda: facts(
+            altered(
+                Source.DELIVERY,
+                lambda item: put(item, "status", "conditions", value=[{"type": "ComparisonError", "message": "no repository"}]),
+            )
+        ),
+    ),
+    "no duck-type ConfigMap": (
+        "decisions-configmap",
+        "error",
+        "no ApplicationSet can read",
+        lambda: facts({Source.DECISIONS_CONFIGMAP: ()}),
+    ),
+    "a ConfigMap without matchKey": (
+        "decisions-configmap",
+        "error",
+        "every Application is deleted",
+        lambda: facts(altered(Source.DECISIONS_CONFIGMAP, lambda item: cut(item, "data", "matchKey"))),
+    ),
+    "no right to list decisions": ("decisions-rights", "error", "Role argocd/", lambda: facts({Source.DECISION_ROLE: ()})),
+    "another right": (
+        "decisions-rights",
+        "error",
+        "does not allow",
+        lambda: facts(altered(Source.DECISION_ROLE, lambda item: put(item, "rules", value=[]))),
+    ),
+    "a right that is not bound": ("decisions-rights", "error", "RoleBinding argocd/", lambda: facts({Source.DECISION_BINDING: ()})),
+    "a right that is bound to others": (
+        "decisions-rights",
+        "error",
+        "does not bind the ApplicationSet controller",
+        lambda: facts(altered(Source.DECISION_BINDING, lambda item: put(item, "subjects", value=[]))),
+    ),
+    "a controller of another distribution": (
+        "decisions-rights",
+        "error",
+        "openshift-gitops-applicationset-controller, which may not",
+        lambda: facts({Source.ARGOCD_DEPLOYMENTS: (workload("openshift-gitops-applicationset-controller", ARGOCD, "argocd:v3.4.0"),)}),
+    ),
+    "a Placement that OCM does not understand": (
+        "placements",
+        "error",
+        "argocd/guestbook is misconfigured: told",
+        lambda: facts(hub=misplaced(PlacementMisconfigured="True")),
+    ),
+    "a Placement with too few clusters": (
+        "placements",
+        "warning",
+        "too few clusters: Told: told",
+        lambda: facts(hub=misplaced(PlacementSatisfied="False")),
+    ),
+    "an ApplicationSet that fails": (
+        "applicationsets",
+        "error",
+        "guestbook generates nothing: boom",
+        lambda: facts(hub=without("ApplicationSet", application_set("guestbook", error="boom"))),
+    ),
+    "a destination that Argo CD does not know": (
+        "cluster-secrets",
+        "error",
+        "does not know cluster1: there are no",
+        lambda: facts(hub=refused()),
+    ),
+    "a decided cluster without a Secret": (
+        "cluster-secrets",
+        "error",
+        "cluster1 is decided, and Argo CD has no cluster Secret",
+        lambda: facts({Source.CLUSTER_SECRETS: ()}, hub=without("Application")),
+    ),
+    "eligible clusters without a Secret": (
+        "cluster-secrets",
+        "warning",
+        "no cluster Secret for cluster2, cluster3",
+        lambda: facts({Source.CLUSTER_SECRETS: ()}),
+    ),
+    "fewer Secrets than clusters": (
+        "cluster-secrets",
+        "warning",
+        "at least 1 of cluster2, cluster3",
+        lambda: facts({Source.CLUSTER_SECRETS: ({"metadata": meta("cluster-10.0.0.1-12345", ARGOCD)},)}),
+    ),
+    "Secrets whose names tell nothing": (
+        "cluster-secrets",
+        "unknown",
+        "2 may hold it in their data, which is not read",
+        lambda: facts({Source.CLUSTER_SECRETS: tuple({"metadata": meta(f"cluster-10.0.0.{number}", ARGOCD)} for number in (1, 2))}),
+    ),
+    "another namespace than the scorers'": (
+        "scorers",
+        "warning",
+        "no DynamicScorer in namespace open-cluster-management",
+        lambda: facts(hub=without("DynamicScorer")),
+    ),
+    "a scoring API that is down": (
+        "scorers",
+        "warning",
+        "cpu does not answer: Timeout: told",
+        lambda: facts(hub=unhealthy(healthStatus="Inactive", conditions=[condition("Healthy", "Timeout")])),
+    ),
+    "a page that drifted": (
+        "scorers",
+        "warning",
+        "Drifted: told",
+        lambda: facts(hub=unhealthy(conditions=[condition("ConfigSynced", "Drifted")])),
+    ),
+    "a page that is nonsense": (
+        "scorers",
+        "warning",
+        "Invalid: told",
+        lambda: facts(hub=unhealthy(conditions=[condition("ConfigSynced", "Invalid")])),
+    ),
+    "a scorer that was suspended": (
+        "scorers",
+        "warning",
+        "suspended by the reconciler",
+        lambda: facts(read={"suspended": frozenset({"cpu"})}),
+    ),
+    "an agent that is down": (
+        "scores-fresh",
+        "warning",
+        "every score of cluster1 is expired, and counts as 0: its agent is down",
+        lambda: facts(
+            hub=[
+                cluster("cluster1"),
+                addon("cluster1"),
+                scorer("cpu"),
+                scorer("mem"),
+                *(score("cluster1", one, 5, age=901) for one in ("cpu", "mem")),
+            ]
+        ),
+    ),
+    "a score that is missing": (
+        "scores-fresh",
+        "warning",
+        "cluster1: missing: cpu",
+        lambda: facts(hub=[cluster("cluster1"), addon("cluster1"), scorer("cpu")]),
+    ),
+    "many scores that are missing": ("scores-fresh", "warning", "15 more such findings; 25 clusters in all", lambda: facts(hub=crowd(25))),
+    "a score without a scorer": (
+        "scores-owned",
+        "warning",
+        "cluster1/retired belongs to nobody: no scorer has that name",
+        lambda: facts(read={"unowned": (("cluster1", "retired"),)}),
+    ),
+    "a score without an agent": (
+        "scores-owned",
+        "warning",
+        "cluster9/cpu belongs to nobody: no agent is on that cluster",
+        lambda: facts(hub=[*fleet(), cluster("cluster9"), score("cluster9", "cpu", 5)]),
+    ),
+    "a score of a suspended scorer": (
+        "scores-owned",
+        "warning",
+        "cpu is suspended, and its score is still there on cluster1",
+        lambda: facts(hub=[cluster("cluster1"), addon("cluster1"), scorer("cpu", suspend=True), score("cluster1", "cpu", 5)]),
+    ),
+    "a score that somebody else writes": (
+        "scores-owned",
+        "warning",
+        "cluster1/cpu has a scorer's name",
+        lambda: facts(read={"foreign": (("cluster1", "cpu"),)}),
+    ),
+    "a score that somebody else writes beside our agent": (
+        "scores-owned",
+        "error",
+        "cluster1/cpu is written by our agent and by dynamic-scoring-agent",
+        lambda: facts(read={"contested": (("cluster1", "cpu", "dynamic-scoring-agent"),)}),
+    ),
+    "many scores of nobody": (
+        "scores-owned",
+        "warning",
+        "5 more such findings",
+        lambda: facts(read={"unowned": tuple((f"c{number}", "retired") for number in range(15))}),
+    ),
+    "a score that may lack its token": (
+        "token-secrets",
+        "warning",
+        "cpu has no score on cluster3 and needs Secret api-token there, which the hub cannot see",
+        lambda: facts(hub=with_token()),
+    ),
+    "no reconciler": ("reconciler", "warning", "no reconciler ever led", lambda: facts({Source.LEASES: ()})),
+    "a reconciler that went away": (
+        "reconciler",
+        "warning",
+        "pod-a was last renewed 60 s ago",
+        lambda: facts(lease(renewTime=stamp(NOW - timedelta(seconds=60)))),
+    ),
+    "a Lease that nobody renewed": ("reconciler", "warning", "never renewed", lambda: facts(lease(renewTime=None))),
+}
+
+
+def schema(crd: Object) -> Object:
+    found: Object = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return found
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_is_said_with_a_fix(what: str) -> None:
+    check, state, text, given = WRONG[what]
+    found = [finding for finding in run(check, given()) if text in finding.message]
+    assert len(found) == 1, run(check, given())
+    assert found[0].state == state
+    assert found[0].fix or state == "unknown"
+    assert all(finding.state != "ok" for finding in run(check, given()))
+
+
+def test_every_check_can_fail() -> None:
+    assert {check for check, *_ in WRONG.values()} == {check.id for check in CHECKS}
+
+
+def test_commands_are_ready_for_a_shell() -> None:
+    for check, _, _, given in WRONG.values():
+        for finding in run(check, given()):
+            for part in finding.fix.partition("  #")[0].split(" && "):
+                if part.startswith(("kubectl", "clusteradm")):
+                    words = shlex.split(part)
+                    assert words[1] == "--context", part
+                    assert words[2] == "hub" or "# on the cluster itself" in finding.fix, part
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        meta("cluster2", ARGOCD),
+        meta("cluster2-cluster-secret", ARGOCD),
+        meta("whatever", ARGOCD, labels={"apps.open-cluster-management.io/cluster-name": "cluster2"}),
+        meta("whatever", ARGOCD, annotations={"who": "cluster2"}),
+    ],
+)
+def test_a_secret_is_a_clusters_by_its_own_name_or_a_label(secret: Object) -> None:
+    others = {"metadata": meta("cluster-cluster3", ARGOCD)}
+    found = run("cluster-secrets", facts({Source.CLUSTER_SECRETS: ({"metadata": secret}, others)}))
+    assert [finding.state for finding in found] == ["ok"]
+
+
+def test_an_application_proves_that_argocd_knows_its_cluster() -> None:
+    """cluster1 has no Secret that carries its name, and an Application; the other two have Secrets."""
+    secrets = tuple({"metadata": meta(f"cluster-{name}", ARGOCD)} for name in CLUSTERS[1:])
+    assert [finding.state for finding in run("cluster-secrets", facts({Source.CLUSTER_SECRETS: secrets}))] == ["ok"]
+
+
+def test_pulled_applications_need_no_secret() -> None:
+    item = application_set("guestbook")
+    item["spec"]["template"]["metadata"]["labels"]["apps.open-cluster-management.io/pull-to-ocm-managed-cluster"] = "true"
+    found = run("cluster-secrets", facts({Source.CLUSTER_SECRETS: ()}, hub=without("ApplicationSet", item)))
+    assert [(finding.state, finding.message) for finding in found] == [("ok", "no application is pushed")]
+
+
+def test_an_override_lets_applicationsets_decide() -> None:
+    data = {"applicationsetcontroller.policy": "sync", "applicationsetcontroller.enable.policy.override": "true"}
+    found = run("argocd-policy", facts(altered(Source.ARGOCD_PARAMETERS, lambda item: put(item, "data", value=data))))
+    assert [finding.state for finding in found] == ["ok"]
+
+
+def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:
+    """delivery.mode UpstreamController: no add-on, works, agents or kinds of ours, and that is as it should be."""
+    gone = {
+        Source.ADDON_DEFINITIONS: ({"metadata": meta("dynamic-scoring-framework")},),
+        Source.UPSTREAM_DEPLOYMENTS: (workload("dynamic-scoring-framework-controller", HUB, "x:1"),),
+        Source.UPSTREAM_WORKS: ({"metadata": meta("dynamic-scoring-config-manifestwork", "cluster1")},),
+        Source.SCORING_CONFIGS: ({"metadata": meta("dynamic-scoring-config", HUB)},),
+        **dict.fromkeys((Source.OUR_WORKS, Source.CRDS, Source.AGENT_ROLE, Source.AGENT_BINDINGS, Source.LEASES), ()),
+        **dict.fromkeys((Source.ADDON_TEMPLATES, Source.ADDON_CONFIGS, Source.ADDON_STATES), ()),
+    }
+    found = examine(facts(gone))
+    assert [finding for finding in found if finding.state != "ok"] == []
+    assert "upstream addon delivers" in next(finding.message for finding in found if finding.check == "crds")
+
+
+@pytest.mark.parametrize("source", Source)
+def test_what_may_not_be_read_makes_its_checks_unknown_and_no_other(source: Source) -> None:
+    given = facts()
+    objects = {key: value for key, value in given.objects.items() if key is not source}
+    unread = {source: Unread(what="things.example.com", why=Why.FORBIDDEN)}
+    found = examine(facts(objects=objects, unread=unread))
+    unknown = {finding.check for finding in found if finding.state == "unknown"}
+    assert unknown == {check.id for check in CHECKS if source in check.needs}
+    assert unknown, f"nothing needs {source}"
+    assert all(finding.state in {"ok", "unknown"} for finding in found)
+    assert all(
+        "needs the right to list things.example.com" in finding.message and "docs/doctor.md" in finding.fix
+        for finding in found
+        if finding.state == "unknown"
+    )
+
+
+@pytest.mark.parametrize(
+    "part", [Part.CLUSTERS, Part.ADDONS, Part.SCORERS, Part.SCORES, Part.PLACEMENTS, Part.APPLICATION_SETS, Part.APPLICATIONS]
+)
+def test_a_part_of_the_view_that_may_not_be_read_makes_its_checks_unknown(part: Part) -> None:
+    found = examine(facts(read={"unread": [part]}))
+    unknown = {finding.check for finding in found if finding.state == "unknown"}
+    assert unknown >= {check.id for check in CHECKS if part in check.needs}
+    assert unknown
+
+
+def test_a_kind_that_is_not_served_is_said_without_asking_for_rights() -> None:
+    unread = {Source.ADDON_TEMPLATES: Unread(what="addontemplates.example.com", why=Why.NOT_INSTALLED)}
+    found = run("addon-grant", facts(unread=unread))
+    assert [(finding.state, finding.fix) for finding in found] == [("unknown", "")]
+    assert "does not serve addontemplates.example.com" in found[0].message
+
+
+def test_a_hub_without_anything_is_no_crash() -> None:
+    empty = facts(dict.fromkeys(Source, ()), hub=[cluster("c")], groups={})
+    assert {finding.check for finding in examine(empty)} == {check.id for check in CHECKS}
+
+
+def test_what_somebody_else_writes_is_never_proposed_for_deletion() -> None:
+    theirs = {"foreign": (("cluster9", "cpu"), ("cluster1", "cpu"))}
+    objects = [cluster("cluster1"), addon("cluster1"), cluster("cluster9"), scorer("cpu", suspend=True)]
+    given = facts(hub=[*objects, *(score(name, "cpu", 5) for name in ("cluster1", "cluster9"))], read=theirs)
+    found = run("scores-owned", given)
+    assert len(found) == 2
+    assert all("was not written by our agent" in finding.message and " delete " not in finding.fix for finding in found)
+
+
+def test_what_somebody_else_writes_too_is_never_proposed_for_deletion() -> None:
+    both = {"contested": (("cluster9", "cpu", "other"), ("cluster1", "cpu", "other"))}
+    objects = [cluster("cluster1"), addon("cluster1"), cluster("cluster9"), scorer("cpu", suspend=True)]
+    given = facts(hub=[*objects, *(score(name, "cpu", 5) for name in ("cluster1", "cluster9"))], read=both)
+    found = run("scores-owned", given)
+    assert [finding.state for finding in found] == ["error", "error"]
+    assert all(" delete " not in finding.fix for finding in found)
+
+
+def test_without_a_scorer_in_the_namespace_no_score_is_proposed_for_deletion() -> None:
+    """Most likely --hub-namespace is another one."""
+    published = without("DynamicScorer")
+    found = run("scores-owned", facts(hub=published, read={"unowned": (("cluster1", "cpu"), ("cluster2", "cpu"))}))
+    assert [finding.state for finding in found] == ["unknown"]
+    assert "2 scores of our agents, and no DynamicScorer in namespace open-cluster-management" in found[0].message
+    assert "--hub-namespace" in found[0].fix
+
+
+def test_a_score_that_may_be_masked_is_not_called_missing() -> None:
+    published = [item for item in with_token() if item["kind"] != "AddOnPlacementScore"]
+    given = facts(hub=published, read={"unread": [Part.MASKS]})
+    found = run("scores-fresh", given)
+    assert [finding.state for finding in found] == ["unknown"]
+    assert "missing or masked" in found[0].message
+    assert [finding.state for finding in run("token-secrets", given)] == ["ok"]
+
+
+def test_switching_a_gate_on_leaves_the_others_as_they_are() -> None:
+    manager = gated("DefaultClusterSet", "registrationConfiguration")
+    gates = manager["spec"]["registrationConfiguration"]["featureGates"]
+    gates.insert(0, {"feature": "ManagedClusterAutoApproval", "mode": "Enable"})
+    found = run("ocm-features", facts({Source.CLUSTER_MANAGERS: (manager,)}))
+    patch = json.loads(shlex.split(found[0].fix)[-1])
+    assert patch["spec"]["registrationConfiguration"]["featureGates"] == [
+        {"feature": "ManagedClusterAutoApproval", "mode": "Enable"},
+        {"feature": "DefaultClusterSet", "mode": "Enable"},
+    ]
+
+
+def test_findings_are_plain_data() -> None:
+    found = run("clock", facts(clock_offset=400.0))[0].to_dict()
+    assert (found["check"], found["state"]) == ("clock", "error")
+    assert set(found) == {"check", "state", "message", "fix"}
+
+
+def test_the_healthy_hub_of_these_tests_is_not_changed_by_them() -> None:
+    before = deepcopy(facts().objects)
+    examine(facts())
+    assert facts().objects == before
+
+
+def test_decisions_of_several_applications_are_told_apart() -> None:
+    other = [application_set("other"), placement("other", "mem"), decision("other", "cluster2")]
+    found = run("cluster-secrets", facts({Source.CLUSTER_SECRETS: ()}, hub=[*fleet(), *other]))
+    assert [finding.state for finding in found if "cluster2 is decided" in finding.message] == ["error"]

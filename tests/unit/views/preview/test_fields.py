@@ -1,0 +1,47 @@
+"""Changed fields as people name them."""
+
+from gitops_dsf.views.preview.fields import FieldChange, field_changes
+from gitops_dsf.views.preview.wording import clip, value_text
+
+
+def term(name: str, weight: int) -> dict[str, object]:
+    return {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": name, "scoreName": name}}, "weight": weight}
+
+
+def steady(weight: int) -> dict[str, object]:
+    return {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": weight}
+
+
+def test_list_items_are_found_again_by_what_people_call_them() -> None:
+    before = {"configurations": [term("cpu", 5), steady(1)]}
+    after = {"configurations": [steady(1), term("net", 5), term("cpu", 3)]}
+    assert [(item.path, item.before, item.after) for item in field_changes(before, after)] == [
+        ("configurations[cpu/cpu].weight", 5, 3),
+        ("configurations[net/net].scoreCoordinate.addOn.resourceName", None, "net"),
+        ("configurations[net/net].scoreCoordinate.addOn.scoreName", None, "net"),
+        ("configurations[net/net].scoreCoordinate.type", None, "AddOn"),
+        ("configurations[net/net].weight", None, 5),
+    ]
+
+
+def test_items_that_share_a_name_are_told_apart_by_their_place() -> None:
+    before, after = {"t": [{"key": "a", "v": 1}, {"key": "a", "v": 2}]}, {"t": [{"key": "a", "v": 1}, {"key": "a", "v": 3}]}
+    assert field_changes(before, after) == (FieldChange(path="t[1].v", before=2, after=3),)
+
+
+def test_null_is_absent_and_scalars_of_a_list_stay_together() -> None:
+    assert field_changes({"a": None, "b": []}, {"b": []}) == ()
+    assert field_changes({"a": ["x"]}, {"a": ["x", "y"]}) == (FieldChange(path="a", before=["x"], after=["x", "y"]),)
+    assert field_changes({"a": {"b": 1}}, {"a": {}}) == (
+        FieldChange(path="a", before=None, after={}),
+        FieldChange(path="a.b", before=1, after=None),
+    )
+
+
+def test_values_on_one_line() -> None:
+    assert value_text(None, 10) == "(absent)"
+    assert value_text("", 10) == '""'
+    assert value_text(100.0, 10) == "100"
+    assert value_text(0.25, 10) == "0.25"
+    assert value_text(["a", "é"], 20) == '["a", "é"]'
+    assert clip("abcdef", 4) == "abcd... (2 more characters)"

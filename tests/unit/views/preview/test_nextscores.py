@@ -1,0 +1,103 @@
+"""Which published scores are known after a change, told on repositories that are rendered for real."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_dsf.pipeline import produce
+from gitops_dsf.snapshot import PublishedScore, Snapshot
+from gitops_dsf.views.preview.fleet import Fleet, fleet_of
+from gitops_dsf.views.preview.nextscores import next_scores
+from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer
+
+PRESENT = {
+    "eu-1": PublishedScore(values={"cpu": 50}, raw={"cpu": 50.0}),
+    "eu-2": PublishedScore(values={"cpu": 40}),
+}
+SNAPSHOT = Snapshot(origin="test", scores={"cpu": PRESENT, "foreign": {"eu-1": PublishedScore(values={"x": 7})}})
+
+
+def fleet(root: Path, *scorers: dict[str, Any]) -> Fleet:
+    settings = {"apiVersion": "gitops-dsf.io/v1alpha1", "kind": "FleetRepository", "metadata": {"name": "fleet"}}
+    root.mkdir()
+    (root / "gitops-dsf.yaml").write_text(yaml.safe_dump(settings | {"spec": {"git": {"url": "https://git.example.com/x.git"}}}))
+    for folder, documents in (("scorers", list(scorers)), ("clusters", [cluster(*item) for item in CLUSTERS.items()])):
+        (root / folder).mkdir()
+        (root / folder / "all.yaml").write_text(yaml.safe_dump_all(documents))
+    found = fleet_of(produce(root))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"description": "other"},
+        {"scoreTTLSeconds": 4000},
+        {"publish": {"deadband": 9, "minIntervalSeconds": 60}},
+        {"scoring": {"host": "http://api.scoring.svc:8000", "params": {"name": "cpu", "interval": 300}}},
+    ],
+)
+def test_what_does_not_touch_the_score_leaves_it(tmp_path: Path, change: dict[str, Any]) -> None:
+    found = next_scores(fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT)
+    assert (found.scores, dict(found.unknown), found.changed) == (SNAPSHOT.scores, {}, frozenset())
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (
+            {"source": {"type": "Prometheus", "host": "http://other:9090", "params": {"query": "avg(up)", "range": 600, "step": 60}}},
+            "source",
+        ),
+        (
+            {"source": {"type": "Prometheus", "host": "http://prometheus:9090", "params": {"query": "avg(up)", "range": 60, "step": 60}}},
+            "range",
+        ),
+        (
+            {"source": {"type": "Prometheus", "host": "http://prometheus:9090", "params": {"query": "avg(up)", "range": 600, "step": 30}}},
+            "step",
+        ),
+        ({"scoring": {"host": "http://api2:8000", "params": {"name": "cpu", "interval": 60}}}, "scoring API"),
+        ({"scoreAggregation": "Mean"}, "scoreAggregation"),
+        ({"scoreDimensionFormat": "${scoreName}-${node}"}, "scoreDimensionFormat"),
+    ],
+)
+def test_what_decides_the_raw_score_makes_it_unknown(tmp_path: Path, change: dict[str, Any], why: str) -> None:
+    found = next_scores(fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT)
+    cells = found.unknown["cpu"]
+    assert set(cells) == set(CLUSTERS)
+    assert {cell.why for cell in cells.values()} == {f"{why} changed"}
+    assert {(cell.low, cell.high) for cell in cells.values()} == {(0, 100)}, "the output of scoreRange, and 0 while it is missing"
+    assert {name for name, cell in cells.items() if cell.exists} == {"eu-1", "eu-2"}
+    assert found.scores["cpu"] == PRESENT, "the present score stands in"
+    assert found.changed == {"cpu"}
+
+
+def test_a_new_range_is_applied_to_raw_scores_and_unknown_without_them(tmp_path: Path) -> None:
+    after = fleet(tmp_path / "b", scorer("cpu", scoreRange={"min": 0, "max": 200, "outputMin": -100, "outputMax": 100}))
+    found = next_scores(fleet(tmp_path / "a", scorer("cpu")), after, SNAPSHOT)
+    assert found.scores["cpu"]["eu-1"].values == {"cpu": -50}
+    assert set(found.unknown["cpu"]) == {"eu-2"}
+    assert (found.unknown["cpu"]["eu-2"].low, found.unknown["cpu"]["eu-2"].high) == (-100, 100)
+    assert "us-1" not in found.scores["cpu"], "a cluster without a score gets none by another range"
+
+
+@pytest.mark.parametrize(
+    "change", [{"suspend": True}, {"scoreDestination": "None"}, {"clusterSelector": {"matchLabels": {"region": "us"}}}]
+)
+def test_where_it_no_longer_runs_its_scores_go(tmp_path: Path, change: dict[str, Any]) -> None:
+    found = next_scores(fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT)
+    assert not set(found.scores["cpu"]) & {"eu-1", "eu-2"}
+    assert found.scores["foreign"] == SNAPSHOT.scores["foreign"], "not ours to follow"
+    assert not found.unknown["cpu"]
+
+
+def test_where_it_runs_anew_its_scores_are_unknown(tmp_path: Path) -> None:
+    before = fleet(tmp_path / "a", scorer("cpu", clusterSelector={"matchLabels": {"region": "eu"}}))
+    found = next_scores(before, fleet(tmp_path / "b", scorer("cpu")), SNAPSHOT)
+    assert {name: cell.why for name, cell in found.unknown["cpu"].items()} == {"us-1": "it has not run on this cluster yet"}
+    everything = next_scores(None, fleet(tmp_path / "c", scorer("cpu")), SNAPSHOT)
+    assert set(everything.unknown["cpu"]) == set(CLUSTERS)

@@ -1,0 +1,124 @@
+"""Placements: what OCM decided, what it would decide now, and the flip that is printed really flips."""
+
+from typing import Any
+
+import pytest
+
+from gitops_dsf.views.status import Filter, Part, build
+from gitops_dsf.views.status.model import PlacementView
+from tests.support.hubobjects import Object, addon, application_set, binding, cluster, decision, fleet, global_set, placement, score, scorer
+from tests.support.overviews import inputs_of
+
+
+def scored(values: dict[str, int], *, number: int = 1, decided: tuple[str, ...] = ()) -> list[Object]:
+    return [
+        *(cluster(name) for name in values),
+        *(addon(name) for name in values),
+        global_set(),
+        binding(),
+        scorer("cpu"),
+        *(score(name, "cpu", value) for name, value in values.items()),
+        placement("p", "cpu", number=number),
+        decision("p", *decided),
+    ]
+
+
+def only(objects: list[Object], **more: Any) -> PlacementView:
+    return build(inputs_of(objects, **more)).placements[0]
+
+
+def test_a_decision_that_ocm_would_keep_is_settled() -> None:
+    view = only(scored({"a": 80, "b": 60}, decided=("a",)))
+    assert (view.decided, view.next, view.settled, view.eligible) == (("a",), ("a",), True, ("a", "b"))
+
+
+def test_a_decision_that_ocm_would_change_is_not() -> None:
+    """Nothing wakes OCM when a score expires; it looks again within 10 minutes."""
+    objects = scored({"a": 80, "b": 60}, decided=("a",))
+    objects = [item for item in objects if not (item["kind"] == "AddOnPlacementScore" and item["metadata"]["namespace"] == "a")]
+    view = only([*objects, score("a", "cpu", 80, age=2000)])
+    assert (view.decided, view.next, view.settled, view.counted_as_zero) == (("a",), ("b",), False, ("a",))
+
+
+@pytest.mark.parametrize(
+    ("values", "number"), [({"a": 80, "b": 60, "c": 10}, 1), ({"a": 50, "b": 50, "c": 50}, 2), ({"a": -5, "b": -9}, 1)]
+)
+def test_the_flip_that_is_told_flips_and_one_point_less_does_not(values: dict[str, int], number: int) -> None:
+    before = only(scored(values, number=number))
+    assert before.next is not None
+    assert len(before.turns) == 2
+    for turn in before.turns:
+        assert turn.flip is not None
+        flipped = only(scored({**values, turn.cluster: turn.flip.needed}, number=number))
+        assert (turn.cluster in (flipped.next or ())) is turn.gains
+        assert (turn.rival in (flipped.next or ())) is not turn.gains
+        step = 1 if turn.flip.change > 0 else -1
+        almost = only(scored({**values, turn.cluster: turn.flip.needed - step}, number=number))
+        assert almost.next == before.next
+
+
+def test_where_everyone_is_chosen_nothing_can_flip() -> None:
+    view = only(scored({"a": 1, "b": 2}, number=2, decided=("a", "b")))
+    assert view.turns == ()
+
+
+def test_a_flip_that_no_score_can_reach_is_said_as_such() -> None:
+    """With Steady at weight 10 the lead cannot be made up by any score."""
+    objects = scored({"a": 50, "b": 100}, decided=("a",))
+    sticky = objects[-2]
+    sticky["spec"]["prioritizerPolicy"]["configurations"].append(
+        {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": 10}
+    )
+    view = only(objects)
+    assert view.next == ("a",)
+    assert {turn.cluster: turn.flip for turn in view.turns} == {"a": None, "b": None}
+
+
+def test_one_cluster_is_asked_about() -> None:
+    objects = [*scored({"a": 80, "b": 60, "c": 10}, decided=("a",)), cluster("d", cordoned="yes")]
+    view = build(inputs_of(objects), Filter(cluster="c")).placements[0]
+    assert [(turn.cluster, turn.rival, turn.flip.needed) for turn in view.turns if turn.flip] == [("c", "a", 81)]
+
+
+def test_a_placement_that_finds_no_cluster_says_why() -> None:
+    objects = [item for item in scored({"a": 80}) if item["kind"] != "ManagedClusterSetBinding"]
+    view = only(objects)
+    assert (view.next, view.eligible) == ((), ())
+    assert "ManagedClusterSetBindings" in view.note
+
+
+def test_a_misconfigured_placement_says_why() -> None:
+    objects = scored({"a": 80}, decided=("a",))
+    objects[-2]["spec"]["prioritizerPolicy"]["mode"] = "Bogus"
+    view = only(objects)
+    assert (view.next, view.turns) == (None, ())
+    assert view.note != ""
+
+
+@pytest.mark.parametrize("part", [Part.SCORES, Part.BINDINGS, Part.SETS, Part.CLUSTERS])
+def test_without_what_ocm_reads_the_decision_is_shown_and_nothing_is_foretold(part: Part) -> None:
+    view = only(fleet(), unread=[part])
+    assert (view.decided, view.next, view.turns) == (("cluster1",), None, ())
+    assert "not known" in view.note
+
+
+def test_without_decisions_nothing_is_claimed_about_them() -> None:
+    view = only(fleet(), unread=[Part.DECISIONS])
+    assert (view.decided, view.next, view.settled) == (None, None, True)
+
+
+def test_placements_of_others_are_left_out_unless_they_rank_by_our_scores() -> None:
+    by_hand, foreign = placement("by-hand", "cpu"), placement("foreign", "theirs")
+    for item in (by_hand, foreign):
+        del item["metadata"]["labels"]
+    view = build(inputs_of([*fleet(), by_hand, foreign]))
+    assert [one.placement for one in view.placements] == ["argocd/by-hand", "argocd/guestbook"]
+    asked = build(inputs_of([*fleet(), foreign]), Filter(placement="argocd/foreign"))
+    assert [one.placement for one in asked.placements] == ["argocd/foreign"]
+
+
+def test_pages_of_a_decision_are_one_decision() -> None:
+    objects = scored({"a": 80, "b": 60}, number=2, decided=("a",))
+    page = decision("p", "b")
+    page["metadata"]["name"] = "p-decision-2"
+    assert only([*objects, page, application_set("p")]).decided == ("a", "b")

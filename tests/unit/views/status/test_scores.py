@@ -1,0 +1,163 @@
+"""Scorers by clusters: the state of every cell, whether the scorer should run there, and what a scorer's row sums up."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitops_dsf.views.status import Filter, Part, UnknownNameError, build
+from gitops_dsf.views.status.model import Cell, ScorerView, State
+from tests.support.hubobjects import NOW, Object, addon, cluster, fleet, masks, score, scorer
+from tests.support.overviews import inputs_of
+
+
+def cpu(objects: list[Object], **more: Any) -> ScorerView:
+    return next(view for view in build(inputs_of(objects, **more)).scorers if view.scorer.name == "cpu")
+
+
+def states(view: ScorerView) -> dict[str, str]:
+    return {cell.cluster: str(cell.state) for cell in view.cells}
+
+
+def cell_of(*objects: Object, name: str = "c") -> Cell:
+    view = cpu([cluster(name), addon(name), *objects])
+    return next(cell for cell in view.cells if cell.cluster == name)
+
+
+@pytest.mark.parametrize(
+    ("age", "state"),
+    [(0, State.FRESH), (674, State.FRESH), (675, State.FRESH), (676, State.EXPIRING), (900, State.EXPIRING), (901, State.EXPIRED)],
+)
+def test_a_score_ages_from_fresh_to_expired_as_ocm_counts(age: int, state: State) -> None:
+    """OCM: a score counts at validUntil itself, and no longer a moment after."""
+    cell = cell_of(scorer("cpu"), score("c", "cpu", 50, age=age))
+    assert (cell.state, cell.age, cell.expected) == (state, float(age), True)
+
+
+def test_a_score_without_an_end_counts_for_ever_and_has_no_age() -> None:
+    endless = score("c", "cpu", 50)
+    del endless["status"]["validUntil"]
+    cell = cell_of(scorer("cpu"), endless)
+    assert (cell.state, cell.age) == (State.ENDLESS, None)
+
+
+def test_a_score_without_an_item_is_empty() -> None:
+    assert cell_of(scorer("cpu"), score("c", "cpu", None)).state is State.EMPTY
+
+
+def test_the_ttl_defaults_as_the_wire_says() -> None:
+    item = scorer("cpu")
+    del item["spec"]["scoreTTLSeconds"]
+    item["spec"]["scoring"]["params"]["interval"] = 200
+    assert cpu([cluster("c"), addon("c"), item]).scorer.ttl == 2000
+
+
+def test_a_scorer_is_missing_where_its_selector_and_an_agent_are_and_nothing_is_published() -> None:
+    objects = [
+        *(cluster(name, zone=zone) for name, zone in (("a", "x"), ("b", "x"), ("c", "y"), ("d", "x"))),
+        *(addon(name) for name in ("a", "b", "c")),
+        scorer("cpu", clusterSelector={"matchLabels": {"zone": "x"}}),
+        score("a", "cpu", 5),
+    ]
+    assert states(cpu(objects)) == {"a": "fresh", "b": "missing"}
+
+
+def test_masks_tell_missing_from_masked() -> None:
+    objects = [
+        *(cluster(name, zone="x" if name == "c" else "y") for name in "abc"),
+        *(addon(name) for name in "abc"),
+        scorer("cpu"),
+        masks({"clusterName": "a*", "scoreName": "c?u"}, {"clusterSelector": {"matchLabels": {"zone": "x"}}, "scoreName": "cpu"}),
+    ]
+    view = cpu(objects)
+    assert states(view) == {"a": "masked", "b": "missing", "c": "masked"}
+    assert view.unexpected == 0
+
+
+def test_a_score_where_none_should_be_is_unexpected_and_counts_all_the_same() -> None:
+    objects = [cluster("a"), addon("a"), scorer("cpu"), masks({"clusterName": "a", "scoreName": "cpu"}), score("a", "cpu", 5)]
+    view = cpu(objects)
+    assert (states(view), view.unexpected, view.values) == ({"a": "fresh"}, 1, (5,))
+
+
+def test_who_suspended_a_scorer_and_what_is_expected_then() -> None:
+    objects = [cluster("a"), addon("a"), cluster("b"), addon("b"), score("a", "cpu", 5)]
+    by_git = cpu([*objects, scorer("cpu", suspend=True)])
+    assert (by_git.suspended, states(by_git), by_git.unexpected) == ("git", {"a": "fresh"}, 1)
+    by_reconciler = cpu([*objects, scorer("cpu")], suspended=frozenset({"cpu"}))
+    assert (by_reconciler.suspended, states(by_reconciler)) == ("reconciler", {"a": "fresh", "b": "missing"})
+
+
+def test_a_scorer_that_publishes_metrics_only_misses_nothing() -> None:
+    assert cpu([cluster("a"), addon("a"), scorer("cpu", scoreDestination="None")]).cells == ()
+
+
+def test_the_score_of_a_full_scorer_without_a_name_is_the_one_its_page_gave() -> None:
+    item = scorer("cpu", mode="Full", scoring={})
+    item["status"]["lastSyncedConfig"] = {"scoring": {"params": {"name": "CPU_load", "interval": 7}}}
+    view = cpu([cluster("a"), addon("a"), item, score("a", "cpu-load", 5)])
+    assert (view.scorer.score_name, view.scorer.resource, view.scorer.interval, states(view)) == ("CPU_load", "cpu-load", 7, {"a": "fresh"})
+
+
+def test_a_row_sums_up_what_counts_now() -> None:
+    values = {"a": 10, "b": 40, "c": 90, "d": 70}
+    objects = [
+        *(cluster(name) for name in values),
+        *(addon(name) for name in values),
+        scorer("cpu"),
+        *(score(name, "cpu", value, age=2000 if name == "c" else 60) for name, value in values.items()),
+    ]
+    view = cpu(objects)
+    assert (view.values, view.oldest, view.counts[State.FRESH], view.counts[State.EXPIRED]) == ((10, 40, 70), 2000.0, 3, 1)
+
+
+def test_what_could_not_be_read_is_not_called_missing() -> None:
+    view = cpu(fleet(), unread=[Part.SCORES])
+    assert (view.known, view.cells) == (False, ())
+
+
+def test_without_the_right_to_see_add_ons_every_cluster_may_have_an_agent() -> None:
+    objects = [cluster("a"), scorer("cpu")]
+    assert states(cpu(objects)) == {}
+    assert states(cpu(objects, unread=[Part.ADDONS])) == {"a": "missing"}
+
+
+def test_a_filter_by_scorer_takes_what_ranks_by_it_along() -> None:
+    view = build(inputs_of(fleet()), Filter(scorer="cpu"))
+    assert ([one.scorer.name for one in view.scorers], [one.placement for one in view.placements]) == (["cpu"], ["argocd/guestbook"])
+    other = build(inputs_of(fleet()), Filter(scorer="mem"))
+    assert ([one.scorer.name for one in other.scorers], other.placements, other.applications) == (["mem"], (), ())
+
+
+def test_a_filter_by_placement_takes_its_scorers_along() -> None:
+    view = build(inputs_of(fleet()), Filter(placement="guestbook"))
+    assert [one.scorer.name for one in view.scorers] == ["cpu"]
+    assert [one.name for one in view.applications] == ["guestbook"]
+
+
+def test_a_filter_by_cluster_keeps_its_cells() -> None:
+    view = build(inputs_of(fleet()), Filter(cluster="cluster2"))
+    assert [[cell.cluster for cell in one.cells] for one in view.scorers] == [["cluster2"], ["cluster2"]]
+    assert view.applications == ()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        (Filter(scorer="cup"), "no DynamicScorer cup; there is cpu"),
+        (Filter(placement="x/guestbook"), "no Placement x/guestbook; there is argocd/guestbook"),
+        (Filter(cluster="cluster9"), "no cluster cluster9; there is cluster"),
+    ],
+)
+def test_a_name_that_is_not_there_is_said_with_what_is(wanted: Filter, text: str) -> None:
+    with pytest.raises(UnknownNameError, match=text):
+        build(inputs_of(fleet()), wanted)
+
+
+def test_a_name_is_not_called_wrong_when_the_kind_cannot_be_read() -> None:
+    assert build(inputs_of([cluster("a")], unread=[Part.SCORERS]), Filter(scorer="cpu")).scorers == ()
+
+
+def test_the_hubs_clock_decides() -> None:
+    view = cpu([cluster("c"), addon("c"), scorer("cpu"), score("c", "cpu", 50, age=0)], now=NOW + timedelta(seconds=901))
+    assert states(view) == {"c": "expired"}
