@@ -18,12 +18,15 @@ help: ## this list
 
 install: $(VENV)/.installed ## .venv with everything from the lock file
 
-$(VENV)/.installed: pyproject.toml wire/pyproject.toml scorer/pyproject.toml agent/pyproject.toml uv.lock
+$(VENV)/.installed: pyproject.toml wire/pyproject.toml scorer/pyproject.toml runtime/pyproject.toml agent/pyproject.toml uv.lock
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gitops-dsf needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
-	test -x $(PY) || $(PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	$(MAKE) --no-print-directory $(UV)
 	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --inexact --compile-bytecode
 	touch $@
+
+$(UV):
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 test: install ## the tests that need no control plane
 	$(PY) -m pytest tests --ignore=tests/hub -n $(TEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
@@ -52,7 +55,7 @@ version: install ## print the version, or write a new one everywhere (VERSION=0.
 	$(PY) -m tools.version $(VERSION)
 	$(if $(VERSION),$(MAKE) schemas golden)
 
-lock: install ## refresh the lock file
+lock: $(UV) ## refresh the lock file
 	$(UV) lock
 
 golden: install ## record what the generator renders and what the public Python API is now
@@ -64,7 +67,7 @@ demo: install ## the whole loop on this machine, in about a minute (DEMO_ARGS=--
 bench: install ## every benchmark, with targets and floors
 	$(PY) benchmarks/run.py
 
-wheel: install ## the four distributions into dist/
+wheel: install ## the five distributions into dist/
 	$(UV) build --quiet --all-packages --wheel --out-dir dist
 
 clean: ## remove what make install and the tests left

@@ -9,8 +9,8 @@ import sys
 import time
 
 from dsf_agent import build, settings
-from dsf_agent.clock import SystemClock
 from dsf_agent.supervise import Agent, tune
+from dsf_runtime.clock import SystemClock
 
 SECONDS = 14
 

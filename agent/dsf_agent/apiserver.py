@@ -1,7 +1,6 @@
 """One Kubernetes API server as the agent needs it: a few verbs on JSON objects, credentials re-read on change and on 401."""
 
 import asyncio
-import email.utils
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,11 +10,11 @@ import httpx
 import msgspec
 
 from dsf_agent import __version__, callfault, kubeaccess, redaction
-from dsf_agent.clock import Clock, OffsetClock
 from dsf_agent.errors import AgentError, PublishError, excerpt
 from dsf_agent.kubeaccess import Access, AccessLoader
 from dsf_agent.reasons import Reason
 from dsf_agent.retirement import Retirement
+from dsf_runtime.clock import Clock, HubClock
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +67,7 @@ class ApiServer:
         self._retirement = Retirement(grace=timeout_seconds)
         self._checked = 0.0
         self._lock = asyncio.Lock()
-        self.server_clock = OffsetClock(clock=clock)
+        self.server_clock = HubClock(clock=clock)
 
     async def call(
         self,
@@ -120,22 +119,15 @@ class ApiServer:
             headers["Authorization"] = access.authorization
         extensions = {"sni_hostname": access.server_name} if access.server_name else {}
         url = access.host + path
+        sent = self._clock.monotonic()
         try:
             with callfault.named(url=url, seconds=self._timeout):
                 async with asyncio.timeout(self._timeout):
                     response = await client.request(method, url, params=params, content=content, headers=headers, extensions=extensions)
         except AgentError as error:
             raise PublishError(redaction.hide(str(error), access.token), reason=error.reason) from error
-        self._learn_time(response)
+        self.server_clock.learn(response.headers.get("Date"), sent=sent, received=self._clock.monotonic())
         return response
-
-    def _learn_time(self, response: httpx.Response) -> None:
-        try:
-            stamp = email.utils.parsedate_to_datetime(response.headers.get("Date", "")).timestamp()
-        except (TypeError, ValueError):
-            return
-        # The header is cut to the second and the answer took its way: half a second is the middle of what it may mean.
-        self.server_clock.observe(stamp + 0.5)
 
     def _reply(self, response: httpx.Response) -> Reply:
         if response.is_success:

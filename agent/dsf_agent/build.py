@@ -8,7 +8,6 @@ from dsf_agent import kubeaccess
 from dsf_agent.apiserver import ApiServer
 from dsf_agent.budget import Budget
 from dsf_agent.cadence import Cadence, fraction
-from dsf_agent.clock import Clock
 from dsf_agent.credentials import Credentials
 from dsf_agent.cycle import Cycle
 from dsf_agent.fetch import Fetch
@@ -26,6 +25,7 @@ from dsf_agent.store_hub import HubStore
 from dsf_agent.transport import Transport
 from dsf_agent.vault import NoVault, SpokeVault, Vault
 from dsf_agent.worker import Worker
+from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
 
 

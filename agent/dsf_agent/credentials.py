@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
-from dsf_agent.clock import Clock
 from dsf_agent.errors import CallError, PublishError
 from dsf_agent.reasons import Reason
 from dsf_agent.vault import Vault
+from dsf_runtime.clock import Clock
 from dsf_wire.summary import ConfigMapRef, Summary
 
 log = logging.getLogger(__name__)

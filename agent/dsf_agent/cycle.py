@@ -5,7 +5,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 from dsf_agent.budget import Budget, Share
-from dsf_agent.clock import Clock
 from dsf_agent.errors import ScoreError
 from dsf_agent.exposition import SampleText
 from dsf_agent.fetch import Fetch
@@ -16,6 +15,7 @@ from dsf_agent.reasons import Reason
 from dsf_agent.results import BATCH, Results
 from dsf_agent.score import Score
 from dsf_agent.snapshot import publishes
+from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
 
 

@@ -4,13 +4,19 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from typing import Final
 
-from dsf_agent import __version__, build, check, logs, supervise, threads
+from dsf_agent import __version__, build, check, supervise
 from dsf_agent import settings as settings_module
-from dsf_agent.clock import SystemClock
 from dsf_agent.errors import SettingsError
 from dsf_agent.settings import Settings
-from dsf_agent.threads import Threads
+from dsf_runtime import logs, threads
+from dsf_runtime.clock import SystemClock
+
+LOG_FIELDS: Final = ("scorer", "stage", "reason", "object")
+"""What a log record may carry beside its text."""
+THREADS: Final = 64
+"""For files and name look-ups; more than scorers that hang at a time."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,10 +38,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _start(settings: Settings, *, scorers: list[str]) -> int:
-    logs.configure(style=settings.log_format, level=settings.log_level)
+    formatter = logs.JsonFormatter(fields=LOG_FIELDS) if settings.log_format == "json" else logs.TextFormatter(fields=LOG_FIELDS)
+    logs.configure(package="dsf_agent", formatter=formatter, level=settings.log_level)
 
     async def process() -> int:
-        asyncio.get_running_loop().set_default_executor(Threads())
+        threads.use_threads(THREADS)
         adapters = build.adapters(settings, clock=SystemClock())
         return await (check.run(adapters, only=scorers) if settings.verb == "check" else supervise.serve(adapters))
 

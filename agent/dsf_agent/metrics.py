@@ -11,10 +11,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.process_collector import ProcessCollector
 
 from dsf_agent import __version__
-from dsf_agent.clock import OffsetClock
 from dsf_agent.errors import Stage
 from dsf_agent.exposition import Board
 from dsf_agent.reasons import Reason
+from dsf_runtime.clock import HubClock
 
 PREFIX: Final = "gitops_dsf_agent"
 STAGE_BUCKETS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0)
@@ -86,7 +86,7 @@ class Metrics:
     def of(self, score_name: str) -> "ScorerMetrics":
         return ScorerMetrics(metrics=self, score_name=score_name)
 
-    def watch_hub_offset(self, clock: OffsetClock) -> None:
+    def watch_hub_offset(self, clock: HubClock) -> None:
         """Exports the hub's clock offset; NaN until the hub answered."""
         gauge = Gauge(f"{PREFIX}_hub_clock_offset_seconds", "Hub clock minus local clock.", registry=self.registry)
         gauge.set_function(lambda: math.nan if clock.offset is None else clock.offset)

@@ -11,13 +11,13 @@ import logging
 import random
 from typing import Final
 
-from dsf_agent import pause
-from dsf_agent.backoff import Backoff
 from dsf_agent.errors import PublishError
 from dsf_agent.metrics import Metrics
 from dsf_agent.reasons import Reason
 from dsf_agent.snapshot import Snapshot
 from dsf_agent.store import ScoreStore, Stored
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import happens_within
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Pruner:
             if delay is None:
                 await self._news.wait()
             self._news.clear()
-            if await pause.until(self._news, seconds=self._stand if delay is None else delay):
+            if await happens_within(self._news, seconds=self._stand if delay is None else delay):
                 failures, delay = 0, None
                 continue
             try:

@@ -9,13 +9,13 @@ import random
 from collections.abc import Mapping
 from typing import Final
 
-from dsf_agent import pause
-from dsf_agent.backoff import Backoff
 from dsf_agent.errors import PublishError
 from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.publish_rule import Published, Rule, decide
 from dsf_agent.reasons import Reason
 from dsf_agent.store import ScoreStore, Stored
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import happens_within
 from dsf_wire import scorename
 from dsf_wire.summary import Summary
 
@@ -72,7 +72,7 @@ class Publication:
                 await self._news.wait()
                 continue
             # After a failure the back-off is served to its end, and the newest value goes then.
-            await pause.until(self._news if self._failures == 0 else asyncio.Event(), seconds=delay)
+            await happens_within(self._news if self._failures == 0 else asyncio.Event(), seconds=delay)
 
     async def _step(self) -> float | None:
         """Writes if due. Seconds until the next look, or None when there is nothing to do."""

@@ -5,7 +5,6 @@ import itertools
 import msgspec
 
 from dsf_agent import callfault, results
-from dsf_agent.clock import Clock
 from dsf_agent.credentials import Credentials, scoring_auth
 from dsf_agent.endpoint import Endpoint
 from dsf_agent.errors import CallError, ScoreError
@@ -14,6 +13,7 @@ from dsf_agent.reasons import Reason
 from dsf_agent.results import Results
 from dsf_agent.sources import Series
 from dsf_agent.transport import Body, Call, Transport
+from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
 
 

@@ -14,10 +14,10 @@ from typing import Any, Final
 import yaml
 
 from dsf_agent import store
-from dsf_agent.clock import Clock
 from dsf_agent.errors import PublishError
 from dsf_agent.reasons import Reason
 from dsf_agent.store import Stored
+from dsf_runtime.clock import Clock
 
 MAX_STEM: Final = 240
 """Characters of a file name before the extension; file systems allow 255 bytes and a temporary name needs some."""

@@ -12,10 +12,10 @@ from urllib.parse import quote
 import msgspec
 
 from dsf_agent.apiserver import ApiServer
-from dsf_agent.clock import Clock
 from dsf_agent.errors import PublishError
 from dsf_agent.metrics import Metrics
 from dsf_agent.reasons import Reason
+from dsf_runtime.clock import Clock
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 
 log = logging.getLogger(__name__)

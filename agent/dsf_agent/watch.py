@@ -15,8 +15,9 @@ from typing import Final
 
 from watchfiles import awatch
 
-from dsf_agent import pause, snapshot
+from dsf_agent import snapshot
 from dsf_agent.snapshot import Snapshot, SummariesError
+from dsf_runtime.clock import happens_within
 from dsf_wire.constants import CONFIGMAP_KEY
 
 log = logging.getLogger(__name__)
@@ -83,12 +84,12 @@ class Watcher:
             try:
                 # A directory that was replaced has a new identity: the kernel's watch is on the old one.
                 while identity == _identity(self._directory) and not events.done():
-                    await pause.until(touched, seconds=self._poll)
+                    await happens_within(touched, seconds=self._poll)
                     touched.clear()
                     await self.look()
                 if events.done():
                     await self.look()
-                    await pause.until(touched, seconds=min(self._poll, 1.0))
+                    await happens_within(touched, seconds=min(self._poll, 1.0))
             finally:
                 events.cancel()
                 await asyncio.gather(events, return_exceptions=True)

@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dsf_agent.backoff import Backoff
 from dsf_agent.cadence import Cadence
-from dsf_agent.clock import Clock
 from dsf_agent.cycle import Cycle, CycleResult
 from dsf_agent.errors import AgentError, FetchError, Stage
 from dsf_agent.metrics import ScorerMetrics
 from dsf_agent.publish import Publication
 from dsf_agent.reasons import Reason
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)

@@ -92,14 +92,14 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.errors import GitopsDsfError
 
     try:
+        from dsf_runtime import logs
         from gitops_dsf.reconciler import run as program
-        from gitops_dsf.reconciler.log import log_as_json
     except ModuleNotFoundError as error:
         msg = f"{error.name} is not installed; reconciling needs: pip install 'gitops-dsf[live]'"
         raise GitopsDsfError(msg) from error
     settings, load = _settings(args), _loader(args)
     load()  # a wrong context is a message, not a log line
-    log_as_json()
+    logs.configure(package="gitops_dsf", formatter=logs.JsonFormatter(below="gitops_dsf", traceback="error"))
     if args.once:
         written = asyncio.run(program.run_once(settings, load=load))
         sys.stdout.write(f"{written} statuses written\n")

@@ -5,11 +5,12 @@ import logging
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from dsf_runtime.backoff import Backoff
 from gitops_dsf.reconciler.metrics import Metrics
 
 LOG = logging.getLogger(__name__)
-PAUSES: Final = (1.0, 60.0)
-"""Seconds before a failed duty starts anew: first and longest, doubled each time."""
+RESTARTS: Final = Backoff(first=1.0, ceiling=60.0, jitter=0)
+"""Before a failed duty starts anew."""
 STEADY_SECONDS: Final = 300.0
 """A duty that worked for so long has recovered: its next failure is a first one again."""
 
@@ -37,7 +38,7 @@ async def keep_running(duties: Sequence[Duty], *, metrics: Metrics) -> None:
 
 
 async def _keep(duty: Duty, metrics: Metrics) -> None:
-    pause, longest = PAUSES
+    failures = 0
     clock = asyncio.get_running_loop().time
     while True:
         began = clock()
@@ -46,14 +47,14 @@ async def _keep(duty: Duty, metrics: Metrics) -> None:
         except Exception:
             _end_if_cancelled()
             if clock() - began >= STEADY_SECONDS:
-                pause = PAUSES[0]
+                failures = 0
             # A bug in one duty must not take the others along; the count is what alerts look at.
-            LOG.exception("duty %s failed; it starts anew in %g s", duty.name, pause)
+            LOG.exception("duty %s failed; it starts anew in %g s", duty.name, RESTARTS.delay(failures + 1))
         else:
             _end_if_cancelled()
         metrics.failures.labels(duty=duty.name).inc()
-        await asyncio.sleep(pause)
-        pause = min(pause * 2, longest)
+        failures += 1
+        await asyncio.sleep(RESTARTS.delay(failures))
 
 
 def _end_if_cancelled() -> None:

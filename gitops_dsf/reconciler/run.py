@@ -8,6 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from typing import Any, Final
 
+from dsf_runtime.threads import use_threads
 from gitops_dsf.errors import HubError
 from gitops_dsf.live.access import Access
 from gitops_dsf.reconciler.deadscores.duty import DeadScoresDuty
@@ -23,7 +24,6 @@ from gitops_dsf.reconciler.moves.refresh import RefreshDuty
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from gitops_dsf.reconciler.pages import serve_pages
 from gitops_dsf.reconciler.proposals.duty import ProposalDuty
-from gitops_dsf.reconciler.resolvers import resolve_in
 from gitops_dsf.reconciler.scorers.duty import ScorerDuty
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.reconciler.state.duty import StateDuty
@@ -39,7 +39,7 @@ ONCE_PATIENCE: Final = 20.0
 
 async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
     """Works until SIGTERM or SIGINT. Raises HubError when the credentials cannot be read, UsageError for the address."""
-    resolve_in(CONCURRENT)
+    use_threads(CONCURRENT)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -63,7 +63,7 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
 
 async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
     """One pass over all scorers under the lease; how many statuses were written. Raises HubError."""
-    resolve_in(CONCURRENT)
+    use_threads(CONCURRENT)
     async with _hub(settings, load=load) as (leadership, api), _fetcher(settings) as fetcher:
         if not await leadership.acquire(patience=ONCE_PATIENCE):
             msg = "another replica leads, or the lease cannot be written; see the log. It does the same work"

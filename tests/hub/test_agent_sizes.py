@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.apiserver import ApiServer
-from dsf_agent.clock import SystemClock
 from dsf_agent.errors import PublishError
 from dsf_agent.kubeaccess import KubeconfigFile
 from dsf_agent.reasons import Reason
 from dsf_agent.store_hub import MAX_OBJECT_BYTES, HubStore, status_body, stored_bytes
+from dsf_runtime.clock import SystemClock
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 

@@ -11,11 +11,11 @@ from urllib.parse import urlencode
 import pytest
 
 from dsf_agent.apiserver import ApiServer
-from dsf_agent.clock import SystemClock
 from dsf_agent.errors import PublishError
 from dsf_agent.kubeaccess import KubeconfigFile
 from dsf_agent.reasons import Reason
 from dsf_agent.store_hub import SILENT_SECONDS, HubStore
+from dsf_runtime.clock import SystemClock
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_API_VERSION
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.kubeconfig import ADMIN

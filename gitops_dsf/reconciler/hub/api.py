@@ -1,7 +1,6 @@
 """The hub's Kubernetes API: requests, pages and watches as raw JSON, over one connection pool, credentials read anew when refused."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import Any, Final, Self
@@ -9,9 +8,9 @@ from typing import Any, Final, Self
 import httpx
 import msgspec
 
+from dsf_runtime.clock import Clock, HubClock, SystemClock
 from gitops_dsf.errors import HubError
 from gitops_dsf.live.access import Access
-from gitops_dsf.reconciler.hub.clock import HubClock
 from gitops_dsf.reconciler.hub.fence import DELETION_SECONDS, Fence, Refusal
 
 PAGE: Final = 500
@@ -64,15 +63,18 @@ class HubApi:
     `fence` is asked before every write. Without one nothing can be deleted, and all other writes are sent: so is the Lease itself written.
     """
 
-    def __init__(self, *, load: Callable[[], Access], fence: Fence | None = None, timeout_seconds: float = 15.0) -> None:
+    def __init__(
+        self, *, load: Callable[[], Access], fence: Fence | None = None, timeout_seconds: float = 15.0, clock: Clock | None = None
+    ) -> None:
         self._load = load
         self._fence = fence
         self._timeout = timeout_seconds
         self._deletions: set[asyncio.Task[None]] = set()
+        self._time = clock or SystemClock()
         self._client = self._connect()
         self._retired: httpx.AsyncClient | None = None
         """The client before it, which may still have requests under way."""
-        self.clock = HubClock()
+        self.clock = HubClock(clock=self._time)
 
     def _connect(self) -> httpx.AsyncClient:
         access = self._load()
@@ -99,7 +101,7 @@ class HubApi:
 
     def now(self) -> float:
         """Seconds since 1970 by the hub's clock, which decides what is expired."""
-        return self.clock.now()
+        return self.clock.wall()
 
     async def get(self, path: str, **parameters: str) -> bytes:
         """One object or page. Raises ApiError."""
@@ -223,7 +225,7 @@ class HubApi:
                 self._ask(method, path)
 
         for last in (False, True):
-            client, sent = self._client, time.time()
+            client, sent = self._client, self._time.monotonic()
             self._ask(method, path)
             try:
                 async with asyncio.timeout(seconds):
@@ -236,7 +238,7 @@ class HubApi:
                 await self._reconnect(client)
                 continue
             break
-        self.clock.told(response.headers.get("date", ""), sent=sent, received=time.time())
+        self.clock.learn(response.headers.get("Date"), sent=sent, received=self._time.monotonic())
         if not response.is_success:
             raise _refused(method, path, response)
         return response.content

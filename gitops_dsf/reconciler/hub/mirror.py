@@ -10,13 +10,13 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from dsf_runtime.backoff import Backoff
 from gitops_dsf.reconciler.hub.api import WATCH_SECONDS, ApiError, HubApi
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
-RETRY_SECONDS: Final = (0.5, 30.0)
-"""First and longest pause after a failure; jittered, doubled each time."""
+RETRIES: Final = Backoff(first=0.4, ceiling=23.0, jitter=0.3)
 SHORT_SECONDS: Final = 1.0
 """A watch that ended sooner, and without an event, is a failure, too: nobody asks a hub a thousand times a second."""
 OVERLOADED: Final = frozenset({401, 429, 500, 502, 503, 504})
@@ -151,7 +151,7 @@ class Mirror(Generic[T]):
 
     async def run(self) -> None:
         """Follows the resource for ever."""
-        pause, longest = RETRY_SECONDS
+        failures = 0
         self._version, refused = "", 0
         while True:
             began, self._heard = time.monotonic(), False
@@ -172,10 +172,10 @@ class Mirror(Generic[T]):
             else:
                 refused = 0
             if fine or self._heard:
-                pause = RETRY_SECONDS[0]
+                failures = 0
             if not fine:
-                await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads retries, keeps no secret
-                pause = min(pause * 2, longest)
+                failures += 1
+                await asyncio.sleep(RETRIES.delay(failures))
 
     async def _follow(self) -> None:
         """One watch, to its end; `_version` is where the next one goes on, empty when the list must be read anew. Raises ApiError."""

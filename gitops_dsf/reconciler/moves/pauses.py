@@ -8,12 +8,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
+from dsf_runtime.backoff import Backoff
 from gitops_dsf.reconciler.moves.decided import Doubt
 
 PER_MINUTE: Final = 10
 """Deletions of all ApplicationSets together."""
-RETRY_SECONDS: Final = (5.0, 60.0)
-"""After an attempt for an ApplicationSet that came to nothing: first and longest pause, doubled each time."""
+RETRIES: Final = Backoff(first=5.0, ceiling=60.0, jitter=0)
+"""After an attempt for an ApplicationSet that came to nothing."""
 SILENCE_SECONDS: Final = 5.0
 """After a request that the hub did not answer, during which nothing is tried for anybody."""
 
@@ -29,7 +30,7 @@ class Pause:
 @dataclass(kw_only=True, slots=True)
 class _Failed:
     pause: Pause
-    seconds: float
+    times: int
 
 
 @dataclass(kw_only=True)
@@ -60,12 +61,11 @@ class Pauses:
 
     def failed(self, uid: str, doubt: Doubt, now: float) -> Pause:
         """An attempt came to nothing."""
-        first, longest = RETRY_SECONDS
         before = self._failed.get(uid)
-        again = before is not None and now < before.pause.until + longest
-        seconds = min(before.seconds * 2, longest) if again and before is not None else first
-        pause = Pause(until=now + seconds, doubt=doubt)
-        self._failed[uid] = _Failed(pause=pause, seconds=seconds)
+        again = before is not None and now < before.pause.until + RETRIES.ceiling
+        times = before.times + 1 if again and before is not None else 1
+        pause = Pause(until=now + RETRIES.delay(times), doubt=doubt)
+        self._failed[uid] = _Failed(pause=pause, times=times)
         return pause
 
     def silent(self, doubt: Doubt, now: float) -> Pause:

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from dsf_runtime.backoff import Backoff
 from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS, Union, Unions
 
 BETWEEN_SECONDS: Final = 10.0
 """Between two refreshes of one ApplicationSet."""
-CONSUME_SECONDS: Final = (20.0, 180.0)
-"""After which an annotation that Argo CD did not take away is written anew: first and longest pause, doubled each time. Argo CD's own
-pause after a failed look is the longest."""
+CONSUME: Final = Backoff(first=20.0, ceiling=180.0, jitter=0)
+"""After which an annotation that Argo CD did not take away is written anew. The ceiling is Argo CD's own pause after a failed look."""
 
 Wanted = frozenset[tuple[str, frozenset[str]]]
 """Placements and their clusters; none that is empty."""
@@ -38,11 +38,11 @@ class Due:
 
 @dataclass(kw_only=True, slots=True)
 class _Told:
-    """What an ApplicationSet was told last. `pause`: until it is told the same again, if it did not look."""
+    """What an ApplicationSet was told last, and how many times in a row. If it does not look, it is told again after a pause."""
 
     wanted: Wanted
     at: float
-    pause: float
+    times: int
 
 
 @dataclass(kw_only=True)
@@ -77,7 +77,7 @@ class Settling:
                 continue
             ready = since + self.settle
             if told is not None:
-                ready = max(ready, told.at + (told.pause if again else self.between))
+                ready = max(ready, told.at + (CONSUME.delay(told.times) if again else self.between))
             if now >= ready:
                 found.append(Due(name=name, uid=item.uid, wanted=wanted, since=since, again=again))
             else:
@@ -94,7 +94,6 @@ class Settling:
 
     def told(self, due: Due, now: float) -> None:
         """The ApplicationSet was asked to look."""
-        first, longest = CONSUME_SECONDS
         before = self._told.get(due.uid)
-        pause = min(before.pause * 2, longest) if due.again and before is not None else first
-        self._told[due.uid] = _Told(wanted=due.wanted, at=now, pause=pause)
+        times = before.times + 1 if due.again and before is not None else 1
+        self._told[due.uid] = _Told(wanted=due.wanted, at=now, times=times)

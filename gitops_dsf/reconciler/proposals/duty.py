@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from dsf_runtime.backoff import Backoff
 from dsf_wire.constants import DSF_GROUP, DSF_VERSION
 from gitops_dsf.reconciler.events import Events, Reference
 from gitops_dsf.reconciler.forge import Forge, ForgeError
@@ -34,7 +35,7 @@ from gitops_dsf.reconciler.settings import GitSettings, ProposalSettings
 
 LOG = logging.getLogger(__name__)
 LONGEST_SECONDS: Final = 1800.0
-"""Between two passes while git or the forge fails: the pause doubles up to this."""
+"""Between two passes while git or the forge fails."""
 
 
 class ProposalDuty:
@@ -67,6 +68,7 @@ class ProposalDuty:
         """Works until it is cancelled."""
         await self._view.synced()
         failures = 0
+        backoff = Backoff(first=2 * self._settings.interval, ceiling=LONGEST_SECONDS, jitter=0)
         async with work_folder(self._git, self.name) as folder, self._forge() as forge:
             work = self._work(folder, forge)
             while True:
@@ -78,7 +80,7 @@ class ProposalDuty:
                         self._metrics.count(calm, Outcome.NOTHING)
                 except (GitError, ForgeError, WorkerError) as error:
                     failures += 1
-                    wait = max(min(wait * 2**failures, LONGEST_SECONDS), error.wait if isinstance(error, ForgeError) else 0.0)
+                    wait = max(backoff.delay(failures), error.wait if isinstance(error, ForgeError) else 0.0)
                     LOG.warning("proposals: %s; next look in %.0f s", error, wait)
                     for kind in self._settings.kinds:
                         self._metrics.count(Kind(kind), Outcome.FAILED)

@@ -125,7 +125,7 @@ class ScorerDuty:
     async def _pass(self) -> int:
         """Judges everything and writes what differs; how many statuses. Raises HubAwayError."""
         now = self._api.now()
-        self._metrics.clock_offset.set(self._api.clock.offset)
+        self._metrics.clock_offset.set(self._api.clock.offset or 0.0)
         report = await self._reporter.look(now=now)
         await self._reporter.announce(report)
         self._writer.keep(self._view.scorers.items)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dsf_runtime.backoff import Backoff
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
@@ -18,8 +19,8 @@ from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.status import patch
 
 LOG = logging.getLogger(__name__)
-PAUSES: Final = (10.0, 300.0)
-"""Seconds in which a status that the hub refused is not written again: first and longest, doubled each time."""
+RETRIES: Final = Backoff(first=10.0, ceiling=300.0, jitter=0)
+"""Before a status that the hub refused is written again."""
 REFUSALS: Final = 5
 """In a row, after which the rest of a pass is left for the next one: it is the hub then, not the status."""
 GONE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT})
@@ -32,7 +33,7 @@ class HubAwayError(ApiError):
 
 @dataclass(kw_only=True, slots=True)
 class _Refused:
-    pause: float
+    times: int
     until: float
     gone: bool
 
@@ -91,8 +92,9 @@ class StatusWriter:
         self._metrics.patch_failures.inc()
         if not error.status:
             raise HubAwayError(str(error)) from error
-        pause = PAUSES[0] if refused is None else min(refused.pause * 2, PAUSES[1])
-        self._refused[name] = _Refused(pause=pause, until=self._clock() + pause, gone=error.status in GONE)
+        times = 1 if refused is None else refused.times + 1
+        pause = RETRIES.delay(times)
+        self._refused[name] = _Refused(times=times, until=self._clock() + pause, gone=error.status in GONE)
         LOG.warning("status of scorer %s not written, again in %g s: %s", name, pause, error)
         self._row = self._row + 1 if error.status not in GONE else 0
         if self._row >= REFUSALS:

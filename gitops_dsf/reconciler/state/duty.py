@@ -5,6 +5,7 @@ import logging
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from dsf_runtime.backoff import Backoff
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
@@ -20,8 +21,7 @@ LOG = logging.getLogger(__name__)
 RAW_LIMITS: Final = FetchLimits(seconds=30, answer_bytes=64 * 1024 * 1024)
 OLDEST: Final = timedelta(hours=1)
 """After which a snapshot is pushed although nothing changed: previews print its age."""
-RETRY_SECONDS: Final = (10.0, 600.0)
-"""First and longest pause after a failure, doubled each time."""
+RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
 
 
 class StateDuty:
@@ -46,13 +46,14 @@ class StateDuty:
         async with Fetcher(limits=RAW_LIMITS) as fetcher, work_folder(self._git, "state") as folder:
             branch = StateBranch(clone=Clone(settings=self._git, folder=folder), name=self._settings.branch)
             raw = RawScores(url=self._settings.raw_scores_url, fetcher=fetcher, metrics=self._metrics)
-            pause = RETRY_SECONDS[0]
+            failures = 0
             while True:
                 try:
                     outcome = await self._pass(branch, raw)
-                    wait, pause = self._settings.interval, RETRY_SECONDS[0]
+                    wait, failures = self._settings.interval, 0
                 except (ApiError, GitError, RepositoryError) as error:
-                    outcome, wait, pause = "failed", pause, min(pause * 2, RETRY_SECONDS[1])
+                    failures += 1
+                    outcome, wait = "failed", RETRIES.delay(failures)
                     LOG.warning("no snapshot on branch %s; next try in %g s: %s", self._settings.branch, wait, error)
                 self._metrics.pushes.labels(outcome=outcome).inc()
                 await asyncio.sleep(wait)

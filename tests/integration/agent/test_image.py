@@ -68,7 +68,7 @@ def test_the_base_and_the_installer_are_pinned() -> None:
 
 
 def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
-    """Requirements by hash, and the project's own two wheels from the folder they were built into."""
+    """Requirements by hash, and the project's own wheels from the folder they were built into."""
     installs = [shlex.split(command) for command in _commands() if command.startswith("uv pip install")]
     assert len(installs) == 3
     for words in installs:
@@ -77,7 +77,7 @@ def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
         assert by_hash != own, words
         assert "--compile-bytecode" in words or "/opt/build/bin/python" in words
     builds = [shlex.split(command) for command in _commands() if command.startswith("uv build")]
-    assert {words[-1] for words in builds} == {"wire", "agent"}
+    assert {words[-1] for words in builds} == {"wire", "runtime", "agent"}
     assert all("--no-build-isolation" in words for words in builds), "an isolated build fetches its backend without hashes"
     assert any("PYC_INVALIDATION_MODE=UNCHECKED_HASH" in text for text in _texts(BUILD, "ENV"))
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from dsf_agent.budget import FREE_BYTES
-from dsf_agent.clock import SystemClock
+from dsf_runtime.clock import SystemClock
 from tests.support.agent.apis import last_values, matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen

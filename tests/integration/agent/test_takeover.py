@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.apiserver import ApiServer
-from dsf_agent.clock import SystemClock
 from dsf_agent.errors import PublishError
 from dsf_agent.kubeaccess import KubeconfigFile
 from dsf_agent.reasons import Reason
 from dsf_agent.store_hub import LIST_SECONDS, SILENT_SECONDS, HubStore
+from dsf_runtime.clock import SystemClock
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import UPSTREAM, HubFake, kubeconfig
 from tests.support.agent.running import play

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dsf_agent.clock import SystemClock
 from dsf_agent.store_directory import DirectoryStore
+from dsf_runtime.clock import SystemClock
 from tests.integration.preview.gitfleet import SET, GitFleet, Run, application, save, snapshot
 from tests.support.apiserver import ApiServer, serving
 

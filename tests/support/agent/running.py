@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 
 from dsf_agent import build, settings
-from dsf_agent.clock import Clock, SystemClock
 from dsf_agent.supervise import Agent
+from dsf_runtime.clock import Clock, SystemClock
 from tests.support.agent.process import PLAIN, until
 
 

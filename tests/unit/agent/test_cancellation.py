@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from dsf_agent import pause
 from dsf_agent.metrics import Metrics
 from dsf_agent.prune import Pruner
 from dsf_agent.publish import Publication
 from dsf_agent.publish_rule import Rule
 from dsf_agent.snapshot import parse
 from dsf_agent.store import Stored
+from dsf_runtime.clock import happens_within
 from dsf_wire.summary import Summary
 from tests.support.agent.running import play
 
@@ -102,7 +102,7 @@ def test_a_pause_ends(turns: int) -> None:
 
         async def work() -> None:
             while True:
-                await pause.until(event, seconds=60)
+                await happens_within(event, seconds=60)
                 event.clear()
                 await asyncio.sleep(0)
 
@@ -116,8 +116,8 @@ def test_a_pause_says_what_ended_it() -> None:
 
     async def story() -> None:
         event = asyncio.Event()
-        assert not await pause.until(event, seconds=0.01)
+        assert not await happens_within(event, seconds=0.01)
         event.set()
-        assert await pause.until(event, seconds=60)
+        assert await happens_within(event, seconds=60)
 
     play(story())

@@ -1,29 +1,12 @@
-"""Pace: back-off, the grid of runs, when scores are written, the hub's clock."""
-
-import random
+"""Pace: the grid of runs, and when scores are written."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.backoff import Backoff
 from dsf_agent.cadence import Cadence, fraction
-from dsf_agent.clock import OffsetClock
 from dsf_agent.publish_rule import Decision, Published, Rule, changed, decide
 from dsf_wire.summary import PublishRule, Summary
-
-
-@given(st.integers(1, 10**6), st.integers())
-def test_backoff_stays_in_its_bounds(attempt: int, seed: int) -> None:
-    """Doubling to the ceiling, jitter of a fifth, no overflow after months."""
-    delay = Backoff(first=5, ceiling=300).delay(attempt, chance=random.Random(seed))
-    assert 4 <= delay <= 360
-
-
-def test_backoff_doubles() -> None:
-    """Without jitter: 5, 10, 20, then the ceiling."""
-    backoff = Backoff(first=5, ceiling=30, jitter=0)
-    assert [backoff.delay(attempt, chance=random.Random()) for attempt in (1, 2, 3, 4, 5)] == [5, 10, 20, 30, 30]
 
 
 @given(st.floats(1, 1e5), st.floats(0, 1), st.floats(0, 1e7), st.floats(0, 1e5))
@@ -94,32 +77,3 @@ def test_defaults_of_the_rule() -> None:
     assert Rule.of(plain, jitter=0) == Rule(deadband=2, min_interval=60, ttl=900, jitter=0)
     told = Summary(name="n", score_name="s", scoring_interval=300, publish=PublishRule(deadband=0, min_interval_seconds=5))
     assert Rule.of(told, jitter=0) == Rule(deadband=0, min_interval=5, ttl=3000, jitter=0)
-
-
-class Hands:
-    """A clock that a test turns."""
-
-    def __init__(self) -> None:
-        self.steady, self.shown = 100.0, 5000.0
-
-    def monotonic(self) -> float:
-        return self.steady
-
-    def wall(self) -> float:
-        return self.shown
-
-    async def sleep(self, seconds: float) -> None:
-        self.steady += seconds
-
-
-def test_the_hubs_clock_goes_on_when_the_local_one_jumps() -> None:
-    """Ten minutes off and then an hour back: the hub's time is what it said plus what passed."""
-    hands = Hands()
-    clock = OffsetClock(clock=hands)
-    assert clock.wall() == 5000.0
-    assert clock.offset is None
-    clock.observe(5600.0)
-    assert clock.offset == 600.0
-    hands.shown -= 3600
-    hands.steady += 7
-    assert clock.wall() == 5607.0

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dsf_agent.clock import SystemClock
 from dsf_agent.store_directory import DirectoryStore
+from dsf_runtime.clock import SystemClock
 from tests.support.agent.process import until
 from tests.support.agent.running import play
 

@@ -5,12 +5,12 @@ import random
 from prometheus_client import generate_latest
 
 from dsf_agent.cadence import Cadence
-from dsf_agent.clock import SystemClock
 from dsf_agent.cycle import CycleResult
 from dsf_agent.metrics import Metrics
 from dsf_agent.placement_score import Items
 from dsf_agent.schedule import Scheduler
 from dsf_agent.worker import Worker
+from dsf_runtime.clock import SystemClock
 from dsf_wire.summary import Summary
 from tests.support.agent.process import until
 from tests.support.agent.running import play

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from gitops_dsf.reconciler.duty import PAUSES, STEADY_SECONDS, keep_running
+from gitops_dsf.reconciler.duty import RESTARTS, STEADY_SECONDS, keep_running
 from gitops_dsf.reconciler.metrics import Metrics
 from tests.support import virtual_time
 
@@ -62,7 +62,7 @@ def test_one_that_worked_for_long_starts_anew_soon() -> None:
     duty = Working("moody", failing(after=lambda: next(lasts)))
     run_for(2000, duty)
     *_, steady, last = duty.starts
-    assert last - steady == STEADY_SECONDS + PAUSES[0]
+    assert last - steady == STEADY_SECONDS + RESTARTS.first
 
 
 def test_one_that_fails_while_it_is_cancelled_ends() -> None:

@@ -14,8 +14,8 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
-from dsf_agent.clock import OffsetClock, SystemClock
 from dsf_agent.metrics import Metrics as AgentMetrics
+from dsf_runtime.clock import HubClock, SystemClock
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
 from gitops_dsf.render.monitoring import GROUPS, dashboard, rules
 from gitops_dsf.render.monitoring.dashboard import COLUMNS
@@ -60,7 +60,7 @@ def series(registry: CollectorRegistry) -> dict[str, frozenset[str]]:
 @pytest.fixture(scope="module")
 def known() -> dict[str, frozenset[str]]:
     agent = AgentMetrics(cluster="c")
-    agent.watch_hub_offset(OffsetClock(clock=SystemClock()))
+    agent.watch_hub_offset(HubClock(clock=SystemClock()))
     return series(ReconcilerMetrics().registry) | series(agent.registry)
 
 

@@ -14,7 +14,7 @@ from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.duty import HandoverDuty
-from gitops_dsf.reconciler.moves.pauses import PER_MINUTE, RETRY_SECONDS, SILENCE_SECONDS
+from gitops_dsf.reconciler.moves.pauses import PER_MINUTE, RETRIES, SILENCE_SECONDS
 from gitops_dsf.reconciler.moves.reach import HOLD_SECONDS
 from gitops_dsf.reconciler.moves.report import NEWS_SECONDS
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
@@ -186,12 +186,12 @@ def test_a_hub_that_refuses_is_asked_again_later_and_said_so() -> None:
             await leader.after(SETTLE_SECONDS)
             assert leader.waits() == {"Refused": 1}
             assert len(scene.deletions()) == 1
-            await leader.after(RETRY_SECONDS[0] / 2)
+            await leader.after(RETRIES.first / 2)
             assert len(scene.deletions()) == 1
             await leader.after(NEWS_SECONDS)
             assert len(scene.deletions()) == 2
             assert [text[:46] for text in scene.hub.events("MoveWaits")] == ["web-a on a is still there: DELETE /apis/argopr"]
-            await leader.after(RETRY_SECONDS[0] * 2)
+            await leader.after(RETRIES.first * 2)
             assert scene.copies() == ["web-b"]
 
     leading(test)
@@ -293,7 +293,7 @@ def test_many_copies_go_one_by_one_and_not_faster_than_the_limit() -> None:
             assert scene.copies() == ["web-b", f"web-{old[-2]}", f"web-{old[-1]}"]
             assert leader.waits() == {"RateLimited": 1, "Queued": 1}
             await leader.after(60)
-            await leader.after(RETRY_SECONDS[1])
+            await leader.after(RETRIES.ceiling)
             assert scene.copies() == ["web-b"]
             assert len(scene.deletions()) == PER_MINUTE + 2
 

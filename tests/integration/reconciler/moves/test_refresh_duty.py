@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.refresh import RefreshDuty
-from gitops_dsf.reconciler.moves.settling import CONSUME_SECONDS
+from gitops_dsf.reconciler.moves.settling import CONSUME
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from tests.integration.reconciler.moves.scene import NAMESPACE, SETS, Scene
@@ -107,7 +107,7 @@ async def test_an_annotation_that_stays_is_written_with_another_value() -> None:
         item = scene.hub.get(SETS, "web", namespace=NAMESPACE)
         assert item is not None
         item["metadata"]["annotations"][ANNOTATION] = "earlier"
-        await leader.after(CONSUME_SECONDS[0] - 1)
+        await leader.after(CONSUME.first - 1)
         await asyncio.sleep(0.3)
         assert leader.asked() == 1
         await leader.after(1)

@@ -1,10 +1,10 @@
 """When the next removal may be tried."""
 
 from gitops_dsf.reconciler.moves.decided import Doubt
-from gitops_dsf.reconciler.moves.pauses import PER_MINUTE, RETRY_SECONDS, SILENCE_SECONDS, Pauses
+from gitops_dsf.reconciler.moves.pauses import PER_MINUTE, RETRIES, SILENCE_SECONDS, Pauses
 
 DOUBT = Doubt(reason="Conflict", message="it changed")
-FIRST, LONGEST = RETRY_SECONDS
+FIRST, LONGEST = RETRIES.first, RETRIES.ceiling
 
 
 def test_so_many_deletions_a_minute() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.hub.decisions import DecisionPage
-from gitops_dsf.reconciler.moves.settling import BETWEEN_SECONDS, CONSUME_SECONDS, Settling
+from gitops_dsf.reconciler.moves.settling import BETWEEN_SECONDS, CONSUME, Settling
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS, Unions
 
 
@@ -103,7 +103,7 @@ def test_an_annotation_that_is_still_there_is_written_anew_ever_more_rarely() ->
     settling = Settling(unions=Unions())
     settling.unions.observe([page("a")], 0)
     assert names(settling, {"web": follower()}, 5) == ["web"]
-    first, longest = CONSUME_SECONDS
+    first, longest = CONSUME.first, CONSUME.ceiling
     moment, gaps = 5.0, []
     for _ in range(6):
         found, wait = settling.due({"web": follower(asked=True)}, moment)

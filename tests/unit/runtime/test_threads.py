@@ -3,14 +3,14 @@
 import asyncio
 import threading
 
-from gitops_dsf.reconciler.resolvers import resolve_in
+from dsf_runtime.threads import use_threads
 from gitops_dsf.reconciler.run import CONCURRENT
 from tests.support.in_loop import in_loop
 
 
 @in_loop
 async def test_names_that_hang_leave_others_theirs() -> None:
-    resolve_in(CONCURRENT)
+    use_threads(CONCURRENT)
     loop, released = asyncio.get_running_loop(), threading.Event()
     # All probes at a time but one hang where a name is looked up.
     hanging = [loop.run_in_executor(None, released.wait, 60) for _ in range(CONCURRENT - 1)]

@@ -1,0 +1,71 @@
+"""Log lines on standard error, for people or as JSON. Each program says which fields its lines have; the rest is the same."""
+
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+RUNTIME: Final = "dsf_runtime"
+
+
+class TextFormatter(logging.Formatter):
+    """``2026-01-02T03:04:05.678Z WARNING text (scorer=cpu reason=timeout)``; ``fields`` are what a record may carry (``extra=``)."""
+
+    def __init__(self, *, fields: Sequence[str] = ()) -> None:
+        super().__init__()
+        self._names = fields
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, and a traceback where there is one."""
+        fields = " ".join(f"{name}={value}" for name, value in _fields(record, self._names).items())
+        text = _one_line(f"{_time(record)} {record.levelname} {record.getMessage()}" + (f" ({fields})" if fields else ""))
+        return text + (f"\n{self.formatException(record.exc_info)}" if record.exc_info else "")
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time, level, logger, message, fields and traceback.
+
+    ``below`` is the package whose name is left out of logger names; without it there is no key ``logger``. ``traceback`` names that key.
+    """
+
+    def __init__(self, *, fields: Sequence[str] = (), below: str = "", traceback: str = "traceback") -> None:
+        super().__init__()
+        self._names, self._below, self._traceback = fields, below, traceback
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        line = {"time": _time(record), "level": record.levelname.lower()}
+        if self._below:
+            line["logger"] = record.name.removeprefix(f"{self._below}.")
+        line |= {"message": record.getMessage(), **_fields(record, self._names)}
+        if record.exc_info:
+            line[self._traceback] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)
+
+
+def configure(*, package: str, formatter: logging.Formatter, level: str = "info") -> None:
+    """Sets up logging of the process: ``package`` and this library from ``level`` on.
+
+    Other libraries speak only when something is wrong: httpx would print whole URLs.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
+    for name in (package, RUNTIME):
+        logging.getLogger(name).setLevel(level.upper())
+
+
+def _fields(record: logging.LogRecord, names: Sequence[str]) -> dict[str, str]:
+    return {name: str(getattr(record, name)) for name in names if hasattr(record, name)}
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", "\\r").replace("\n", "\\n")

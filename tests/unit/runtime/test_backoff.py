@@ -1,0 +1,21 @@
+"""Delays between attempts."""
+
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsf_runtime.backoff import Backoff
+
+
+@given(st.integers(1, 10**6), st.integers())
+def test_delays_stay_in_their_bounds(attempt: int, seed: int) -> None:
+    """Doubling to the ceiling, jitter of a fifth, no overflow after months."""
+    delay = Backoff(first=5, ceiling=300).delay(attempt, chance=random.Random(seed))
+    assert 4 <= delay <= 360
+
+
+def test_delays_double() -> None:
+    """Without jitter: 5, 10, 20, then the ceiling."""
+    backoff = Backoff(first=5, ceiling=30, jitter=0)
+    assert [backoff.delay(attempt) for attempt in (1, 2, 3, 4, 5)] == [5, 10, 20, 30, 30]

@@ -1,0 +1,95 @@
+"""The hub's clock: what the Date of an answer says of it, and what it does not."""
+
+from email.utils import formatdate
+
+import pytest
+
+from dsf_runtime.clock import HubClock
+
+NOW = 1_800_000_000.0
+
+
+class Hands:
+    """A local clock that a test turns."""
+
+    def __init__(self) -> None:
+        self.steady, self.shown = 100.0, NOW
+
+    def monotonic(self) -> float:
+        return self.steady
+
+    def wall(self) -> float:
+        return self.shown
+
+    async def sleep(self, seconds: float) -> None:
+        self.steady += seconds
+        self.shown += seconds
+
+
+def answer(clock: HubClock, hands: Hands, *, hub: float, took: float = 0.0) -> None:
+    """One answer whose Date the hub wrote at this time of its clock, at once; it arrived after ``took`` seconds."""
+    sent = hands.steady
+    hands.steady += took
+    hands.shown += took
+    clock.learn(formatdate(hub, usegmt=True), sent=sent, received=hands.steady)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "took", "offset"),
+    [
+        (0, 0.01, 0),
+        (600, 0.01, 600),
+        (-600, 0.01, -599),
+        (0, 14, 0),
+        (-600, 14, -599),
+        (600, 14, 586),
+        (-1, 14, 0),
+    ],
+)
+def test_the_date_was_written_between_sending_and_receiving(ahead: float, took: float, offset: float) -> None:
+    """The header is cut to the second: within what it and the way of the answer leave open, the local clock is believed."""
+    hands = Hands()
+    clock = HubClock(clock=hands)
+    answer(clock, hands, hub=NOW + ahead, took=took)
+    assert clock.known
+    assert clock.offset == pytest.approx(offset, abs=0.02)
+
+
+def test_the_hubs_clock_goes_on_when_the_local_one_jumps() -> None:
+    """Ten minutes ahead; then the local clock is set back by an hour: the hub's time is what it said plus what passed."""
+    hands = Hands()
+    clock = HubClock(clock=hands)
+    assert (clock.wall(), clock.offset) == (NOW, None)
+    answer(clock, hands, hub=NOW + 600)
+    assert clock.offset == 600
+    hands.shown -= 3600
+    hands.steady += 7
+    assert clock.wall() == NOW + 607
+    answer(clock, hands, hub=NOW + 607)
+    assert clock.wall() == NOW + 607
+    assert clock.offset == 600 + 3600 + 7
+
+
+def test_answers_narrow_what_is_known() -> None:
+    """An answer that took long says little; the next quick one says how late the hub is, to the second."""
+    hands = Hands()
+    clock = HubClock(clock=hands)
+    answer(clock, hands, hub=NOW + 600, took=14)
+    assert clock.wall() == pytest.approx(NOW + 600)
+    hands.steady += 1
+    answer(clock, hands, hub=NOW + 615)
+    assert clock.wall() == pytest.approx(NOW + 615)
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["", None, "yesterday", "Thu, 99 Jan 2099 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"],
+)
+def test_without_a_date_that_can_be_true_the_last_one_counts(date: str | None) -> None:
+    hands = Hands()
+    clock = HubClock(clock=hands)
+    assert not clock.known
+    answer(clock, hands, hub=NOW + 600)
+    clock.learn(date, sent=hands.steady, received=hands.steady)
+    assert not clock.known
+    assert clock.wall() == NOW + 600
