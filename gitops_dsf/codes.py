@@ -94,6 +94,8 @@ HUB_WRITES = _warning("DSF120", "more hub writes per second than a small hub tak
 EMPTY_RANGE = _warning("DSF121", "range of zero seconds")
 UNASKED_SOURCE = _warning("DSF122", "metric source that is never asked")
 UPSTREAM_CANNOT_RUN = _error("DSF123", "scorer that the upstream addon cannot run")
+SOURCE_HOST = _warning("DSF124", "metric source without a host")
+UNCHECKED_QUERY = _notice("DSF125", "query that is not checked")
 
 UNKNOWN_CLUSTER = _error("DSF201", "mask for an unknown cluster")
 UNKNOWN_SCORE = _error("DSF202", "mask for an unknown score")

@@ -29,6 +29,11 @@ def path_of(url: str) -> str:
         return ""
 
 
+def rooted(path: str) -> str:
+    """A path with its leading slash; people leave it out, and upstream adds it."""
+    return f"/{path.lstrip('/')}" if path else ""
+
+
 def join(host: str, path: str) -> str:
     """Host URL and path as one URL."""
     return f"{host.rstrip('/')}/{path.lstrip('/')}" if path else host

@@ -95,6 +95,8 @@ def masks(config: DynamicScoringConfig | None, repository: FleetRepository) -> O
 
 
 def _extend(spec: Object, item: EffectiveScorer) -> None:
+    if item.dialect != "PromQL":
+        spec["source"]["dialect"] = item.dialect
     if item.arguments is not None:
         spec["scoring"]["arguments"] = dict(item.arguments)
     spec["suspend"] = item.suspend

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_dsf.diagnostics import Position
-from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, has_path, join, origin, path_of
+from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, has_path, join, origin, path_of, rooted
 from gitops_dsf.repository.load import Document, Path
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.lock import ScorerLock
@@ -59,6 +59,16 @@ class Overlay:
         return str(self.scoring_host.value) or origin(self.scorer.value.spec.config_url)
 
     @property
+    def source_origin(self) -> str:
+        """Base URL of the metric source: the host that is named, else the origin of configURL, as upstream has it.
+
+        Nothing for a Full scorer without a lock: its /config, which nobody has looked at, usually names the host.
+        """
+        spec = self.scorer.value.spec
+        unseen = spec.config_sync_mode == "Full" and self.lock is None
+        return str(self.source_host.value) or ("" if unseen else origin(spec.config_url))
+
+    @property
     def kind_of_source(self) -> str:
         """Prometheus or None: as written, else by whether there is a query."""
         return str(self.source_type.value or ("Prometheus" if self.query.value else "None"))
@@ -66,14 +76,14 @@ class Overlay:
     @property
     def source_endpoint(self) -> str:
         """Whole URL of the metric source's query API; empty without a source."""
-        if self.kind_of_source == "None" or not self.source_host.value:
+        if self.kind_of_source == "None" or not self.source_origin:
             return ""
-        return join(self.source_host.value, self.effective_source_path)
+        return join(self.source_origin, self.effective_source_path)
 
     @property
     def effective_source_path(self) -> str:
-        """The path as written, or the default where the host URL carries none."""
-        return str(self.source_path.value) or ("" if has_path(self.source_host.value) else QUERY_PATH)
+        """The path with its leading slash, or the default where the host URL carries none."""
+        return rooted(str(self.source_path.value)) or ("" if has_path(self.source_origin) else QUERY_PATH)
 
     @property
     def is_instant(self) -> bool:
@@ -87,8 +97,8 @@ class Overlay:
 
     @property
     def effective_scoring_path(self) -> str:
-        """The path as written, or the default where the host URL carries none."""
-        return str(self.scoring_path.value) or ("" if has_path(self.scoring_origin) else SCORING_PATH)
+        """The path with its leading slash, or the default where the host URL carries none."""
+        return rooted(str(self.scoring_path.value)) or ("" if has_path(self.scoring_origin) else SCORING_PATH)
 
     def missing(self) -> tuple[Setting, ...]:
         """Fields without which the scorer cannot run."""
@@ -96,7 +106,9 @@ class Overlay:
         if not self.scoring_origin:
             wanted.append(self.scoring_host)
         if self.kind_of_source == "Prometheus":
-            wanted += [self.source_host, self.query] if self.is_instant else [self.source_host, self.query, self.step]
+            if not self.source_origin:
+                wanted.append(self.source_host)
+            wanted += [self.query] if self.is_instant else [self.query, self.step]
         return tuple(setting for setting in wanted if not setting.value)
 
 

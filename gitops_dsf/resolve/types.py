@@ -28,6 +28,7 @@ class EffectiveScorer:
     source_path: str
     source_endpoint: str
     query: str
+    dialect: str
     range: int
     step: int
     source_auth: Auth | None

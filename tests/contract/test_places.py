@@ -61,6 +61,8 @@ PLACES: dict[str, str] = {
     "DSF121": "scorers/cpu.yaml:11:32",
     "DSF122": "scorers/cpu.yaml:10:11",
     "DSF123": "scorers/cpu.yaml:11:35",
+    "DSF124": "scorers/cpu.yaml:9:3",
+    "DSF125": "scorers/cpu.yaml:12:35",
     "DSF201": "config/masks.yaml:7:20",
     "DSF202": "config/masks.yaml:8:18",
     "DSF203": "scorers/cpu.yaml:20:3",

@@ -54,13 +54,15 @@ class Source(Authored):
     type: Literal["Prometheus", "None"] | None = None
     """Prometheus and what speaks its HTTP API, or None for scoring APIs that need no metrics."""
     host: str = ""
-    """URL of the metric source as the spoke sees it."""
+    """URL of the metric source as the spoke sees it; by default the origin of configURL."""
     path: str = ""
     """Path of the query API; /api/v1/query_range when the host carries no path."""
     params: SourceParams = SourceParams()
     """What is asked of the metric source."""
     auth: Auth | None = None
     """How the agent proves who it is to the metric source."""
+    dialect: Literal["PromQL", "MetricsQL", "Other"] = "PromQL"
+    """Language of the query. PromQL is checked whole, MetricsQL where it is PromQL, too, and any other language not at all."""
 
 
 class ScoringParams(Authored):

@@ -27,7 +27,7 @@ def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
             name = dotted(setting.path)
             if setting.path[-1] in {"interval", "step"} and setting.document.has(setting.path):
                 continue  # written as 0: the rule about positive durations says so
-            if setting.path[-2:] == ("scoring", "host"):
+            if setting.path[-1] == "host":
                 continue  # it would be configURL's, which is no URL: the rule about URLs says so
             because = "and its lock does not say it either" if overlay.lock is not None else "and without it the scorer cannot run"
             yield codes.INCOMPLETE_SCORER.at(setting.position, f"{name} is missing, {because}", _HINTS[str(setting.path[-1])])
@@ -50,7 +50,6 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
 
 
 _HINTS = {
-    "host": "write the base URL as the spoke sees it, such as http://prometheus.monitoring.svc:9090",
     "interval": "write the seconds between two runs, such as interval: 60",
     "name": "write the score's name, such as name: cpu-forecast",
     "query": "write a PromQL expression",

@@ -62,6 +62,15 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
         yield codes.UNASKED_SOURCE.at(written.position, f"{name} has no effect: {why}, so the scoring API gets no series", hint)
 
 
+def sources_have_a_host(context: Context) -> Iterator[Diagnostic]:
+    """Without a host upstream asks the origin of configURL, and so do we; more often the host was forgotten."""
+    for overlay in context.overlays.values():
+        if overlay.kind_of_source == "Prometheus" and not overlay.source_host.value and overlay.source_origin:
+            message = f"source.host is missing: the query goes to the origin of configURL, {overlay.source_origin}"
+            hint = "write the base URL of the metric source as the spoke sees it, such as http://prometheus.monitoring.svc:9090"
+            yield codes.SOURCE_HOST.at(overlay.source_host.position, message, hint)
+
+
 def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
     """A score must stay valid until the next run published it again, or placements see it come and go."""
     for overlay in context.overlays.values():

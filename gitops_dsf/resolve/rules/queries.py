@@ -20,18 +20,36 @@ MAX_QUERY = 65_536
 
 
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
-    """Every expression parses and returns what a range query can return."""
+    """Every PromQL expression parses and returns what a range query can return."""
     for overlay in context.overlays.values():
-        for part, checked in _parsed(overlay):
+        for part, checked in _parsed(overlay) if _dialect(overlay) == "PromQL" else []:
             for mistake in checked.mistakes:
                 where = overlay.query.inside(part.offset + mistake.offset)
-                yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", mistake.hint)
+                hint = _other_language(part.text[mistake.offset :]) or mistake.hint
+                yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", hint)
         query = str(overlay.query.value)
         if overlay.kind_of_source == "Prometheus" and query and not split(query[:MAX_QUERY]):
             yield codes.PROMQL.at(overlay.query.position, "PromQL: there is no expression in it", "write a PromQL expression")
         if len(query) > MAX_QUERY:
             message = f"PromQL: more than {MAX_QUERY} characters"
             yield codes.PROMQL.at(overlay.query.position, message, "use recording rules")
+
+
+def unchecked_queries_are_named(context: Context) -> Iterator[Diagnostic]:
+    """Where no parser of ours speaks the language of a query, neither its syntax nor its labels are looked at, and that is said."""
+    for overlay in context.overlays.values():
+        dialect = _dialect(overlay)
+        if dialect == "PromQL" or overlay.kind_of_source != "Prometheus" or not overlay.query.value:
+            continue
+        if dialect == "Other":
+            message = "source.dialect is Other: neither the query nor the labels of its result are checked"
+            yield codes.UNCHECKED_QUERY.at(overlay.query.position, message)
+            continue
+        for part, checked in _parsed(overlay):
+            for mistake in checked.mistakes[:1]:
+                where = overlay.query.inside(part.offset + mistake.offset)
+                message = f"{mistake.message} in PromQL; as {dialect} this expression and the labels of its result are not checked"
+                yield codes.UNCHECKED_QUERY.at(where, message)
 
 
 def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
@@ -77,9 +95,24 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
             yield codes.UNFILLED_PLACEHOLDER.at(where, message, hint)
 
 
+_OPERATORS_ELSEWHERE = {"|": "LogQL", "default": "MetricsQL", "if": "MetricsQL", "ifnot": "MetricsQL", "keep_metric_names": "MetricsQL"}
+
+
+def _other_language(rest: str) -> str:
+    """What to write where PromQL ends at an operator of another language."""
+    word = re.match(r"\w+|\|", rest)
+    language = _OPERATORS_ELSEWHERE.get(word[0].lower(), "") if word is not None else ""
+    dialect = language if language == "MetricsQL" else "Other"
+    return f"if this is {language}, write source.dialect: {dialect}" if language else ""
+
+
+def _dialect(overlay: Overlay) -> str:
+    return overlay.scorer.value.spec.source.dialect
+
+
 def _parsed(overlay: Overlay) -> list[tuple[Part, Checked]]:
     query = str(overlay.query.value)
-    if overlay.kind_of_source != "Prometheus" or len(query) > MAX_QUERY:
+    if overlay.kind_of_source != "Prometheus" or len(query) > MAX_QUERY or _dialect(overlay) == "Other":
         return []
     return [(piece, check(piece.text)) for part in split(query) for piece in _pieces(part)]
 

@@ -58,6 +58,8 @@ RULES: Final[tuple[Rule, ...]] = (
     durations.ranges_are_not_empty,
     durations.sources_are_asked,
     upstream_limits.upstream_can_run_it,
+    durations.sources_have_a_host,
+    queries.unchecked_queries_are_named,
     masks.masks_name_what_exists,
     selectors.scorer_selectors_find_clusters,
     masks.masks_are_written_once,

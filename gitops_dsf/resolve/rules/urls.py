@@ -26,11 +26,9 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
                 yield from _endpoint(str(setting.value), partial(setting.document.at, setting.path), name, query_allowed=False)
         for setting, name in ((overlay.source_path, "source.path"), (overlay.scoring_path, "scoring.path")):
             path = str(setting.value)
-            if path and (not path.startswith("/") or _BLANK & set(path) or "?" in path or "#" in path):
+            if "?" in path or "#" in path or _BLANK & set(path):
                 message = f"{name}: {path} is not a path"
-                yield codes.BAD_URL.at(
-                    setting.position, message, f"write it with a leading slash and nothing else, such as {_example(name)}"
-                )
+                yield codes.BAD_URL.at(setting.position, message, f"write it without query and fragment, such as {_example(name)}")
 
 
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:

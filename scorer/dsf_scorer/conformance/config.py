@@ -134,7 +134,7 @@ def _address(field: str, host: str, path: str) -> Iterator[Finding]:
         except TargetError as problem:
             yield error(f"config.{field}-host", str(problem))
     if path and not path.startswith("/"):
-        yield error(f"config.{field}-path", f"{field}.path {path!r} does not start with /", f"write /{path}")
+        yield warning(f"config.{field}-path", f"{field}.path {path!r} does not start with /", f"write /{path}")
 
 
 def _origin(url: str) -> str | None:

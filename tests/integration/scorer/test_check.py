@@ -188,7 +188,7 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
         (altered(source__params__range=864000, source__params__step=1), "config.window", "error", "864001 points"),
         (altered(source__params__step=7200), "config.window", "warning", "one point"),
         (altered(source__host="prometheus:9090"), "config.source-host", "error", "not the URL of a web server"),
-        (altered(source__path="api"), "config.source-path", "error", "write /api"),
+        (altered(source__path="api"), "config.source-path", "warning", "write /api"),
         (altered(scoring__params__name=""), "config.score-name", "error", "is empty"),
         (altered(scoring__params__name="CPU Score"), "config.score-name", "warning", "'cpu-score'"),
         (altered(scoring__params__interval=0), "config.interval", "error", "interval is 0"),

@@ -180,7 +180,7 @@ CASES: list[tuple[str, dict[str, str], str]] = [
         {"apps": placement("{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {a: «null}}}}]}")},
         "an empty value is not a label value",
     ),
-    ("DSF103", {"scorers": scorer("scoring: {", "scoring: {path: «score, ")}, "scoring.path: score is not a path"),
+    ("DSF103", {"scorers": scorer("scoring: {", "scoring: {path: «score?x=1, ")}, "scoring.path: score?x=1 is not a path"),
     ("DSF103", {"scorers": scorer("scoring: {", "scoring: {host: «'http://a?x=1', ")}, "scoring.host: a host URL has no query"),
     (
         "DSF104",

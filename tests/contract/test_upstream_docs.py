@@ -1,0 +1,189 @@
+"""docs/upstream.md: a manifest that is valid upstream is accepted, but for the table of what is refused, and each row is true."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.repository.load import Loaded, load_text
+from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.resolve import resolve
+from gitops_dsf.resolve.types import EffectiveScorer, Resolved
+
+DOCS = Path(__file__).parents[2] / "docs"
+SETTINGS = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: FleetRepository
+metadata: {name: fleet}
+spec: {git: {url: "https://git.example.com/fleet.git"}}
+"""
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: c1}
+"""
+SCORER = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScorer
+metadata: {name: cpu}
+spec:
+  description: d
+  configURL: http://api.svc:8000/config
+  configSyncMode: None
+  location: Internal
+  scoreDestination: AddOnPlacementScore
+  source:
+    type: Prometheus
+    host: http://prom:9090
+    path: /api/v1/query_range
+    params: {query: up, range: 3600, step: 60}
+  scoring:
+    path: /scoring
+    params: {name: cpu, interval: 30}
+"""
+MASKS = """\
+apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
+kind: DynamicScoringConfig
+metadata: {name: dynamic-scoring-config}
+spec: {masks: [{clusterName: CLUSTER, scoreName: SCORE}]}
+"""
+LOCK = """\
+apiVersion: gitops-dsf.io/v1alpha1
+kind: ScorerLock
+metadata: {name: cpu}
+spec: {configURL: "http://api.svc:8000/config", config: {source: {host: "http://elsewhere:9090"}}}
+"""
+
+
+def changed(old: str, new: str, text: str = SCORER) -> str:
+    assert text.count(old) == 1
+    return text.replace(old, new)
+
+
+def judged(scorers: str, **others: str) -> tuple[Resolved | None, list[Diagnostic]]:
+    texts = {"gitops-dsf.yaml": SETTINGS, "clusters/c.yaml": CLUSTER, "scorers/s.yaml": scorers}
+    texts |= {f"{folder}/x.yaml": text for folder, text in others.items()}
+    parts = [load_text(text, file=file) for file, text in texts.items()]
+    documents = tuple(item for part in parts for item in part.documents)
+    return resolve(declare(Loaded(documents=documents, diagnostics=tuple(item for part in parts for item in part.diagnostics))))
+
+
+def accepted(scorers: str) -> tuple[EffectiveScorer, list[str]]:
+    resolved, found = judged(scorers)
+    assert resolved is not None, found
+    return resolved.scorers[0], [item.code for item in found]
+
+
+def test_the_whole_manifest_is_accepted() -> None:
+    assert accepted(SCORER)[1] == []
+
+
+def test_an_omitted_source_host_is_the_origin_of_config_url() -> None:
+    found, codes = accepted(changed("    host: http://prom:9090\n", ""))
+    assert (found.source_host, found.source_endpoint) == ("http://api.svc:8000", "http://api.svc:8000/api/v1/query_range")
+    assert codes == ["DSF124"]
+
+
+@pytest.mark.parametrize(("old", "new"), [("path: /scoring", "path: scoring"), ("path: /api/v1/query_range", "path: api/v1/query_range")])
+def test_a_path_without_its_leading_slash_is_the_same_path(old: str, new: str) -> None:
+    found, codes = accepted(changed(old, new))
+    assert (found.scoring_endpoint, found.source_endpoint) == ("http://api.svc:8000/scoring", "http://prom:9090/api/v1/query_range")
+    assert (found.scoring_path, found.source_path, codes) == ("/scoring", "/api/v1/query_range", [])
+
+
+@pytest.mark.parametrize(
+    ("dialect", "query", "notices"),
+    [
+        ("MetricsQL", "up default 0", ["DSF125"]),
+        ("MetricsQL", "sum(rate(up)) keep_metric_names; up", ["DSF125"]),
+        ("MetricsQL", "range_first(up)", ["DSF125"]),
+        ("MetricsQL", "up", []),
+        ("Other", 'sum(rate({app="a"} |= "x;y" [5m]))', ["DSF125"]),
+        ("Other", "up", ["DSF125"]),
+    ],
+)
+def test_queries_of_other_languages_are_passed_on_and_said_to_be_unchecked(dialect: str, query: str, notices: list[str]) -> None:
+    """Nothing is said of placeholders either: who cannot read a query does not know its labels."""
+    text = changed("    params: {query: up,", f"    dialect: {dialect}\n    params: {{query: '{query}',")
+    found, codes = accepted(text + "  scoreDimensionFormat: ${node}\n")
+    assert (found.query, codes) == (query, notices)
+
+
+def test_the_dialect_is_for_validate_alone_where_upstream_runs_the_scorer() -> None:
+    settings = SETTINGS.replace("spec: {", "spec: {delivery: {mode: UpstreamController}, ")
+    text = changed("    params: {query: up,", "    dialect: Other\n    params: {query: '{a=\"b\"}',")
+    found = resolve(declare(Loaded(documents=load_text(settings + "---\n" + text, file="gitops-dsf.yaml").documents, diagnostics=())))[1]
+    assert {item.code for item in found} <= {"DSF125", "DSF017"}
+
+
+def test_labels_of_what_can_be_read_are_looked_at_in_metricsql_too() -> None:
+    text = changed("    params: {query: up,", "    dialect: MetricsQL\n    params: {query: sum(up),")
+    assert accepted(text + "  scoreDimensionFormat: ${node}\n")[1] == ["DSF113"]
+
+
+def test_defaults_where_upstream_leaves_a_scorer_out() -> None:
+    bare = changed("  location: Internal\n  scoreDestination: AddOnPlacementScore\n", "").replace("    type: Prometheus\n", "")
+    found, codes = accepted(bare.replace("range: 3600", "range: 0"))
+    assert (found.location, found.destination, found.source_type) == ("Internal", "AddOnPlacementScore", "Prometheus")
+    assert codes == ["DSF121"]
+
+
+def test_paths_that_are_added() -> None:
+    bare = changed("    path: /api/v1/query_range\n", "").replace("    path: /scoring\n", "")
+    assert (accepted(bare)[0].source_path, accepted(bare)[0].scoring_path) == ("/api/v1/query_range", "/scoring")
+    assert accepted(bare.replace("http://prom:9090", "http://prom:9090/select/0"))[0].source_endpoint == "http://prom:9090/select/0"
+
+
+FULL = changed("configSyncMode: None", "configSyncMode: Full")
+REFUSED: list[tuple[str, dict[str, str]]] = [
+    (
+        "DSF116",
+        {
+            "scorers": changed("    host: http://prom:9090\n", "    auth: {tokenSecretRef: {name: t, key: token}}\n", FULL),
+            "locks": LOCK,
+        },
+    ),
+    ("DSF117", {"scorers": FULL, "locks": LOCK}),
+    ("DSF101", {"scorers": f"{SCORER}---\n{changed('metadata: {name: cpu}', 'metadata: {name: other}')}"}),
+    ("DSF109", {"scorers": changed("query: up", "query: up default 0")}),
+    ("DSF013", {"scorers": changed("  location:", "  locale: de\n  location:")}),
+    ("DSF106", {"scorers": changed("query: up, ", "")}),
+    ("DSF107", {"scorers": changed("interval: 30", "interval: 0")}),
+    ("DSF107", {"scorers": changed("step: 60", "step: -60")}),
+    ("DSF108", {"scorers": changed("range: 3600", "range: 3600000")}),
+    ("DSF112", {"scorers": SCORER + "  scoreDimensionFormat: ${zone}\n"}),
+    ("DSF103", {"scorers": changed("host: http://prom:9090", "host: 'http://${PROM}:9090'")}),
+    ("DSF104", {"scorers": changed("host: http://prom:9090", "host: http://me:secret@prom:9090")}),
+    ("DSF201", {"scorers": SCORER, "config": MASKS.replace("CLUSTER", "c2").replace("SCORE", "cpu")}),
+    ("DSF202", {"scorers": SCORER, "config": MASKS.replace("CLUSTER", "c1").replace("SCORE", "gpu")}),
+    ("DSF012", {"scorers": changed("v1alpha1", "v1")}),
+]
+
+
+@pytest.mark.parametrize(("code", "texts"), REFUSED)
+def test_what_is_valid_upstream_and_refused_here(code: str, texts: dict[str, str]) -> None:
+    errors = [item for item in judged(**texts)[1] if item.severity is Severity.ERROR]
+    assert {item.code for item in errors} == {code}
+    assert all(item.hint for item in errors), "each has a way out"
+
+
+def test_another_language_is_named_where_its_operator_gives_it_away() -> None:
+    [item] = judged(changed("query: up", "query: up default 0"))[1]
+    assert (item.code, item.hint) == ("DSF109", "if this is MetricsQL, write source.dialect: MetricsQL")
+    [item] = judged(changed("query: up", 'query: \'sum(rate({app="a"} |= "x" [5m]))\''))[1]
+    assert (item.code, item.hint) == ("DSF109", "if this is LogQL, write source.dialect: Other")
+
+
+def test_the_table_lists_what_is_refused_and_nothing_else() -> None:
+    text = (DOCS / "upstream.md").read_text(encoding="utf-8")
+    section = text[text.index("## What is valid upstream and refused here") : text.index("## Migrating")]
+    rows = re.findall(r"^\|.*\| (DSF\d{3}) \|$", section, re.MULTILINE)
+    assert sorted(rows) == sorted({code for code, _ in REFUSED})
+
+
+def test_a_lock_wins_and_the_pages_say_so() -> None:
+    """The code does: test_with_full_the_locks_non_empty_fields_win_one_by_one."""
+    concepts, reference = ((DOCS / page).read_text(encoding="utf-8") for page in ("concepts.md", "reference/dynamicscorer.md"))
+    assert "each field that it fills wins over the scorer's" in concepts
+    assert "as locked in locks/, wins field by field" in reference
