@@ -77,6 +77,17 @@ def test_the_distributions_pin_each_other_exactly() -> None:
     assert loose == []
 
 
+def test_every_place_installs_the_same_uv() -> None:
+    """Another uv may read the lock file in another way."""
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["uv"]["required-version"].removeprefix("==")
+    files = [path for path in tracked(ROOT) if path == "Makefile" or path.endswith("Containerfile")]
+    said = {path: re.findall(r"(?:UV_VERSION ?:?=|uv==) ?(\d+(?:\.\d+)+)", (ROOT / path).read_text("utf-8")) for path in files}
+    assert {path: versions for path, versions in said.items() if versions} == {
+        path: [wanted] for path, versions in said.items() if versions
+    }
+    assert len([path for path, versions in said.items() if versions]) >= 3
+
+
 def test_a_bump_leaves_no_old_version_behind(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The second bump has no look-alikes: no other program has that version."""
     before = saying(copy, version.current(ROOT))
