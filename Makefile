@@ -51,7 +51,7 @@ schemas: install ## refresh what is generated from the models: schemas/ and docs
 	$(PY) -m gitops_dsf schema --out schemas
 	$(PY) -m tools.reference docs/reference
 
-version: install ## print the version, or write a new one everywhere (VERSION=0.2.0)
+version: install ## print the version, or write a new one everywhere (VERSION=X.Y.Z)
 	$(PY) -m tools.version $(VERSION)
 	$(if $(VERSION),$(MAKE) schemas golden)
 

@@ -18,8 +18,8 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 _VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 """Three numbers and a pre-release in the spelling that both pip and image tags accept."""
-_OTHER_PROGRAMS: Final = ("*/go.mod", "*/go.sum", "uv.lock", "CHANGELOG.md", "*/pyproject.toml.tmpl")
-"""Files that state versions of other programs, of past releases, or of the project that a user starts."""
+_OTHERS: Final = ("*/go.mod", "*/go.sum", "uv.lock", "CHANGELOG.md", "*/pyproject.toml.tmpl", "tests/[!g]*", "tools/version.py")
+"""Files that state versions of other programs, of past releases, of the project that a user starts, or as examples in tests."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +70,15 @@ def leftovers(root: Path, version: str) -> list[str]:
     return [
         f"{path}:{number}: {line.strip()}"
         for path, text in _texts(root)
-        if not any(fnmatch(path, pattern) for pattern in _OTHER_PROGRAMS)
+        if not says_other_versions(path)
         for number, line in enumerate(text.splitlines(), start=1)
         if alone.search(line) and (path, number) not in known
     ]
+
+
+def says_other_versions(path: str) -> bool:
+    """Whether a file may say this version and mean something else."""
+    return any(fnmatch(path, pattern) for pattern in _OTHERS)
 
 
 def bump(root: Path, version: str) -> list[str]:
