@@ -1,40 +1,25 @@
-"""/metrics, /healthz and /readyz."""
+"""The agent's page of metrics, in both formats, with and without gzip."""
 
 import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import msgspec
 from prometheus_client import exposition
 from prometheus_client.openmetrics import exposition as openmetrics
 
 from dsf_agent.metrics import Metrics
-from dsf_agent.server import Page, Query
+from dsf_runtime.pages import Page, Query
 
 EOF: Final = b"# EOF\n"
 
 
-class Pages:
-    """Answers probes and scrapes. ``detail`` gives the JSON of /readyz and whether the agent is ready."""
+class MetricsPage:
+    """Answers a scrape."""
 
-    def __init__(self, *, metrics: Metrics, detail: Callable[[], tuple[bool, dict[str, Any]]]) -> None:
+    def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
-        self._detail = detail
 
-    async def answer(self, query: Query) -> Page:
-        match query.path:
-            case "/metrics":
-                return await self._scrape(query)
-            case "/healthz":
-                return Page(parts=[b"ok\n"])
-            case "/readyz":
-                ready, detail = self._detail()
-                text = msgspec.json.format(msgspec.json.encode(detail), indent=2) + b"\n"
-                return Page(status=200 if ready else 503, content_type="application/json", parts=[text])
-            case _:
-                return Page(status=404, parts=[b"/metrics, /healthz and /readyz are served here\n"])
-
-    async def _scrape(self, query: Query) -> Page:
+    async def __call__(self, query: Query) -> Page:
         generate: Callable[..., Any] = exposition.generate_latest
         content_type = exposition.CONTENT_TYPE_LATEST
         end = b""

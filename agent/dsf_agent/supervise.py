@@ -6,16 +6,18 @@ import signal
 from collections.abc import Coroutine
 from typing import Any
 
+import msgspec
+
 from dsf_agent import garbage, transport
 from dsf_agent.build import Adapters
-from dsf_agent.pages import Pages
+from dsf_agent.pages import MetricsPage
 from dsf_agent.prune import Pruner
 from dsf_agent.schedule import Scheduler
-from dsf_agent.server import PageServer
 from dsf_agent.snapshot import Snapshot
 from dsf_agent.suspension import Suspension
 from dsf_agent.watch import Observation, Trouble, Watcher
 from dsf_agent.worker import WorkerState
+from dsf_runtime.pages import Page, PageServer, Probes
 
 log = logging.getLogger(__name__)
 
@@ -39,9 +41,9 @@ class Agent:
             self._pruner = Pruner(
                 store=adapters.store, metrics=adapters.metrics, settle_seconds=settings.settle_seconds, chance=adapters.chance
             )
-        pages = Pages(metrics=adapters.metrics, detail=self.detail)
         address = settings.metrics_address
-        self.server = PageServer(host=address.host, port=address.port, handler=pages.answer)
+        probes = Probes(metrics=MetricsPage(adapters.metrics), ready=self._ready)
+        self.server = PageServer(host=address.host, port=address.port, handler=probes)
 
     def stop(self) -> None:
         """Asks for an orderly end; safe to call often."""
@@ -135,6 +137,11 @@ class Agent:
                 ("invalid", len(snapshot.problems)),
             ):
                 self._metrics.scorers.labels(state).set(count)
+
+    def _ready(self) -> Page:
+        ready, detail = self.detail()
+        text = msgspec.json.format(msgspec.json.encode(detail), indent=2) + b"\n"
+        return Page(status=200 if ready else 503, content_type="application/json", parts=[text])
 
     def detail(self) -> tuple[bool, dict[str, Any]]:
         """Whether a configuration was seen, and what /readyz tells about it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as text_format
 
-from dsf_agent.server import MAX_CONNECTIONS
+from dsf_runtime.pages import MAX_CONNECTIONS
 from tests.support.agent.apis import scores
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake

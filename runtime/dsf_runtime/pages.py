@@ -1,6 +1,10 @@
-"""A small HTTP/1.1 server for GET requests of probes and scrapers, on the agent's own event loop: if the loop hangs, so does /healthz."""
+"""/metrics, /healthz and /readyz: a small HTTP/1.1 server for probes and scrapers.
+
+It runs on the program's own event loop, so that a loop that hangs fails its liveness probe.
+"""
 
 import asyncio
+import http
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -13,8 +17,9 @@ log = logging.getLogger(__name__)
 
 IDLE_SECONDS: Final = 75.0
 WRITE_SECONDS: Final = 30.0
+"""In which a peer must have read its answer; after that the connection is dropped, and the answer with it."""
 MAX_CONNECTIONS: Final = 64
-"""Above it the connection that has said nothing for longest gives way: silent ones must not shut out the liveness probe."""
+"""Above this number the connection that has been silent for longest is closed, so that silent peers do not shut out the liveness probe."""
 READ_SIZE: Final = 16 * 1024
 
 
@@ -39,17 +44,41 @@ class Query:
 Handler = Callable[[Query], Awaitable[Page]]
 
 
+class Probes:
+    """The handler of a program: `metrics` makes its page of metrics, `ready` says whether it is ready (status 200 or 503) and why not."""
+
+    def __init__(self, *, metrics: Handler, ready: Callable[[], Page]) -> None:
+        self._metrics, self._ready = metrics, ready
+
+    async def __call__(self, query: Query) -> Page:
+        match query.path:
+            case "/metrics":
+                return await self._metrics(query)
+            case "/healthz":
+                return Page(parts=[b"ok\n"])
+            case "/readyz":
+                return self._ready()
+            case _:
+                return Page(status=404, parts=[b"/metrics, /healthz and /readyz are served here\n"])
+
+
 class PageServer:
     """Listens on one address. ``port`` is the bound one, for port 0."""
 
-    def __init__(self, *, host: str, port: int, handler: Handler) -> None:
+    def __init__(self, *, host: str, port: int, handler: Handler, write_seconds: float = WRITE_SECONDS) -> None:
         self._host = host
+        self._write_seconds = write_seconds
         self.port = port
         self._handler = handler
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
         self._silent: dict[asyncio.Task[None], None] = {}
         """Connections whose request is awaited, the one that waits longest first."""
+
+    @property
+    def connections(self) -> int:
+        """Open ones."""
+        return len(self._open)
 
     async def start(self) -> None:
         """Raises OSError when the address cannot be bound."""
@@ -71,13 +100,17 @@ class PageServer:
         self._open.add(task)
         try:
             await self._serve(reader, writer, task=task)
+            writer.close()
+            async with asyncio.timeout(self._write_seconds):
+                await writer.wait_closed()
         except (OSError, TimeoutError, h11.ProtocolError, asyncio.CancelledError):
             log.debug("a connection ended early", exc_info=True)
         finally:
-            self._open.discard(task)
-            writer.close()
+            # A peer that stopped reading keeps neither the connection nor what was written for it.
+            writer.transport.abort()
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
+            self._open.discard(task)
 
     def _has_room(self) -> bool:
         if len(self._open) < MAX_CONNECTIONS:
@@ -99,7 +132,7 @@ class PageServer:
                 self._silent.pop(task, None)
             if request is None:
                 return
-            async with asyncio.timeout(WRITE_SECONDS):
+            async with asyncio.timeout(self._write_seconds):
                 await self._answer(connection, request, writer)
             if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
                 return
@@ -128,7 +161,8 @@ class PageServer:
             page = await self._handler(Query(path=path, headers=headers))
         length = sum(len(part) for part in page.parts)
         head = [("Content-Type", page.content_type), ("Content-Length", str(length)), *page.headers.items()]
-        writer.write(connection.send(h11.Response(status_code=page.status, headers=head)) or b"")
+        start = h11.Response(status_code=page.status, reason=http.HTTPStatus(page.status).phrase, headers=head)
+        writer.write(connection.send(start) or b"")
         if request.method != b"HEAD":
             for part in page.parts:
                 # Content-Length framing passes data through unchanged, so the parts need not be copied into events.
