@@ -131,6 +131,7 @@ PLACEMENT_SHAPE = _error("DSF321", "Placement or ApplicationSet field of the wro
 SCORE_SUSPENDED = _warning("DSF322", "score of a suspended scorer")
 FOREIGN_SCORE = _warning("DSF323", "score that no scorer here publishes")
 CEL_SYNTAX = _error("DSF324", "CEL expression that does not compile, or yields no bool")
+UNREAD_FIELD = _warning("DSF325", "field that OCM takes and does not read")
 
 WRONG_NAMESPACE = _error("DSF401", "object outside of the Argo CD namespace")
 GENERATOR = _error("DSF402", "clusterDecisionResource generator that cannot work")

@@ -18,7 +18,8 @@ in locks/, judged by the rules of `gitops-dsf sync`. Nothing is ever deleted, co
 with the same input changes nothing.
 
 Clusters follow the hub. Scorers, locks and masks follow git: scorers and masks that git has already are compared, locks that it has stay;
---overwrite takes the hub's. Objects that gitops-dsf itself rendered are passed over.
+--overwrite takes the hub's. Objects that gitops-dsf itself rendered are passed over. Scorers and masks may come from any release of the
+upstream addon, from its own repository (open-cluster-management-io/dynamic-scoring-framework) and from addon-contrib before.
 
 Of a cluster's labels those without a domain are taken (they are their owner's), the cluster set, topology.kubernetes.io/*, and every
 label that a selector of the repository names; of its claims platform, product, region and those that a selector names. What a file

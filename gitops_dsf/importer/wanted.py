@@ -7,7 +7,7 @@ from typing import Any, Final
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer.selection import Selection
-from gitops_dsf.repository.model.base import CLUSTER_API, DNS_SUBDOMAIN, DSF_API
+from gitops_dsf.repository.model.base import CLUSTER_API, DNS_SUBDOMAIN, DSF_API, OLDER_DSF_API
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
 from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
 
@@ -86,7 +86,7 @@ def _scorer(data: Mapping[str, Any], selection: Selection) -> Object:  # noqa: A
         kept = {key: value for key, value in _mapping(_mapping(data, "metadata"), field).items() if not key.startswith(_TOOL_METADATA)}
         if kept:
             metadata[field] = kept
-    return {"apiVersion": data["apiVersion"], "kind": data["kind"], "metadata": metadata, "spec": _plain(_mapping(data, "spec"))}
+    return {"apiVersion": DSF_API, "kind": data["kind"], "metadata": metadata, "spec": _plain(_mapping(data, "spec"))}
 
 
 def _scoring_config(data: Mapping[str, Any], selection: Selection) -> Object | None:
@@ -98,6 +98,8 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Selection], 
     (f"{CLUSTER_API}/v1beta2", "ManagedClusterSet"): _cluster_set,
     (DSF_API, "DynamicScorer"): _scorer,
     (DSF_API, "DynamicScoringConfig"): _scoring_config,
+    (OLDER_DSF_API, "DynamicScorer"): _scorer,
+    (OLDER_DSF_API, "DynamicScoringConfig"): _scoring_config,
 }
 
 

@@ -95,6 +95,7 @@ PLACES: dict[str, str] = {
     "DSF322": "apps/web.yaml:14:15",
     "DSF323": "apps/placement.yaml:8:62",
     "DSF324": "apps/placement.yaml:9:59",
+    "DSF325": "apps/placement.yaml:6:3",
     "DSF401": "apps/web.yaml:5:14",
     "DSF402": "apps/set.yaml:7:7",
     "DSF403": "apps/set.yaml:9:9",

@@ -10,6 +10,8 @@ from gitops_dsf.hub.selectors import Selector
 
 PRODUCT_API: Final = "gitops-dsf.io/v1alpha1"
 DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1alpha1"
+OLDER_DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1"
+"""Early releases of the upstream addon: other name, same fields."""
 CLUSTER_API: Final = "cluster.open-cluster-management.io"
 
 DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"

@@ -10,15 +10,12 @@ from enum import Enum
 from typing import Any, Final
 
 from gitops_dsf.repository.load import Document, Path
-from gitops_dsf.repository.model.base import DSF_API, Authored
+from gitops_dsf.repository.model.base import DSF_API, OLDER_DSF_API, Authored
 from gitops_dsf.repository.model.field_model import model_at
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.repository.model.suggestion import did_you_mean
 
 Place = tuple[str | int, ...]
-
-_OLDER_API: Final = DSF_API.replace("v1alpha1", "v1")
-"""Early releases of the upstream addon, and its samples: the same fields."""
 
 
 class Rewrite(Enum):
@@ -67,7 +64,7 @@ def find_dialects(document: Document) -> list[Dialect]:
     }
     if document.kind not in finders:
         return []
-    if document.api_version == _OLDER_API:
+    if document.api_version == OLDER_DSF_API:
         return [_older_version()]
     spec = document.data.get("spec")
     if not isinstance(spec, dict):

@@ -11,6 +11,7 @@ from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.known_fields import PLACEMENT
 from gitops_dsf.resolve.rules.raw_document import Reader
 from gitops_dsf.resolve.rules.selectors import Place, value_at
+from gitops_dsf.resolve.rules.unread_fields import UNREAD
 
 _PERCENT = re.compile(r"([1-9][0-9]?|100)%")
 _EFFECTS = ("NoSelect", "NoSelectIfNew", "PreferNoSelect")
@@ -22,12 +23,21 @@ def placements_work(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.placements:
         reader = Reader(item.document)
         reader.known_fields(PLACEMENT, "spec")
+        _unread(reader)
         _number(reader)
         _sets(context, reader)
         _predicates(reader)
         _tolerations(reader)
         _groups(reader)
         yield from reader.found
+
+
+def _unread(reader: Reader) -> None:
+    spec = reader.mapping("spec")
+    for field, hint in UNREAD.items():
+        if spec.get(field) is not None:
+            message = f"{field} has no effect: no controller of OCM reads it"
+            reader.report(codes.UNREAD_FIELD, ("spec", field), message, hint, at_key=True)
 
 
 def _number(reader: Reader) -> None:

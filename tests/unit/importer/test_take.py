@@ -287,6 +287,12 @@ def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Pat
     assert (again.files, again.added, [line.name for line in again.refused]) == ({}, (), [line.name for line in found.refused])
 
 
+def test_the_version_of_early_releases_of_the_addon_is_imported_as_ours(fleet: Path) -> None:
+    bring(fleet, *samples(api_version="dynamic-scoring.open-cluster-management.io/v1"))
+    assert document(fleet / "scorers" / "sample-scorer.yaml")["apiVersion"] == "dynamic-scoring.open-cluster-management.io/v1alpha1"
+    assert (fleet / "locks" / "sample-scorer.yaml").exists()
+
+
 def test_a_lock_that_git_has_stays_unless_it_is_to_be_overwritten(fleet: Path) -> None:
     [static] = [item for item in samples() if item["metadata"]["name"] == "example-performance-scorer"]
     bring(fleet, static)

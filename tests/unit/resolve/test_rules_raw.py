@@ -1,7 +1,10 @@
 """Documents that are carried as they are: unknown fields at every depth, scores that nobody publishes, templated projects."""
 
+from pathlib import Path
+
 import pytest
 
+from gitops_dsf.resolve.rules.unread_fields import SEARCHED_OCM
 from tests.unit.resolve.test_rules import ADD_ON, CONFIG, LABELS, TEMPLATE, findings, masks, placement, policy, scorer
 from tests.unit.resolve.test_rules_elsewhere import app, judged
 
@@ -104,3 +107,16 @@ def test_sync_policies(policy_text: str, expected: list[str]) -> None:
     found, places = judged({"apps": app("path: deploy}", f"path: deploy}}, syncPolicy: {policy_text}")})
     assert [item.code for item in found] == expected
     assert places == {(item.position.line, item.position.column) for item in found}
+
+
+@pytest.mark.parametrize("field", ["sortBy: {}", "scoreRateLimit: {}", "spreadPolicy: {spreadConstraints: []}", "spreadPolicy:"])
+def test_a_field_that_ocm_never_reads_is_named(field: str) -> None:
+    found = [item for item in findings(apps=placement(f"{{numberOfClusters: 1, {field}}}")) if item.code == "DSF325"]
+    assert [item.message for item in found] == (
+        [] if field.endswith(":") else [f"{field.partition(':')[0]} has no effect: no controller of OCM reads it"]
+    )
+
+
+def test_the_fields_were_looked_for_in_the_pinned_ocm() -> None:
+    pins = (Path(__file__).parents[2] / "hub" / "ocm" / "go.mod").read_text(encoding="utf-8")
+    assert f"open-cluster-management.io/ocm {SEARCHED_OCM}\n" in pins, "tests/hub/test_unread_fields.py says what the new pin reads"

@@ -1,0 +1,158 @@
+"""Which fields OCM's CRDs have and OCM's own source never reads, for the kinds that are accepted or rendered.
+
+The source is that of the pinned modules, in the Go module cache. When a pin moves this says what the new OCM reads, or has besides.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gitops_dsf.resolve.rules.known_fields import PLACEMENT
+from gitops_dsf.resolve.rules.unread_fields import SEARCHED_OCM, UNREAD
+from tests.hub.controlplane.golang import find_go, go_directive
+
+pytestmark = pytest.mark.family("ocm")
+
+OCM = Path(__file__).parent / "ocm"
+GOLDEN = Path(__file__).parents[1] / "golden" / "everything" / "expected"
+GROUP = "open-cluster-management.io"
+READERS = ("ocm", "sdk-go", "addon-framework")
+FOLDERS = {
+    "Placement": "cluster/v1beta1",
+    "ManagedClusterSetBinding": "cluster/v1beta2",
+    "ClusterManagementAddOn": "addon/v1alpha1",
+    "ManagedClusterAddOn": "addon/v1alpha1",
+    "AddOnDeploymentConfig": "addon/v1alpha1",
+    "AddOnTemplate": "addon/v1alpha1",
+    "ManifestWork": "work/v1",
+}
+MEANT_FOR_PEOPLE = {("ClusterManagementAddOn", ("addOnMeta",))}
+"""Rendered all the same: consoles show the name and description of an add-on."""
+
+Path_ = tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def modules() -> dict[str, tuple[str, Path]]:
+    """Version and folder of each pinned module of OCM."""
+    go = find_go(needed=go_directive(OCM), environment=os.environ, report=print)
+    found = {}
+    for name in ("api", *READERS):
+        module = f"{GROUP}/{name}"
+        go.run("mod", "download", module, folder=OCM, what=module, report=print)
+        version, _, folder = go.run("list", "-m", "-f", "{{.Version}} {{.Dir}}", module, folder=OCM, what=module, report=print).partition(
+            " "
+        )
+        found[name] = (version, Path(folder.strip()))
+    return found
+
+
+@lru_cache(maxsize=1)
+def selected() -> frozenset[str]:
+    """Every Go name that OCM's own code selects (`x.Name`) or sets (`Name:`), tests and generated code left out."""
+    names: set[str] = set()
+    for module in READERS:
+        for path in (modules()[module][1] / "pkg").rglob("*.go"):
+            if not path.name.endswith("_test.go") and not path.name.startswith("zz_generated"):
+                text = path.read_text(encoding="utf-8")
+                names.update(re.findall(r"\.([A-Z]\w*)\b", text), re.findall(r"\b([A-Z]\w*):", text))
+    return frozenset(names)
+
+
+@lru_cache(maxsize=1)
+def go_names() -> dict[str, set[str]]:
+    """JSON name of a field to the names that Go structs of the API give it."""
+    found: dict[str, set[str]] = {}
+    for path in modules()["api"][1].rglob("types*.go"):
+        for name, key in re.findall(r'^\s*(\w+)\s+[^`\n]+`json:"(\w+)', path.read_text(encoding="utf-8"), re.MULTILINE):
+            found.setdefault(key, set()).add(name)
+    return found
+
+
+def fields(schema: dict[str, Any], path: Path_ = ()) -> Iterator[Path_]:
+    """Every field below a schema, those of list items included."""
+    while schema.get("type") == "array":
+        schema = schema["items"]
+    for key, inside in schema.get("properties", {}).items():
+        yield (*path, key)
+        yield from fields(inside, (*path, key))
+
+
+def is_read(field: str) -> bool:
+    return not selected().isdisjoint(go_names().get(field, {field[0].upper() + field[1:]}))
+
+
+def spec_of(kind: str) -> dict[str, Any]:
+    folder = FOLDERS[kind]
+    for path in (modules()["api"][1] / folder).glob("*.crd.yaml"):
+        crd = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if crd["spec"]["names"]["kind"] == kind:
+            [version] = [item for item in crd["spec"]["versions"] if item["name"] == folder.rpartition("/")[2]]
+            found: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+            return found
+    raise AssertionError(f"no CRD of {kind} in {folder}")
+
+
+def unread(kind: str) -> set[Path_]:
+    """Fields that nothing reads; what is inside of such a field is not listed."""
+    found: set[Path_] = set()
+    for path in fields(spec_of(kind)):
+        if not is_read(path[-1]) and not any(path[: len(outer)] == outer for outer in found):
+            found.add(path)
+    return found
+
+
+def test_the_source_that_was_searched_is_the_pinned_one() -> None:
+    assert modules()["ocm"][0] == SEARCHED_OCM, "run this module on the new pin, correct unread_fields.py, then write its version there"
+
+
+def test_the_fields_of_placements_that_nothing_reads_are_those_that_validate_names() -> None:
+    in_the_crd = {path[0] for path in fields(spec_of("Placement"))}
+    assert unread("Placement") == {(field,) for field in UNREAD if field in in_the_crd}
+    assert [field for field in UNREAD if is_read(field)] == []
+
+
+def test_validate_knows_every_field_of_the_pinned_placement() -> None:
+    unknown = []
+    for path in fields(spec_of("Placement")):
+        known: Any = PLACEMENT
+        for part in path:
+            if known is None:  # anything may stand there
+                break
+            if part not in known:
+                unknown.append(path)
+                break
+            known = known[part]
+    assert unknown == []
+
+
+def test_a_field_that_is_read_is_seen_to_be_read() -> None:
+    """The search finds what is there: otherwise the other tests would prove nothing."""
+    assert all(is_read(field) for field in ("numberOfClusters", "prioritizerPolicy", "tolerationSeconds", "celExpressions"))
+
+
+def used(value: Any, path: Path_ = ()) -> Iterator[Path_]:
+    """Every field that a rendered object writes."""
+    for key, inside in value.items() if isinstance(value, dict) else ():
+        yield (*path, str(key))
+        yield from used(inside, (*path, str(key)))
+    for item in value if isinstance(value, list) else ():
+        yield from used(item, path)
+
+
+def test_nothing_is_rendered_that_no_controller_reads() -> None:
+    silent = {kind: unread(kind) for kind in FOLDERS}
+    kinds, found = set(), set()
+    for path in GOLDEN.rglob("*.yaml"):
+        item = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if item.get("kind") in FOLDERS and GROUP in item["apiVersion"]:
+            kinds.add(item["kind"])
+            found |= {(item["kind"], field) for field in set(used(item["spec"])) & silent[item["kind"]]}
+    assert kinds == set(FOLDERS)
+    assert found == MEANT_FOR_PEOPLE
