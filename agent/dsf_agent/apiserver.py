@@ -9,11 +9,11 @@ from typing import Any, Final, TypeVar
 import httpx
 import msgspec
 
-from dsf_agent import __version__, callfault, kubeaccess, redaction
-from dsf_agent.errors import AgentError, PublishError, excerpt
+from dsf_agent import __version__, callfault, kubeaccess
+from dsf_agent.errors import AgentError, PublishError
 from dsf_agent.kubeaccess import Access, AccessLoader
 from dsf_agent.reasons import Reason
-from dsf_agent.retirement import Retirement
+from dsf_runtime.calls import Retirement, display, excerpt, hide
 from dsf_runtime.clock import Clock, HubClock
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Reply:
         try:
             return msgspec.json.decode(self.body or b"{}", type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            msg = f"{callfault.display(self.url)} did not answer with the JSON object that was asked for: {error}"
+            msg = f"{display(self.url)} did not answer with the JSON object that was asked for: {error}"
             raise PublishError(msg, reason=Reason.INVALID_BODY) from error
 
 
@@ -125,14 +125,14 @@ class ApiServer:
                 async with asyncio.timeout(self._timeout):
                     response = await client.request(method, url, params=params, content=content, headers=headers, extensions=extensions)
         except AgentError as error:
-            raise PublishError(redaction.hide(str(error), access.token), reason=error.reason) from error
+            raise PublishError(hide(str(error), access.token), reason=error.reason) from error
         self.server_clock.learn(response.headers.get("Date"), sent=sent, received=self._clock.monotonic())
         return response
 
     def _reply(self, response: httpx.Response) -> Reply:
         if response.is_success:
             if response.content and not response.content.lstrip().startswith(b"{"):
-                msg = f"{callfault.display(str(response.url))} did not answer with a JSON object"
+                msg = f"{display(str(response.url))} did not answer with a JSON object"
                 raise PublishError(msg, reason=Reason.INVALID_BODY)
             return Reply(url=str(response.url), body=response.content)
         try:
@@ -147,8 +147,8 @@ class ApiServer:
         elif any(text in words for text in ETCD_TOO_LARGE):
             reason = Reason.TOO_LARGE
         wait = callfault.retry_after(response.headers, now=self._clock.wall())
-        words = redaction.hide(words, self._access.token if self._access is not None else None)
-        msg = f"{response.request.method} {callfault.display(str(response.url))}: {response.status_code} {words}"
+        words = hide(words, self._access.token if self._access is not None else None)
+        msg = f"{response.request.method} {display(str(response.url))}: {response.status_code} {words}"
         raise PublishError(msg, reason=reason, retry_after=wait)
 
     async def _ready(self) -> httpx.AsyncClient:

@@ -3,11 +3,11 @@
 import ssl
 from dataclasses import replace
 
-from dsf_agent import redaction
 from dsf_agent.credentials import Auth, Credentials
 from dsf_agent.errors import CallError
 from dsf_agent.reasons import Reason
 from dsf_agent.transport import Answer, Call, Transport
+from dsf_runtime.calls import hide
 
 
 class Endpoint:
@@ -51,7 +51,7 @@ class Endpoint:
 
     def hide(self, text: str) -> str:
         """Words of the peer, or about it, without the tokens that were sent to it."""
-        return redaction.hide(text, *self._sent)
+        return hide(text, *self._sent)
 
 
 def _with(call: Call, token: str | None) -> Call:

@@ -9,14 +9,11 @@ AgentError
 SettingsError stands apart: the process cannot start with these flags.
 """
 
-from typing import Final, Literal
+from typing import Literal
 
 from dsf_agent.reasons import Reason
 
 Stage = Literal["fetch", "score", "publish"]
-
-TEXT_LIMIT: Final = 400
-"""Characters of foreign text (an error body) that go into a message; a log line is no place for a page."""
 
 
 class SettingsError(ValueError):
@@ -46,11 +43,3 @@ class ScoreError(AgentError):
 
 class PublishError(AgentError):
     """Scores could not be written or read where they are published."""
-
-
-def excerpt(data: bytes | bytearray | str) -> str:
-    """Foreign text for a message: one line, printable, at most TEXT_LIMIT characters."""
-    text = data if isinstance(data, str) else bytes(data[: TEXT_LIMIT * 4]).decode("utf-8", "replace")
-    line = " ".join(text.split())
-    line = "".join(char if char.isprintable() else "?" for char in line)
-    return line if len(line) <= TEXT_LIMIT else line[: TEXT_LIMIT - 1] + "…"

@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 
 BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
 """Between attempts to reach the store; a whole fleet meets a returning hub, hence the wide jitter."""
+RETRY_FRACTION: Final = 0.25
+"""Part of the TTL after which a failed write is tried again at the latest, whatever the hub asks for: unchanged scores are written again at
+half of the TTL, and must not expire meanwhile."""
 CLOCK_SLACK_SECONDS: Final = 60.0
 """By how much an expiry may seem too late before it counts as somebody else's, or as one of a clock that was set back since."""
 
@@ -137,6 +140,7 @@ class Publication:
         self._metrics.published("failed")
         self._metrics.failed("publish", error.reason)
         delay = max(BACKOFF.delay(self._failures, chance=self._chance), error.retry_after or 0.0)
+        delay = min(delay, self._rule.ttl * RETRY_FRACTION)
         log.warning("not published, next attempt in %.0f s: %s", delay, error, extra={"scorer": self._scorer, "reason": error.reason.value})
         return delay
 

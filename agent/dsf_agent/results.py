@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from dsf_agent.errors import ScoreError, excerpt
+from dsf_agent.errors import ScoreError
 from dsf_agent.labelset import Labels, LabelSet, LabelSets
 from dsf_agent.reasons import Reason
+from dsf_runtime.calls import excerpt
 from dsf_wire.scoring import ScoringResponse
 
 BATCH: Final = 2000

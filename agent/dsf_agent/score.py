@@ -13,6 +13,7 @@ from dsf_agent.reasons import Reason
 from dsf_agent.results import Results
 from dsf_agent.sources import Series
 from dsf_agent.transport import Body, Call, Transport
+from dsf_runtime.calls import display
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
 
@@ -52,13 +53,13 @@ class Score:
             wait = callfault.retry_after(answer.headers, now=self._clock.wall())
             raise ScoreError(text, reason=callfault.status_reason(answer.status), retry_after=wait)
         self._expected = len(answer.body)
-        where = callfault.display(self._scorer.scoring_endpoint)
+        where = display(self._scorer.scoring_endpoint)
         return await results.read(answer.body, where=where, label_sets=self._label_sets)
 
     def nothing(self, found: Results, *, series: int) -> ScoreError:
         """The failure of an answer without a usable result."""
         told = f"{found.total} results and none can be used: {found.first_fault}" if found.total else f"no results for {series} series"
-        msg = f"{callfault.display(self._scorer.scoring_endpoint)} gave {told}"
+        msg = f"{display(self._scorer.scoring_endpoint)} gave {told}"
         return ScoreError(msg, reason=Reason.NO_RESULTS)
 
     def _body(self, series: Series) -> list[Body]:

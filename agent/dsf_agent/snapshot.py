@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from dsf_agent import callfault, sources
+from dsf_agent import sources
+from dsf_runtime.calls import display
 from dsf_wire import scorename, scorevalue, summary
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import Problem, SummariesError, Summary
@@ -110,4 +111,4 @@ def _endpoint_fault(field: str, url: str) -> str | None:
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
     except ValueError:
         usable = False
-    return None if usable else f"{field} {callfault.display(url)!r} is not an http or https URL"
+    return None if usable else f"{field} {display(url)!r} is not an http or https URL"

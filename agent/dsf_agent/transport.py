@@ -18,7 +18,7 @@ from dsf_agent.buffer import Buffer
 from dsf_agent.errors import CallError
 from dsf_agent.inflate import InflateError, Inflater
 from dsf_agent.reasons import Reason
-from dsf_agent.retirement import Retirement
+from dsf_runtime.calls import Retirement
 
 IDLE_SECONDS: Final = 1.5
 """How long a connection may be idle and still be used: peers close theirs after 5 s (uvicorn, Node.js), some after 2 s (gunicorn), and one

@@ -6,11 +6,7 @@ No token is ever sent: /config and /healthz are public by contract (docs/sync.md
 import asyncio
 import http
 import itertools
-import os
-import socket
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
@@ -19,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
+from dsf_runtime.calls import CallFault, Kind, display, named
 from gitops_dsf import __version__
 from gitops_dsf.sync.text import shown
 
@@ -40,6 +37,18 @@ class FaultKind(StrEnum):
     REDIRECT = "Redirect"
     TOO_LARGE = "TooLarge"
     PROTOCOL = "Protocol"
+
+
+_KINDS: Final = {
+    Kind.BAD_URL: FaultKind.BAD_URL,
+    Kind.UNKNOWN_HOST: FaultKind.DNS,
+    Kind.UNREACHABLE: FaultKind.CONNECTION,
+    Kind.CERTIFICATE: FaultKind.CERTIFICATE,
+    Kind.TLS: FaultKind.CONNECTION,
+    Kind.TIMEOUT: FaultKind.TIMEOUT,
+    Kind.CONNECTION_LOST: FaultKind.PROTOCOL,
+    Kind.INVALID_BODY: FaultKind.PROTOCOL,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,11 +120,13 @@ class Fetcher:
         """One page. Never raises for what the other side, the network or the URL does."""
         async with self._admission:
             try:
-                with _named(url, seconds=self._limits.seconds):
+                with named(url=url, seconds=self._limits.seconds):
                     async with asyncio.timeout(self._limits.seconds):
                         return await self._follow(url)
             except _RefusedError as refused:
                 return refused.fault
+            except CallFault as fault:
+                return Fault(kind=_KINDS[fault.kind], message=str(fault))
 
     async def _follow(self, url: str) -> Page:
         target, lane = url, next(self._next)
@@ -149,15 +160,6 @@ class Fetcher:
         return Page(url=url, media=media, body=bytes(body))
 
 
-def display(url: str) -> str:
-    """A URL for people: no user information and no query, which may hold secrets; printable."""
-    try:
-        parts = urlsplit(url)
-        return shown(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl(), most=200)
-    except ValueError:
-        return "(unreadable URL)"
-
-
 def _check(url: str) -> None:
     try:
         parts = urlsplit(url)
@@ -186,41 +188,3 @@ def _next(url: str, location: str, status: int) -> str:
 def _origin(url: str) -> tuple[str, str, int]:
     parts = urlsplit(url)
     return parts.scheme.lower(), (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0)
-
-
-@contextmanager
-def _named(url: str, *, seconds: float) -> Iterator[None]:
-    """Turns what httpx and asyncio raise inside the block into _RefusedError."""
-    place = display(url)
-    try:
-        yield
-    except (httpx.TimeoutException, TimeoutError) as error:
-        raise _RefusedError(FaultKind.TIMEOUT, f"{place} gave no complete answer within {seconds:g} s") from error
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
-        raise _RefusedError(FaultKind.BAD_URL, f"{place} cannot be called: {shown(str(error))}") from error
-    except (httpx.TransportError, OSError) as error:
-        raise _network(place, error) from error
-
-
-def _network(place: str, error: BaseException) -> _RefusedError:
-    causes = list(_chain(error))
-    for cause in causes:
-        if isinstance(cause, socket.gaierror):
-            return _RefusedError(FaultKind.DNS, f"{place}: the host name is not known here ({cause.strerror})")
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return _RefusedError(FaultKind.CERTIFICATE, f"{place}: the certificate is not trusted ({cause.verify_message})")
-        if isinstance(cause, ssl.SSLError):
-            return _RefusedError(FaultKind.CONNECTION, f"{place}: TLS fails ({cause.reason or cause})")
-    if isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
-        # The operating system's word for it: the event loop puts the address into strerror, which is in the message already.
-        code = next((cause.errno for cause in reversed(causes) if isinstance(cause, OSError) and cause.errno), 0)
-        words = os.strerror(code) if code else str(error)
-        return _RefusedError(FaultKind.CONNECTION, f"{place} cannot be reached ({shown(words)})")
-    return _RefusedError(FaultKind.PROTOCOL, f"{place} broke off its answer ({shown(str(error)) or type(error).__name__})")
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: BaseException | None = error
-    while seen is not None:
-        yield seen
-        seen = seen.__cause__ or seen.__context__

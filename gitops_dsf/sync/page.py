@@ -2,10 +2,11 @@
 
 import msgspec
 
+from dsf_runtime.calls import display
 from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.hub.drift import Config
 from gitops_dsf.sync.config import ConfigError, fields, wrong_shape
-from gitops_dsf.sync.fetch import Page, display
+from gitops_dsf.sync.fetch import Page
 from gitops_dsf.sync.text import shown
 
 

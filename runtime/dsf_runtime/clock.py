@@ -79,7 +79,7 @@ class HubClock:
         The hub wrote the header between the two, and cut it to the second. So each answer bounds the hub's time from both sides, and the
         estimate moves only as far as it must: it starts at the local clock, and an answer that took long changes nothing that fits it.
         """
-        told, now, wall = _seconds(date), self._clock.monotonic(), self._clock.wall()
+        told, now, wall = http_date(date), self._clock.monotonic(), self._clock.wall()
         self.known = told is not None and abs(told - wall) < PLAUSIBLE_SECONDS
         if told is None or not self.known:
             return
@@ -89,7 +89,7 @@ class HubClock:
         self._offset = now + self._ahead - wall
 
 
-def _seconds(date: str | None) -> float | None:
+def http_date(date: str | None) -> float | None:
     """Unix time of an HTTP date (RFC 9110 section 5.6.7), or None."""
     try:
         return email.utils.parsedate_to_datetime(date or "").timestamp()

@@ -11,6 +11,7 @@ from dsf_agent.errors import FetchError
 from dsf_agent.sources import promjson
 from dsf_agent.sources.base import Series
 from dsf_agent.transport import Answer, Body, Call
+from dsf_runtime.calls import display
 from dsf_wire import query
 from dsf_wire.summary import Summary
 
@@ -57,7 +58,7 @@ class PrometheusSource:
         except ValueError:
             usable = False
         if not usable:
-            return f"sourceEndpoint {callfault.display(scorer.source_endpoint)!r} is not an http or https URL"
+            return f"sourceEndpoint {display(scorer.source_endpoint)!r} is not an http or https URL"
         if not query.split(scorer.source_query):
             return "sourceQuery is empty; a scorer without a query has sourceType None"
         if not 0 <= scorer.source_range <= MAX_LOOKBACK:
@@ -128,7 +129,7 @@ class PrometheusSource:
 
     def _where(self, index: int) -> str:
         number = f" {index + 1} of {len(self._queries)}" if len(self._queries) > 1 else ""
-        return f"query{number} at {callfault.display(self._scorer.source_endpoint)}"
+        return f"query{number} at {display(self._scorer.source_endpoint)}"
 
 
 def _instant(scorer: Summary) -> bool:

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import msgspec
 
-from dsf_agent.errors import FetchError, excerpt
+from dsf_agent.errors import FetchError
 from dsf_agent.reasons import Reason
 from dsf_agent.sources.base import Series
+from dsf_runtime.calls import excerpt
 
 PIECE: Final = 1 << 20
 """Bytes that are looked at between two turns of the event loop: about 1 ms."""

@@ -1,10 +1,12 @@
 """For how long to stay away from a forge that says that it was asked too often (docs.github.com/rest, "Rate limits for the REST API")."""
 
-import email.utils
 import time
 from typing import Final
 
 import httpx
+
+from dsf_runtime.calls import retry_after
+from dsf_runtime.clock import http_date
 
 UNSAID_SECONDS: Final = 60.0
 """Where the answer names no time: at least a minute."""
@@ -17,9 +19,9 @@ def wait_of(response: httpx.Response, said: str) -> float:
     if response.status_code not in {403, 429}:
         return 0.0
     found = 0.0
-    after = response.headers.get("retry-after", "")
-    if after:
-        found = float(after) if after.isascii() and after.isdigit() else _until(after, response)
+    if response.headers.get("retry-after"):
+        asked = retry_after(response.headers, now=_now(response), most=LONGEST_SECONDS)
+        found = UNSAID_SECONDS if asked is None else asked
     elif response.headers.get("x-ratelimit-remaining") == "0":
         reset = response.headers.get("x-ratelimit-reset", "")
         found = float(reset) - _now(response) if reset.isascii() and reset.isdigit() else UNSAID_SECONDS
@@ -30,16 +32,7 @@ def wait_of(response: httpx.Response, said: str) -> float:
     return min(max(found, 1.0), LONGEST_SECONDS)
 
 
-def _until(date: str, response: httpx.Response) -> float:
-    try:
-        return email.utils.parsedate_to_datetime(date).timestamp() - _now(response)
-    except ValueError:
-        return UNSAID_SECONDS
-
-
 def _now(response: httpx.Response) -> float:
     """By the forge's clock, because the times in its answers are."""
-    try:
-        return email.utils.parsedate_to_datetime(response.headers.get("date", "")).timestamp()
-    except (TypeError, ValueError):
-        return time.time()
+    told = http_date(response.headers.get("date"))
+    return time.time() if told is None else told

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent import callfault
 from dsf_agent.admission import Admission
 from dsf_agent.buffer import Buffer
-from dsf_agent.errors import TEXT_LIMIT, excerpt
 from dsf_agent.inflate import STEP, InflateError, Inflater
+from dsf_runtime.calls import TEXT_LIMIT, display, excerpt, retry_after
 from tests.support.agent.running import play
 
 
@@ -97,7 +96,7 @@ def test_damage_is_found() -> None:
 )
 def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
     """No user, no query, no fragment."""
-    assert callfault.display(url) == shown
+    assert display(url) == shown
 
 
 @given(st.binary(max_size=5000) | st.text(max_size=5000))
@@ -114,4 +113,4 @@ def test_foreign_text_is_one_short_printable_line(data: bytes | str) -> None:
 )
 def test_retry_after(header: str, seconds: float | None) -> None:
     """Seconds or a date, bounded; what cannot be read does not count. It is 100 s past the epoch."""
-    assert callfault.retry_after({"retry-after": header}, now=100.0) == seconds
+    assert retry_after({"retry-after": header}, now=100.0, most=3600) == seconds

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 
 import pytest
 
+from dsf_agent.errors import PublishError
 from dsf_agent.metrics import Metrics
 from dsf_agent.publish import Publication
 from dsf_agent.publish_rule import Rule
+from dsf_agent.reasons import Reason
 from dsf_agent.store import Stored
 from dsf_wire.summary import Summary
+from tests.support import virtual_time
 from tests.support.agent.process import until
 from tests.support.agent.running import play
 
@@ -77,3 +80,43 @@ def test_only_what_holds_when_the_hub_answers_is_written(*, failed: bool) -> Non
         await asyncio.gather(task, return_exceptions=True)
 
     play(story())
+
+
+class ThrottlingStore(SlowStore):
+    """Refuses the first write and asks for a long pause."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answer.set()
+        self.tried: list[float] = []
+
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        self.tried.append(asyncio.get_running_loop().time())
+        if len(self.tried) == 1:
+            raise PublishError("not now", reason=Reason.THROTTLED, retry_after=3600.0)
+        await super().write(name, scorer=scorer, values=values, valid_until=valid_until)
+
+
+@pytest.mark.parametrize("ttl", [60.0, 900.0])
+def test_a_hub_that_asks_for_a_long_pause_does_not_let_scores_expire(ttl: float) -> None:
+    """One `429 Retry-After: 3600`: the next attempt comes after a quarter of the TTL at the latest."""
+
+    async def story() -> None:
+        store = ThrottlingStore()
+        publication = Publication(
+            scorer=Summary(name="n", score_name="s"),
+            store=store,
+            rule=Rule(deadband=2, min_interval=60, ttl=ttl, jitter=0),
+            metrics=Metrics(cluster="c1").of("s"),
+            chance=random.Random(),
+        )
+        task = asyncio.create_task(publication.run())
+        publication.offer({"a": 1})
+        await asyncio.sleep(ttl)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        first, second, *_ = store.tried
+        assert 0 < second - first <= ttl / 4
+        assert store.writes
+
+    virtual_time.run(story())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.redaction import hide
+from dsf_runtime.calls import hide
 
 TOKEN = "s3cr3t-token-value"
 
