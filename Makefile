@@ -11,7 +11,7 @@ TEST_WORKERS ?= 4
 DEMO_ARGS ?=
 .DEFAULT_GOAL := help
 
-.PHONY: help install test hub-programs test-hub lint format bench demo golden schemas version lock wheel clean
+.PHONY: help install test soak hub-programs test-hub lint format bench demo golden schemas version lock wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -29,7 +29,10 @@ $(UV):
 	$(PY) -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 test: install ## the tests that need no control plane
-	$(PY) -m pytest tests --ignore=tests/hub -n $(TEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
+	$(PY) -m pytest tests --ignore=tests/hub -m "not soak" -n $(TEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+soak: install ## what is slow by nature: kills at any point, minutes of load, the laws with many examples
+	$(PY) -m pytest tests --ignore=tests/hub -m soak --timeout 1200 $(PYTEST_ARGS)
 
 hub-programs: install ## build what test-hub runs, once: afterwards it is in a cache (GITOPS_DSF_CACHE)
 	$(PY) -m tests.hub.controlplane.binaries --family $(FAMILY)

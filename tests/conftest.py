@@ -1,10 +1,14 @@
 """What every test shares: a clean environment, hypothesis without deadlines, and the switch that refreshes golden files."""
 
+import asyncio
 import gc
 import os
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import settings
+
+from tests.support.virtual_time import VirtualLoop
 
 settings.register_profile("suite", deadline=None, print_blob=True)
 settings.load_profile("suite")
@@ -12,6 +16,12 @@ settings.load_profile("suite")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write what the programs say now into tests/golden")
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Coroutines run in virtual time, unless they wait for another process or thread and are marked so."""
+    real = item.get_closest_marker("real_time") or "hub" in item.path.relative_to(item.config.rootpath).parts
+    return {"real": asyncio.new_event_loop} if real else {"virtual": VirtualLoop}
 
 
 def pytest_collection_finish() -> None:

@@ -7,7 +7,6 @@ new leader, who remembers nothing, counts up what the one before it wrote.
 import asyncio
 import hashlib
 import logging
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any, Final, Literal
 import msgspec
 from prometheus_client import CollectorRegistry, Counter
 
+from dsf_runtime.clock import monotonic
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
 from gitops_dsf.reconciler.prefix import PREFIX
 from gitops_dsf.timestamp import timestamp_of
@@ -75,7 +75,7 @@ class _Answer(msgspec.Struct, frozen=True):
 class Events:
     """Writes Events into the namespace of the object that they are about. Nothing here raises, waits long, or fills the hub."""
 
-    def __init__(self, *, api: HubApi, metrics: EventMetrics, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, api: HubApi, metrics: EventMetrics, clock: Callable[[], float] = monotonic) -> None:
         self._api, self._events, self._clock = api, metrics.events, clock
         self._known: OrderedDict[tuple[str, str], _Written] = OrderedDict()
         """By namespace and name."""

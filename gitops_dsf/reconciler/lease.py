@@ -7,7 +7,6 @@ two. A leader whose predecessor did not release the lease deletes nothing for a 
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -15,6 +14,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from dsf_runtime.clock import monotonic
 from gitops_dsf.reconciler.hub.api import ApiError
 from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 
@@ -58,7 +58,7 @@ class Leadership:
         duration: int = 15,
         deadline: float = 12.0,
         renew: float = 2.0,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._api = api
         self._path = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"

@@ -20,11 +20,22 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
 
+def monotonic() -> float:
+    """Seconds as ``asyncio.sleep`` and ``asyncio.timeout`` count them: the clock of the running event loop.
+
+    Pauses, time limits and ages then follow one clock, which a test replaces by choosing the loop. Without a loop: ``time.monotonic``.
+    """
+    try:
+        return asyncio.get_running_loop().time()
+    except RuntimeError:
+        return time.monotonic()
+
+
 class SystemClock:
     """The machine's clocks."""
 
     def monotonic(self) -> float:
-        return time.monotonic()
+        return monotonic()
 
     def wall(self) -> float:
         return time.time()

@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.deadscores.allowance import DAY, Allowance
 from gitops_dsf.reconciler.deadscores.candidates import DeadScore, find_dead
@@ -53,7 +53,7 @@ class DeadScoresDuty:
         metrics: Metrics,
         events: Events,
         look_seconds: float = LOOK_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._api, self._view, self._events, self._pause, self._clock = api, view, events, look_seconds, clock
         self._metrics = metrics.dead_scores

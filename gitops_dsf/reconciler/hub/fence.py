@@ -4,10 +4,11 @@ A process can be frozen (SIGSTOP, a paused virtual machine, a node without CPU) 
 of an earlier check: the claim on the Lease is measured at the last possible moment, and a deletion needs enough of it for its own time-out.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+from dsf_runtime.clock import monotonic
 
 DELETION_SECONDS: Final = 4.0
 """For one attempt at a deletion, from the connection to the answer."""
@@ -42,7 +43,7 @@ class Fence:
     """One for each process: it remembers deletions that had no answer."""
 
     claim: Claim
-    clock: Callable[[], float] = time.monotonic
+    clock: Callable[[], float] = monotonic
     _unanswered_at: float | None = field(default=None, init=False)
 
     def write(self) -> Refusal | None:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Callable, Mapping, MutableMapping
 from http import HTTPStatus
 from typing import Final, Generic, TypeVar
@@ -11,6 +10,7 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import monotonic
 from gitops_dsf.reconciler.hub.api import WATCH_SECONDS, ApiError, HubApi
 
 LOG = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class Mirror(Generic[T]):
         key: Callable[[str, str], str] = by_name,
         shelf: Callable[[], MutableMapping[str, T]] = dict,
         resync_seconds: float = RESYNC_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._api = api
         self._path = path
@@ -142,7 +142,7 @@ class Mirror(Generic[T]):
             version = page.metadata.resource_version
         self._unreadable = {key: self._unreadable[key] for key in unreadable}
         self.relists += 1
-        self._resync_at = time.monotonic() + self._resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
+        self._resync_at = monotonic() + self._resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret
         self._items = found
         self._heard_at = self._clock()
         await self._tell(old, found)
@@ -154,13 +154,13 @@ class Mirror(Generic[T]):
         failures = 0
         self._version, refused = "", 0
         while True:
-            began, self._heard = time.monotonic(), False
+            began, self._heard = monotonic(), False
             try:
                 if not self._version or began >= self._resync_at:
                     self._version = await self.refresh()
-                    began = time.monotonic()
+                    began = monotonic()
                 await self._follow()
-                fine = self._heard or (bool(self._version) and time.monotonic() - began >= SHORT_SECONDS)
+                fine = self._heard or (bool(self._version) and monotonic() - began >= SHORT_SECONDS)
             except ApiError as error:
                 LOG.warning("watch of %s broke: %s", self._path, error)
                 if error.status and error.status != HTTPStatus.GONE:

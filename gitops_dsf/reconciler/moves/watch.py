@@ -1,9 +1,9 @@
 """Decisions as they change: noted at once, whatever a duty is busy with, because the time of the change is what settling counts from."""
 
 import asyncio
-import time
 from collections.abc import Callable
 
+from dsf_runtime.clock import monotonic
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.moves.unions import Unions
@@ -12,7 +12,7 @@ from gitops_dsf.reconciler.moves.unions import Unions
 class DecisionWatch:
     """Shared by the duties of moves; owns `unions` and the series about decisions."""
 
-    def __init__(self, *, view: HubView, metrics: Metrics, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, *, view: HubView, metrics: Metrics, clock: Callable[[], float] = monotonic) -> None:
         self._decisions = view.decisions
         self._metrics = metrics.decisions
         self.clock = clock

@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import logging
 import random
-import time
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import monotonic
 from dsf_wire.constants import DSF_GROUP, DSF_VERSION
 from gitops_dsf.reconciler.events import Events, Reference
 from gitops_dsf.reconciler.forge import Forge, ForgeError
@@ -56,7 +56,7 @@ class ProposalDuty:
         page_seconds: float,
         memory: Memory | None = None,
         absences: Absences | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         """`page_seconds` bounds the answer of a /config page. Raises UsageError for settings that cannot work."""
         self._view, self._events, self._metrics, self._git, self._settings = view, events, metrics.proposals, git, settings

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
@@ -48,13 +48,13 @@ class Prober:
 
         What is known of scorers that are not there is forgotten.
         """
-        clock = time.monotonic()
+        clock = monotonic()
         chosen = [item for name, item in scorers.items() if only is None or name in only]
         for name, answer in (await probe(chosen, fetcher=self._fetcher)).items():
             self._take(scorers[name], answer)
             await asyncio.sleep(0)  # a long query takes its time to be checked
         if only is None:
-            self._metrics.round_seconds.set(time.monotonic() - clock)
+            self._metrics.round_seconds.set(monotonic() - clock)
         for gone in self._health.keys() - scorers.keys():
             del self._health[gone], self._asked[gone]
             self._config.pop(gone, None)

@@ -1,7 +1,6 @@
 """Writes DynamicScorer.status, when it differs and as long as the hub takes it; says changes of conditions as Events."""
 
 import logging
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -10,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import ApiError, HubApi
@@ -42,7 +42,7 @@ class StatusWriter:
     """Remembers what it wrote until the watch shows it: what was written a moment ago is not written, nor said, again."""
 
     def __init__(
-        self, *, api: HubApi, events: Events, metrics: ScorerMetrics, namespace: str, clock: Callable[[], float] = time.monotonic
+        self, *, api: HubApi, events: Events, metrics: ScorerMetrics, namespace: str, clock: Callable[[], float] = monotonic
     ) -> None:
         self._api, self._events, self._metrics, self._clock = api, events, metrics, clock
         self._path = SCORERS_PATH.format(namespace)

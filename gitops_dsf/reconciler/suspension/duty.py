@@ -2,11 +2,11 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 
+from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.events import Events, Kind
@@ -42,7 +42,7 @@ class SuspensionDuty:
         health: Mapping[str, Health],
         settings: SuspensionSettings,
         probe_interval: float,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._api, self._view, self._events, self._health, self._clock = api, view, events, health, clock
         self._metrics = metrics.suspension

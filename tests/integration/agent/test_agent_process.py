@@ -1,56 +1,52 @@
 """The agent as a process: from the file to scores on a hub, with the environment that an OCM AddOnTemplate injects."""
 
-import asyncio
 from datetime import datetime
 from pathlib import Path
+
+import pytest
 
 from tests.support.agent.apis import last_values, prometheus, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import HubFake, kubeconfig
-from tests.support.agent.process import agent, until
+from tests.support.agent.process import agent
+from tests.support.waiting import until
 
 
-def test_scores_reach_the_hub(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_scores_reach_the_hub(tmp_path: Path) -> None:
     """A new scorer's scores stand on the hub with our labels and a validUntil by the hub's clock, after one cycle."""
-
-    async def story() -> None:
-        hub = HubFake()
-        hub.clock_offset = 600.0
-        async with HttpFake(hub) as api_server, HttpFake(prometheus(series(3))) as source, HttpFake(last_values) as scoring:
-            volume = ConfigMapVolume(tmp_path / "config")
-            volume.put(entry("cpu", scoring=scoring.url, source=source.url))
-            config = kubeconfig(tmp_path / "hub" / "kubeconfig", server=api_server.url)
-            environ = {"CLUSTER_NAME": "c1", "HUB_KUBECONFIG": str(config), "CONFIG_DIR": str(volume.directory)}
-            async with agent("--publish", "hub", environ=environ) as running:
-                await until(lambda: hub.values("cpu-score"), what="scores on the hub")
-                assert hub.values("cpu-score") == {"n0": 2, "n1": 3, "n2": 4}
-                stored = hub.scores["c1", "cpu-score"]
-                assert stored["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/scorer": "cpu"}
-                left = datetime.fromisoformat(stored["status"]["validUntil"]).timestamp() - hub.now()
-                assert 890 <= left <= 901
-                offset = (await running.metrics())["gitops_dsf_agent_hub_clock_offset_seconds"]
-                assert abs(offset - 600) < 30
-                assert await running.terminate() == 0
-
-    asyncio.run(story())
+    hub = HubFake()
+    hub.clock_offset = 600.0
+    async with HttpFake(hub) as api_server, HttpFake(prometheus(series(3))) as source, HttpFake(last_values) as scoring:
+        volume = ConfigMapVolume(tmp_path / "config")
+        volume.put(entry("cpu", scoring=scoring.url, source=source.url))
+        config = kubeconfig(tmp_path / "hub" / "kubeconfig", server=api_server.url)
+        environ = {"CLUSTER_NAME": "c1", "HUB_KUBECONFIG": str(config), "CONFIG_DIR": str(volume.directory)}
+        async with agent("--publish", "hub", environ=environ) as running:
+            await until(lambda: hub.values("cpu-score"), what="scores on the hub")
+            assert hub.values("cpu-score") == {"n0": 2, "n1": 3, "n2": 4}
+            stored = hub.scores["c1", "cpu-score"]
+            assert stored["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/scorer": "cpu"}
+            left = datetime.fromisoformat(stored["status"]["validUntil"]).timestamp() - hub.now()
+            assert 890 <= left <= 901
+            offset = (await running.metrics())["gitops_dsf_agent_hub_clock_offset_seconds"]
+            assert abs(offset - 600) < 30
+            assert await running.terminate() == 0
 
 
-def test_removed_scorer_is_deleted_and_others_stay(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_removed_scorer_is_deleted_and_others_stay(tmp_path: Path) -> None:
     """A complete file without a scorer removes that scorer's object, once the file stood for the prune delay."""
-
-    async def story() -> None:
-        hub = HubFake()
-        async with HttpFake(hub) as api_server, HttpFake(prometheus(series(1))) as source, HttpFake(last_values) as scoring:
-            volume = ConfigMapVolume(tmp_path / "config")
-            cpu, mem = (entry(name, scoring=scoring.url, source=source.url) for name in ("cpu", "mem"))
-            volume.put(cpu, mem)
-            config = kubeconfig(tmp_path / "kubeconfig", server=api_server.url)
-            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config, "--prune-delay", "0.3"]
-            async with agent(*flags):
-                await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="both published")
-                volume.put(cpu)
-                await until(lambda: ("c1", "mem-score") not in hub.scores, what="mem-score is deleted")
-                assert hub.values("cpu-score")
-
-    asyncio.run(story())
+    hub = HubFake()
+    async with HttpFake(hub) as api_server, HttpFake(prometheus(series(1))) as source, HttpFake(last_values) as scoring:
+        volume = ConfigMapVolume(tmp_path / "config")
+        cpu, mem = (entry(name, scoring=scoring.url, source=source.url) for name in ("cpu", "mem"))
+        volume.put(cpu, mem)
+        config = kubeconfig(tmp_path / "kubeconfig", server=api_server.url)
+        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config, "--prune-delay", "0.3"]
+        async with agent(*flags):
+            await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="both published")
+            volume.put(cpu)
+            await until(lambda: ("c1", "mem-score") not in hub.scores, what="mem-score is deleted")
+            assert hub.values("cpu-score")

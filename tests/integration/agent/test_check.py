@@ -27,75 +27,67 @@ async def _check(*arguments: str | Path) -> tuple[int, str, str]:
     return process.returncode or 0, out.decode(), errors.decode()
 
 
-def test_the_table(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_the_table(tmp_path: Path) -> None:
     """Good, failing and unusable entries, with what would be published and why the others give nothing."""
 
-    async def story() -> None:
-        def source(seen: Seen) -> Reply:
-            if seen.path.startswith("/bad/"):
-                return prometheus_error("bad_data", "parse error")
-            return matrix(series(7), warnings=["metric might not be a counter"])
+    def source(seen: Seen) -> Reply:
+        if seen.path.startswith("/bad/"):
+            return prometheus_error("bad_data", "parse error")
+        return matrix(series(7), warnings=["metric might not be a counter"])
 
-        volume = ConfigMapVolume(tmp_path)
-        async with HttpFake(source) as prometheus, HttpFake(last_values) as scoring, HttpFake(scores(500.0, "x")) as mixed:
-            volume.put(
-                entry("cpu", scoring=scoring.url, source=prometheus.url),
-                entry("query", scoring=scoring.url, source=f"{prometheus.url}/bad"),
-                {"name": "odd"},
-                entry("silent", scoring=mixed.url, scoreDestination="None"),
-            )
-            code, out, errors = await _check("--config-dir", tmp_path)
-            lines = out.splitlines()
-            assert code == 1
-            assert errors == ""
-            assert lines[0].split() == ["SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE"]
-            assert lines[1].split()[:2] + lines[1].split()[3:] == ["cpu", "7", "7", "0", "0", "7", "ok"]
-            assert lines[2].split() == ["query", *"------", "fetch:", "query_bad_data"]
-            assert lines[3].split()[3:] == ["1", "1", "1", "-", "ok"]
-            assert lines[4].split() == ["odd", *"------", "bad_entry"]
-            assert "cpu: cpu-score: n0=2, n1=3, n2=4, n3=5, n4=6, and 2 more" in lines
-            assert "cpu: the source warns: metric might not be a counter" in lines
-            assert "silent: (not published): n0=100" in lines
-            assert "silent: dropped 1: invalid" in lines
-            assert "silent: the first one dropped: result 1: Expected `float`, got `str` - at `$.score`" in lines
-            assert any(
-                line.startswith("query: query at http://127.0.0.1") and line.endswith("refused: bad_data: parse error") for line in lines
-            )
-            code, out, _ = await _check("--config-dir", tmp_path, "--scorer", "cpu")
-            assert code == 0
-            assert len(out.splitlines()) == 4
-
-    asyncio.run(story())
-
-
-def test_names_that_a_terminal_cannot_show(tmp_path: Path) -> None:
-    """Line breaks, escape sequences and endless text in labels and entries stay inside their line."""
-
-    async def story() -> None:
-        volume = ConfigMapVolume(tmp_path)
-        answer = Reply.of({"results": [{"metric": {"node": name}, "score": 1} for name in ("a\nFORGED ok", "\x1b[31mred", "n" * 10_000)]})
-        async with HttpFake(lambda _seen: answer) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url), {"name": "x\ny"})
-            code, out, _ = await _check("--config-dir", tmp_path)
-        assert code == 1
+    volume = ConfigMapVolume(tmp_path)
+    async with HttpFake(source) as prometheus, HttpFake(last_values) as scoring, HttpFake(scores(500.0, "x")) as mixed:
+        volume.put(
+            entry("cpu", scoring=scoring.url, source=prometheus.url),
+            entry("query", scoring=scoring.url, source=f"{prometheus.url}/bad"),
+            {"name": "odd"},
+            entry("silent", scoring=mixed.url, scoreDestination="None"),
+        )
+        code, out, errors = await _check("--config-dir", tmp_path)
         lines = out.splitlines()
-        assert lines[2].split()[0] == "x?y"
-        assert lines[3] == f"cpu: cpu-score: ?[31mred=1, a?FORGED ok=1, {'n' * 59}…=1"
-        assert len(lines) == 5
-
-    asyncio.run(story())
-
-
-def test_no_scorer_at_all(tmp_path: Path) -> None:
-    """An empty array is in order, and is said."""
-
-    async def story() -> None:
-        ConfigMapVolume(tmp_path).put()
-        code, out, _ = await _check("--config-dir", tmp_path)
+        assert code == 1
+        assert errors == ""
+        assert lines[0].split() == ["SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE"]
+        assert lines[1].split()[:2] + lines[1].split()[3:] == ["cpu", "7", "7", "0", "0", "7", "ok"]
+        assert lines[2].split() == ["query", *"------", "fetch:", "query_bad_data"]
+        assert lines[3].split()[3:] == ["1", "1", "1", "-", "ok"]
+        assert lines[4].split() == ["odd", *"------", "bad_entry"]
+        assert "cpu: cpu-score: n0=2, n1=3, n2=4, n3=5, n4=6, and 2 more" in lines
+        assert "cpu: the source warns: metric might not be a counter" in lines
+        assert "silent: (not published): n0=100" in lines
+        assert "silent: dropped 1: invalid" in lines
+        assert "silent: the first one dropped: result 1: Expected `float`, got `str` - at `$.score`" in lines
+        assert any(
+            line.startswith("query: query at http://127.0.0.1") and line.endswith("refused: bad_data: parse error") for line in lines
+        )
+        code, out, _ = await _check("--config-dir", tmp_path, "--scorer", "cpu")
         assert code == 0
-        assert out.splitlines()[1:] == [f"{tmp_path / 'summaries'} names no scorer"]
+        assert len(out.splitlines()) == 4
 
-    asyncio.run(story())
+
+@pytest.mark.real_time
+async def test_names_that_a_terminal_cannot_show(tmp_path: Path) -> None:
+    """Line breaks, escape sequences and endless text in labels and entries stay inside their line."""
+    volume = ConfigMapVolume(tmp_path)
+    answer = Reply.of({"results": [{"metric": {"node": name}, "score": 1} for name in ("a\nFORGED ok", "\x1b[31mred", "n" * 10_000)]})
+    async with HttpFake(lambda _seen: answer) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url), {"name": "x\ny"})
+        code, out, _ = await _check("--config-dir", tmp_path)
+    assert code == 1
+    lines = out.splitlines()
+    assert lines[2].split()[0] == "x?y"
+    assert lines[3] == f"cpu: cpu-score: ?[31mred=1, a?FORGED ok=1, {'n' * 59}…=1"
+    assert len(lines) == 5
+
+
+@pytest.mark.real_time
+async def test_no_scorer_at_all(tmp_path: Path) -> None:
+    """An empty array is in order, and is said."""
+    ConfigMapVolume(tmp_path).put()
+    code, out, _ = await _check("--config-dir", tmp_path)
+    assert code == 0
+    assert out.splitlines()[1:] == [f"{tmp_path / 'summaries'} names no scorer"]
 
 
 @pytest.mark.parametrize(
@@ -106,15 +98,12 @@ def test_no_scorer_at_all(tmp_path: Path) -> None:
         (json.dumps([entry("cpu", scoring="http://127.0.0.1:1")]).encode(), ["--scorer", "gpu"], 2, "no scorer gpu in"),
     ],
 )
-def test_what_cannot_be_checked(tmp_path: Path, content: bytes | None, flags: list[str], code: int, text: str) -> None:
+@pytest.mark.real_time
+async def test_what_cannot_be_checked(tmp_path: Path, content: bytes | None, flags: list[str], code: int, text: str) -> None:
     """One line on standard error, no table."""
-
-    async def story() -> None:
-        if content is not None:
-            ConfigMapVolume(tmp_path).put_raw(content)
-        found, out, errors = await _check("--config-dir", tmp_path, *flags)
-        assert (found, out) == (code, "")
-        assert text in errors
-        assert len(errors.splitlines()) == 1
-
-    asyncio.run(story())
+    if content is not None:
+        ConfigMapVolume(tmp_path).put_raw(content)
+    found, out, errors = await _check("--config-dir", tmp_path, *flags)
+    assert (found, out) == (code, "")
+    assert text in errors
+    assert len(errors.splitlines()) == 1

@@ -5,91 +5,104 @@ import time
 from datetime import datetime
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.support.agent.apis import last_values, prometheus, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply, Seen
-from tests.support.agent.pace import beat, pace
-from tests.support.agent.process import agent, until
-from tests.support.agent.running import play, running
+from tests.support.agent.pace import beat, keeps
+from tests.support.agent.process import agent
+from tests.support.agent.running import running
+from tests.support.waiting import until
 
-SWAPS = 1800
+
+@pytest.mark.real_time
+async def test_a_swap_is_seen_by_the_event_of_the_file_system(tmp_path: Path) -> None:
+    """Long before the next poll."""
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(scores(1.0)) as scoring:
+        volume.put(entry("one", scoring=f"{scoring.url}/one"))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--config-poll", "600"):
+            await until(lambda: scoring.to("one"), what="the first state")
+            for number in range(3):
+                volume.put(entry("one", scoring=f"{scoring.url}/v{number}"))
+                await until(lambda number=number: scoring.to(f"v{number}"), what="the next state")
 
 
-def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> None:
+async def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> None:
     """A changed query is used at once (upstream keeps the first one for ever); the neighbour keeps its beat."""
-
-    async def story() -> None:
-        volume = ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
-            one = entry("one", scoring=f"{scoring.url}/one", source=f"{source.url}/one", scoringInterval=60)
-            two = entry("two", scoring=f"{scoring.url}/two", source=f"{source.url}/two", scoringInterval=1)
-            volume.put(one, two)
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"), pace() as measured:
-                await until(lambda: source.to("one") and source.to("two"), what="both ran at once")
-                for query in ("a", "b", "c"):
-                    calls = len(source.to("one"))
-                    volume.put({**one, "sourceQuery": query}, two)
-                    # At once: by its interval it would run half a minute later at the earliest.
-                    await until(lambda calls=calls: len(source.to("one")) > calls, what="the edited one runs again", seconds=25)
-                    assert source.to("one")[-1].query["query"] == query
-                calls = len(source.to("two"))
-                await until(lambda: len(source.to("two")) >= calls + 3, what="the neighbour goes on")
-                measured.check(source.to("two")[1:], cadence=beat("two"), least=2)
-                assert len(source.to("one")) == 4
-
-    play(story())
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
+        one = entry("one", scoring=f"{scoring.url}/one", source=f"{source.url}/one", scoringInterval=60)
+        two = entry("two", scoring=f"{scoring.url}/two", source=f"{source.url}/two", scoringInterval=1)
+        volume.put(one, two)
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
+            await until(lambda: source.to("one") and source.to("two"), what="both ran at once")
+            for query in ("a", "b", "c"):
+                calls = len(source.to("one"))
+                volume.put({**one, "sourceQuery": query}, two)
+                # At once: by its interval it would run half a minute later at the earliest.
+                await until(lambda calls=calls: len(source.to("one")) > calls, what="the edited one runs again", seconds=25)
+                assert source.to("one")[-1].query["query"] == query
+            calls = len(source.to("two"))
+            await until(lambda: len(source.to("two")) >= calls + 3, what="the neighbour goes on")
+            keeps(source.to("two")[1:], cadence=beat("two"), least=2)
+            assert len(source.to("one")) == 4
 
 
-def test_a_minute_of_thirty_swaps_a_second(tmp_path: Path) -> None:
+async def test_thirty_swaps_a_second(tmp_path: Path) -> None:
+    """For a few seconds."""
+    await _follows_swaps(tmp_path, count=150)
+
+
+@pytest.mark.soak
+@pytest.mark.real_time
+async def test_a_minute_of_thirty_swaps_a_second(tmp_path: Path) -> None:
+    """With the events of the file system, on a machine that does nothing else."""
+    await _follows_swaps(tmp_path, count=1800)
+
+
+async def _follows_swaps(tmp_path: Path, *, count: int) -> None:
     """The agent follows, ends with the last state, deletes nothing, and loses neither its pace nor descriptors."""
-
-    async def story() -> None:
-        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-        async with HttpFake(scores(1.0)) as scoring:
-            calm = entry("calm", scoring=f"{scoring.url}/calm", scoringInterval=1)
-            volume.put(calm)
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent, pace() as measured:
-                await until(lambda: scoring.to("calm"), what="it runs")
-                start = asyncio.get_running_loop().time()
-                for number in range(SWAPS):
-                    volume.put(calm, entry("edited", scoring=f"{scoring.url}/v{number}", scoringInterval=60))
-                    # By the clock: a machine that was busy for a moment makes up for it, so there are thirty a second on average.
-                    await asyncio.sleep(max(0.0, start + (number + 1) / 30 - asyncio.get_running_loop().time()))
-                await until(lambda: scoring.to(f"v{SWAPS - 1}"), what="the last state is in force")
-                measured.check(scoring.to("calm")[1:], cadence=beat("calm"), least=40)
-                # Bursts are collected for a tenth of a second, and the agent never falls behind them.
-                assert len({seen.path for seen in scoring.seen}) > SWAPS / 30
-                assert {path.stem for path in out.glob("*.yaml")} == {"calm-score", "edited-score"}
-                assert await agent.failures() == {}
-                assert agent.agent.detail()[1]["configuration"]["trouble"] is None
-
-    play(story())
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    async with HttpFake(scores(1.0)) as scoring:
+        calm = entry("calm", scoring=f"{scoring.url}/calm", scoringInterval=1)
+        volume.put(calm)
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+            await until(lambda: scoring.to("calm"), what="it runs")
+            start = asyncio.get_running_loop().time()
+            for number in range(count):
+                volume.put(calm, entry("edited", scoring=f"{scoring.url}/v{number}", scoringInterval=60))
+                # By the clock: a machine that was busy for a moment makes up for it, so there are thirty a second on average.
+                await asyncio.sleep(max(0.0, start + (number + 1) / 30 - asyncio.get_running_loop().time()))
+            await until(lambda: scoring.to(f"v{count - 1}"), what="the last state is in force")
+            keeps(scoring.to("calm")[1:], cadence=beat("calm"), least=count // 50)
+            # Bursts are collected for a tenth of a second, and the agent never falls behind them.
+            assert len({seen.path for seen in scoring.seen}) > count / 30
+            assert {path.stem for path in out.glob("*.yaml")} == {"calm-score", "edited-score"}
+            assert await agent.failures() == {}
+            assert agent.agent.detail()[1]["configuration"]["trouble"] is None
 
 
-def test_a_directory_that_comes_late_goes_and_comes_back(tmp_path: Path) -> None:
+async def test_a_directory_that_comes_late_goes_and_comes_back(tmp_path: Path) -> None:
     """No directory at the start, then one, then another in its place: always the present one counts."""
-
-    async def story() -> None:
-        async with HttpFake(scores(1.0)) as scoring:
-            directory = tmp_path / "config"
-            async with running("--config-dir", directory, "--publish", f"dir:{tmp_path / 'out'}", "--config-poll", "0.2") as agent:
-                assert (await agent.get("/readyz")).status_code == 503
-                assert (await agent.get("/healthz")).status_code == 200
-                ConfigMapVolume(directory).put(entry("one", scoring=f"{scoring.url}/one"))
-                await until(lambda: scoring.to("one"), what="the first directory")
-                assert (await agent.get("/readyz")).status_code == 200
-                directory.rename(tmp_path / "away")
-                await until(lambda: agent.agent.detail()[1]["configuration"]["trouble"], what="it is missed")
-                assert (await agent.get("/readyz")).json()["configuration"]["trouble"]["reason"] == "missing"
-                volume = ConfigMapVolume(directory)
-                volume.put(entry("two", scoring=f"{scoring.url}/two"))
-                await until(lambda: scoring.to("two"), what="the second directory")
-                volume.put(entry("three", scoring=f"{scoring.url}/three"))
-                await until(lambda: scoring.to("three"), what="swaps in the second directory")
-
-    play(story())
+    async with HttpFake(scores(1.0)) as scoring:
+        directory = tmp_path / "config"
+        async with running("--config-dir", directory, "--publish", f"dir:{tmp_path / 'out'}", "--config-poll", "0.2") as agent:
+            assert (await agent.get("/readyz")).status_code == 503
+            assert (await agent.get("/healthz")).status_code == 200
+            ConfigMapVolume(directory).put(entry("one", scoring=f"{scoring.url}/one"))
+            await until(lambda: scoring.to("one"), what="the first directory")
+            assert (await agent.get("/readyz")).status_code == 200
+            directory.rename(tmp_path / "away")
+            await until(lambda: agent.agent.detail()[1]["configuration"]["trouble"], what="it is missed")
+            assert (await agent.get("/readyz")).json()["configuration"]["trouble"]["reason"] == "missing"
+            volume = ConfigMapVolume(directory)
+            volume.put(entry("two", scoring=f"{scoring.url}/two"))
+            await until(lambda: scoring.to("two"), what="the second directory")
+            volume.put(entry("three", scoring=f"{scoring.url}/three"))
+            await until(lambda: scoring.to("three"), what="swaps in the second directory")
 
 
 UPSTREAM = """[
@@ -105,73 +118,62 @@ UPSTREAM = """[
 ]"""
 
 
-def test_upstreams_format_runs_unchanged(tmp_path: Path) -> None:
+async def test_upstreams_format_runs_unchanged(tmp_path: Path) -> None:
     """Its sixteen keys, its names, one undecodable entry beside good ones, and a scorer that publishes nothing."""
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
 
-    async def story() -> None:
-        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    def api(seen: Seen) -> Reply:
+        return last_values(seen) if seen.json()["data"] else scores(5.0)(seen)
 
-        def api(seen: Seen) -> Reply:
-            return last_values(seen) if seen.json()["data"] else scores(5.0)(seen)
-
-        async with HttpFake(prometheus(series(2, points=2, namespace="ns"))) as source, HttpFake(api) as scoring:
-            volume.put_raw((UPSTREAM % {"source": source.url, "scoring": scoring.url}).encode())
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-                await until(lambda: len(scoring.seen) == 2 and out.exists() and list(out.glob("*.yaml")), what="both ran")
-                states = agent.agent.detail
-                await until(lambda: all(scorer["state"] == "running" for scorer in states()[1]["scorers"]), what="both are counted")
-                assert [path.name for path in out.iterdir()] == ["simple-prediction-score.yaml"]
-                assert '{name: "n1;ns", value: 2}' in (out / "simple-prediction-score.yaml").read_text()
-                sample = (
-                    'dynamic_score{ds_cluster="c1",ds_node="n1",ds_device="",ds_namespace="ns",ds_app="",ds_pod="",'
-                    'ds_container="",ds_meta="",ds_score_name="simple_prediction_score"}'
-                )
-                samples = await agent.samples()
-                assert samples[sample] == 2.0
-                assert samples['dynamic_scoring_requests_total{score_name="no_hub",status="success"}'] == 1
-                assert samples['gitops_dsf_agent_scorers{state="invalid"}'] == 1
-                problems = agent.agent.detail()[1]["configuration"]["problems"]
-                assert [(problem["index"], problem["name"]) for problem in problems] == [(1, "x")]
-                first = source.seen[0].query
-                assert int(first["end"]) % 30 == 0
-                assert int(first["end"]) - int(first["start"]) == 3600
-
-    play(story())
+    async with HttpFake(prometheus(series(2, points=2, namespace="ns"))) as source, HttpFake(api) as scoring:
+        volume.put_raw((UPSTREAM % {"source": source.url, "scoring": scoring.url}).encode())
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+            await until(lambda: len(scoring.seen) == 2 and out.exists() and list(out.glob("*.yaml")), what="both ran")
+            states = agent.agent.detail
+            await until(lambda: all(scorer["state"] == "running" for scorer in states()[1]["scorers"]), what="both are counted")
+            assert [path.name for path in out.iterdir()] == ["simple-prediction-score.yaml"]
+            assert '{name: "n1;ns", value: 2}' in (out / "simple-prediction-score.yaml").read_text()
+            sample = (
+                'dynamic_score{ds_cluster="c1",ds_node="n1",ds_device="",ds_namespace="ns",ds_app="",ds_pod="",'
+                'ds_container="",ds_meta="",ds_score_name="simple_prediction_score"}'
+            )
+            samples = await agent.samples()
+            assert samples[sample] == 2.0
+            assert samples['dynamic_scoring_requests_total{score_name="no_hub",status="success"}'] == 1
+            assert samples['gitops_dsf_agent_scorers{state="invalid"}'] == 1
+            problems = agent.agent.detail()[1]["configuration"]["problems"]
+            assert [(problem["index"], problem["name"]) for problem in problems] == [(1, "x")]
+            first = source.seen[0].query
+            assert int(first["end"]) % 30 == 0
+            assert int(first["end"]) - int(first["start"]) == 3600
 
 
-def test_our_own_keys_take_effect(tmp_path: Path) -> None:
+async def test_our_own_keys_take_effect(tmp_path: Path) -> None:
     """Aggregation, range, lifetime and arguments, as far as a reader of the published object can tell."""
-
-    async def story() -> None:
-        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-        rows = [{"metric": {"node": node}, "score": score} for node, score in (("a", 0.2), ("b", 0.25), ("a", 0.4), ("b", 0.25), ("c", 7))]
-        async with HttpFake(lambda _seen: Reply.of({"results": rows})) as scoring:
-            lower = {"min": 0, "max": 1, "outputMin": 100, "outputMax": 0}
-            more = {"scoreRange": lower, "scoreAggregation": "Mean", "scoreTTLSeconds": 7200, "scoringArguments": {"horizon": 5}}
-            volume.put(entry("cpu", scoring=scoring.url, scoreDimensionFormat="${scoreName}/${node}", **more))
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}"):
-                await until((out / "cpu-score.yaml").exists, what="published")
-        status = yaml.safe_load((out / "cpu-score.yaml").read_text())["status"]
-        names = {item["name"]: item["value"] for item in status["scores"]}
-        assert names == {"cpu-score/a": 70, "cpu-score/b": 75, "cpu-score/c": 0}
-        left = datetime.fromisoformat(status["validUntil"]).timestamp() - time.time()
-        assert 7100 < left <= 7200
-        assert scoring.seen[0].json() == {"data": [], "arguments": {"horizon": 5}}
-
-    play(story())
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    rows = [{"metric": {"node": node}, "score": score} for node, score in (("a", 0.2), ("b", 0.25), ("a", 0.4), ("b", 0.25), ("c", 7))]
+    async with HttpFake(lambda _seen: Reply.of({"results": rows})) as scoring:
+        lower = {"min": 0, "max": 1, "outputMin": 100, "outputMax": 0}
+        more = {"scoreRange": lower, "scoreAggregation": "Mean", "scoreTTLSeconds": 7200, "scoringArguments": {"horizon": 5}}
+        volume.put(entry("cpu", scoring=scoring.url, scoreDimensionFormat="${scoreName}/${node}", **more))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}"):
+            await until((out / "cpu-score.yaml").exists, what="published")
+    status = yaml.safe_load((out / "cpu-score.yaml").read_text())["status"]
+    names = {item["name"]: item["value"] for item in status["scores"]}
+    assert names == {"cpu-score/a": 70, "cpu-score/b": 75, "cpu-score/c": 0}
+    left = datetime.fromisoformat(status["validUntil"]).timestamp() - time.time()
+    assert 7100 < left <= 7200
+    assert scoring.seen[0].json() == {"data": [], "arguments": {"horizon": 5}}
 
 
-def test_a_proxy_of_the_environment_is_used(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_a_proxy_of_the_environment_is_used(tmp_path: Path) -> None:
     """An AddOnDeploymentConfig injects it; NO_PROXY is honoured."""
-
-    async def story() -> None:
-        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-        async with HttpFake(scores(3.0)) as proxy, HttpFake(scores(4.0)) as near:
-            volume.put(entry("far", scoring="http://scoring.example.org"), entry("near", scoring=near.url))
-            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{out}"]
-            async with agent(*flags, environ={"HTTP_PROXY": proxy.url, "NO_PROXY": "127.0.0.1"}):
-                await until(lambda: len(list(out.glob("*.yaml"))) == 2, what="both are published")
-            assert {seen.target for seen in proxy.seen} == {"http://scoring.example.org/scoring"}
-            assert near.seen
-
-    asyncio.run(story())
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    async with HttpFake(scores(3.0)) as proxy, HttpFake(scores(4.0)) as near:
+        volume.put(entry("far", scoring="http://scoring.example.org"), entry("near", scoring=near.url))
+        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{out}"]
+        async with agent(*flags, environ={"HTTP_PROXY": proxy.url, "NO_PROXY": "127.0.0.1"}):
+            await until(lambda: len(list(out.glob("*.yaml"))) == 2, what="both are published")
+        assert {seen.target for seen in proxy.seen} == {"http://scoring.example.org/scoring"}
+        assert near.seen

@@ -12,9 +12,9 @@ from tests.support.agent.apis import Scoring
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import HubFake, hub_flags, timestamp
-from tests.support.agent.pace import beat, pace
-from tests.support.agent.process import until
-from tests.support.agent.running import RunningAgent, play, running
+from tests.support.agent.pace import beat, keeps
+from tests.support.agent.running import RunningAgent, running
+from tests.support.waiting import until
 
 NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], object], str | None]] = {
     # name: what happens to the file, the reason that is counted for the file (None: it can be used, an entry cannot)
@@ -33,7 +33,7 @@ NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], 
 }
 
 
-def test_a_file_that_is_not_complete_deletes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_file_that_is_not_complete_deletes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing is deleted because something is absent; what can still be known runs on at its pace; log, metric and /readyz say why."""
 
     async def story(name: str) -> None:
@@ -42,16 +42,13 @@ def test_a_file_that_is_not_complete_deletes_nothing(tmp_path: Path, caplog: pyt
         async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
             cpu, mem = (entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1) for one in ("cpu", "mem"))
             volume.put(cpu, mem)
-            async with (
-                running(*hub_flags(tmp_path / name, config_dir=volume.directory, server=server), "--config-poll", "0.2") as agent,
-                pace() as measured,
-            ):
+            async with running(*hub_flags(tmp_path / name, config_dir=volume.directory, server=server)) as agent:
                 await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what=f"published: {name}")
                 change(volume, cpu)
                 await until(lambda: _told(agent) == (reason, 0 if reason else 1), what=f"the change was seen: {name}")
                 calls = len(scoring.to("cpu"))
                 await until(lambda: len(scoring.to("cpu")) >= calls + 4, what=f"it runs on: {name}")
-                measured.check(scoring.to("cpu")[1:], cadence=beat("cpu"), least=3)
+                keeps(scoring.to("cpu")[1:], cadence=beat("cpu"), least=3)
                 assert set(hub.scores) == {("c1", "cpu-score"), ("c1", "mem-score")}, name
                 assert not any(method == "DELETE" for method, _ in hub.writes), name
                 samples = await agent.samples()
@@ -60,11 +57,8 @@ def test_a_file_that_is_not_complete_deletes_nothing(tmp_path: Path, caplog: pyt
                 assert samples["gitops_dsf_agent_config_usable"] == (0 if reason else 1), name
                 assert samples['gitops_dsf_agent_scorers{state="invalid"}'] == (0 if reason else 1), name
 
-    async def stories() -> None:
-        await asyncio.gather(*(story(name) for name in NOTHING_DELETED))
-
-    with caplog.at_level(logging.WARNING, logger="dsf_agent"):
-        play(stories())
+    caplog.set_level(logging.WARNING, logger="dsf_agent")
+    await asyncio.gather(*(story(name) for name in NOTHING_DELETED))
     told = [record.message for record in caplog.records]
     assert sum("cannot be used, the last good one stays" in text for text in told) == sum(
         reason is not None for _, reason in NOTHING_DELETED.values()
@@ -78,24 +72,20 @@ def _told(agent: RunningAgent) -> tuple[str | None, int]:
     return (configuration["trouble"] or {}).get("reason"), len(configuration["problems"])
 
 
-def test_only_objects_of_ours_are_deleted(tmp_path: Path) -> None:
+async def test_only_objects_of_ours_are_deleted(tmp_path: Path) -> None:
     """Scores of another program in the cluster's namespace stay, whatever their names."""
-
-    async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        hub.scores["c1", "resource-usage-score"] = {"metadata": {"name": "resource-usage-score", "resourceVersion": "1"}}
-        ours = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
-        hub.scores["c1", "gone"] = {"metadata": {"name": "gone", "resourceVersion": "2", "labels": ours}}
-        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url))
-            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
-                await until(lambda: ("c1", "gone") not in hub.scores, what="our own orphan is deleted")
-                await until(lambda: hub.values("cpu-score"), what="published")
-                assert ("c1", "resource-usage-score") in hub.scores
-                assert (await agent.samples())["gitops_dsf_agent_deleted_scores_total"] == 1
-                assert agent.scorer()["state"] == "running"
-
-    play(story())
+    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub.scores["c1", "resource-usage-score"] = {"metadata": {"name": "resource-usage-score", "resourceVersion": "1"}}
+    ours = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
+    hub.scores["c1", "gone"] = {"metadata": {"name": "gone", "resourceVersion": "2", "labels": ours}}
+    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url))
+        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
+            await until(lambda: ("c1", "gone") not in hub.scores, what="our own orphan is deleted")
+            await until(lambda: hub.values("cpu-score"), what="published")
+            assert ("c1", "resource-usage-score") in hub.scores
+            assert (await agent.samples())["gitops_dsf_agent_deleted_scores_total"] == 1
+            assert agent.scorer()["state"] == "running"
 
 
 OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
@@ -109,100 +99,84 @@ def _old(hub: HubFake, name: str, *, left: float | None) -> None:
     hub.scores["c1", name] = plain
 
 
-def test_the_last_scorer_goes_with_its_scores(tmp_path: Path) -> None:
+async def test_the_last_scorer_goes_with_its_scores(tmp_path: Path) -> None:
     """``[]`` is what a cluster gets whose last scorer was removed or suspended in git: it must stand longer than another file."""
-
-    async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        hub.scores["c1", "resource-usage-score"] = {"metadata": {"name": "resource-usage-score", "resourceVersion": "1"}}
-        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
-            async with running(*flags, "--prune-delay", "0.5") as agent:
-                await until(lambda: hub.values("cpu-score"), what="published")
-                emptied = asyncio.get_running_loop().time()
-                volume.put()
-                await until(lambda: ("c1", "cpu-score") not in hub.scores, what="the last one's scores are deleted")
-                assert asyncio.get_running_loop().time() - emptied > 3.0
-                assert set(hub.scores) == {("c1", "resource-usage-score")}
-                samples = await agent.samples()
-                assert samples["gitops_dsf_agent_deleted_scores_total"] == 1
-                assert samples["gitops_dsf_agent_config_usable"] == 1
-                assert await agent.exposed() == set()
-                calls = len(scoring.seen)
-                volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-                await until(lambda: hub.values("cpu-score"), what="it comes back like a new one")
-                assert len(scoring.seen) > calls
-
-    play(story())
-
-
-def test_an_empty_list_that_comes_and_goes_deletes_nothing(tmp_path: Path) -> None:
-    """Two writers of one ConfigMap, or a revert in time: the scores stay for as long as no empty list stands."""
-
-    async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-            cpu = entry("cpu", scoring=scoring.url, scoringInterval=60)
-            volume.put(cpu)
-            flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
-            # An empty list must stand for six seconds; each of these stands for less, all together for more.
-            async with running(*flags, "--prune-delay", "1") as agent:
-                await until(lambda: hub.values("cpu-score"), what="published")
-                for _ in range(5):
-                    volume.put()
-                    await until(lambda: not agent.agent.detail()[1]["scorers"], what="the empty list is in force")
-                    await asyncio.sleep(1.5)
-                    volume.put(cpu)
-                    await until(lambda: agent.agent.detail()[1]["scorers"], what="the scorer is back")
-                await asyncio.sleep(1.0)
-                assert hub.values("cpu-score") == {"n0": 7}
-                assert not any(method == "DELETE" for method, _ in hub.writes)
-
-    play(story())
-
-
-def test_a_process_that_knows_an_empty_list_alone_removes_what_has_expired(tmp_path: Path) -> None:
-    """It cannot tell a suspended scorer from a mount gone wrong: valid scores stay until they count no more by the hub's clock."""
-
-    async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        hub.clock_offset = 600.0
-        _old(hub, "expired", left=-30)
-        ends = hub.now() + 8
-        _old(hub, "soon", left=8)
-        _old(hub, "valid", left=600)
-        _old(hub, "never-written", left=None)
-        volume.put()
-        async with HttpFake(hub) as server, running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)):
-            await until(lambda: ("c1", "expired") not in hub.scores, what="the expired one goes")
-            assert set(hub.scores) == {("c1", "soon"), ("c1", "valid"), ("c1", "never-written")}
-            await until(lambda: ("c1", "soon") not in hub.scores, what="the next one goes once it has expired")
-            assert hub.now() >= ends - 2
-            await asyncio.sleep(1.5)
-            assert set(hub.scores) == {("c1", "valid"), ("c1", "never-written")}
-
-    play(story())
-
-
-def test_the_last_scorers_file_goes_too(tmp_path: Path) -> None:
-    """The same rules with ``--publish dir:PATH``."""
-
-    async def story() -> None:
-        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-        flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}", "--prune-delay", "0.2"]
-        async with HttpFake(Scoring(7.0)) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url))
-            async with running(*flags):
-                await until((out / "cpu-score.yaml").exists, what="published")
+    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub.scores["c1", "resource-usage-score"] = {"metadata": {"name": "resource-usage-score", "resourceVersion": "1"}}
+    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+        flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
+        async with running(*flags, "--prune-delay", "0.5") as agent:
+            await until(lambda: hub.values("cpu-score"), what="published")
+            emptied = asyncio.get_running_loop().time()
             volume.put()
-            async with running(*flags):
-                await asyncio.sleep(2.5)
-                assert (out / "cpu-score.yaml").exists(), "another process wrote it, and it is valid"
-            text = (out / "cpu-score.yaml").read_text()
-            stamp = text.split('validUntil: "')[1].split('"')[0]
-            (out / "cpu-score.yaml").write_text(text.replace(stamp, "2026-01-01T00:00:00Z"))
-            async with running(*flags):
-                await until(lambda: not (out / "cpu-score.yaml").exists(), what="it has expired")
+            await until(lambda: ("c1", "cpu-score") not in hub.scores, what="the last one's scores are deleted")
+            assert asyncio.get_running_loop().time() - emptied > 3.0
+            assert set(hub.scores) == {("c1", "resource-usage-score")}
+            samples = await agent.samples()
+            assert samples["gitops_dsf_agent_deleted_scores_total"] == 1
+            assert samples["gitops_dsf_agent_config_usable"] == 1
+            assert await agent.exposed() == set()
+            calls = len(scoring.seen)
+            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+            await until(lambda: hub.values("cpu-score"), what="it comes back like a new one")
+            assert len(scoring.seen) > calls
 
-    play(story())
+
+async def test_an_empty_list_that_comes_and_goes_deletes_nothing(tmp_path: Path) -> None:
+    """Two writers of one ConfigMap, or a revert in time: the scores stay for as long as no empty list stands."""
+    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+        cpu = entry("cpu", scoring=scoring.url, scoringInterval=60)
+        volume.put(cpu)
+        flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
+        # An empty list must stand for six seconds; each of these stands for less, all together for more.
+        async with running(*flags, "--prune-delay", "1") as agent:
+            await until(lambda: hub.values("cpu-score"), what="published")
+            for _ in range(5):
+                volume.put()
+                await until(lambda: not agent.agent.detail()[1]["scorers"], what="the empty list is in force")
+                await asyncio.sleep(1.5)
+                volume.put(cpu)
+                await until(lambda: agent.agent.detail()[1]["scorers"], what="the scorer is back")
+            await asyncio.sleep(1.0)
+            assert hub.values("cpu-score") == {"n0": 7}
+            assert not any(method == "DELETE" for method, _ in hub.writes)
+
+
+async def test_a_process_that_knows_an_empty_list_alone_removes_what_has_expired(tmp_path: Path) -> None:
+    """It cannot tell a suspended scorer from a mount gone wrong: valid scores stay until they count no more by the hub's clock."""
+    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub.clock_offset = 600.0
+    _old(hub, "expired", left=-30)
+    ends = hub.now() + 8
+    _old(hub, "soon", left=8)
+    _old(hub, "valid", left=600)
+    _old(hub, "never-written", left=None)
+    volume.put()
+    async with HttpFake(hub) as server, running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)):
+        await until(lambda: ("c1", "expired") not in hub.scores, what="the expired one goes")
+        assert set(hub.scores) == {("c1", "soon"), ("c1", "valid"), ("c1", "never-written")}
+        await until(lambda: ("c1", "soon") not in hub.scores, what="the next one goes once it has expired")
+        assert hub.now() >= ends - 2
+        await asyncio.sleep(1.5)
+        assert set(hub.scores) == {("c1", "valid"), ("c1", "never-written")}
+
+
+async def test_the_last_scorers_file_goes_too(tmp_path: Path) -> None:
+    """The same rules with ``--publish dir:PATH``."""
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}", "--prune-delay", "0.2"]
+    async with HttpFake(Scoring(7.0)) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url))
+        async with running(*flags):
+            await until((out / "cpu-score.yaml").exists, what="published")
+        volume.put()
+        async with running(*flags):
+            await asyncio.sleep(2.5)
+            assert (out / "cpu-score.yaml").exists(), "another process wrote it, and it is valid"
+        text = (out / "cpu-score.yaml").read_text()
+        stamp = text.split('validUntil: "')[1].split('"')[0]
+        (out / "cpu-score.yaml").write_text(text.replace(stamp, "2026-01-01T00:00:00Z"))
+        async with running(*flags):
+            await until(lambda: not (out / "cpu-score.yaml").exists(), what="it has expired")

@@ -10,9 +10,9 @@ from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, failure, hub_flags, timestamp
-from tests.support.agent.pace import beat, pace
-from tests.support.agent.process import eventually, until
-from tests.support.agent.running import RunningAgent, play, running
+from tests.support.agent.pace import beat, keeps
+from tests.support.agent.running import RunningAgent, running
+from tests.support.waiting import until
 
 
 def _is_score(seen: Seen) -> bool:
@@ -38,7 +38,7 @@ FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
 }
 
 
-def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_path: Path) -> None:
+async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_path: Path) -> None:
     """The reason is counted, cycles go on at their pace, and once the hub is back the newest value is published."""
 
     async def story(name: str) -> None:
@@ -50,12 +50,12 @@ def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_p
             flags = hub_flags(tmp_path / name, config_dir=volume.directory, server=server)
             # A healthy hub has its time also where the machine is busy; one that hangs need not have as much.
             flags += ["--hub-timeout", "2"] if name == "hangs" else []
-            async with running(*flags) as agent, pace() as measured:
+            async with running(*flags) as agent:
                 for one in ("cpu", "mem"):
                     await until(lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}")
                     # The second run falls on the grid, half an interval to one and a half after the first; then one a second.
-                    measured.check(scoring.to(one)[1:], cadence=beat(one), least=2)
-                await eventually(lambda: _counted(agent, reason), what=f"the reason is counted: {name}")
+                    keeps(scoring.to(one)[1:], cadence=beat(one), least=2)
+                await until(lambda: _counted(agent, reason), what=f"the reason is counted: {name}")
                 assert agent.scorer()["publish"]["reason"] == reason, name
                 assert hub.values("cpu-score") == {}, name
                 assert await agent.exposed() == {"cpu-score", "mem-score"}, name
@@ -65,145 +65,118 @@ def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_p
                 await until(lambda: agent.scorer()["publish"] is None, what=f"no fault any more: {name}")
                 assert agent.scorer()["failures"] == 0, name
 
-    async def stories() -> None:
-        await asyncio.gather(*(story(name) for name in FAULTS))
-
-    play(stories())
+    await asyncio.gather(*(story(name) for name in FAULTS))
 
 
-def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
+async def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
     """A hub that takes longer for each answer than a cycle has is no failure: cycles keep their beat, the newest value arrives."""
+    hub, api, volume = HubFake(), Scoring(7.0), ConfigMapVolume(tmp_path / "config")
 
-    async def story() -> None:
-        hub, api, volume = HubFake(), Scoring(7.0), ConfigMapVolume(tmp_path / "config")
+    async def slowly(seen: Seen) -> Reply | Fault:
+        await asyncio.sleep(1.2)
+        return hub(seen)
 
-        async def slowly(seen: Seen) -> Reply | Fault:
-            await asyncio.sleep(1.2)
-            return hub(seen)
-
-        async with HttpFake(slowly) as server, HttpFake(api) as scoring:
-            volume.put(*(entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER) for one in ("cpu", "mem")))
-            flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
-            async with running(*flags) as agent, pace() as measured:
-                await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
-                api.values = (42.0,)
-                await until(lambda: hub.values("cpu-score") == hub.values("mem-score") == {"n0": 42}, what="the newest value")
-                for one in ("cpu", "mem"):
-                    await until(lambda one=one: len(scoring.to(one)) >= 5, what="cycles")
-                    measured.check(scoring.to(one)[1:], cadence=beat(one), least=3)
-                assert await agent.failures() == {}
-
-    play(story())
+    async with HttpFake(slowly) as server, HttpFake(api) as scoring:
+        volume.put(*(entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER) for one in ("cpu", "mem")))
+        flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
+        async with running(*flags) as agent:
+            await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
+            api.values = (42.0,)
+            await until(lambda: hub.values("cpu-score") == hub.values("mem-score") == {"n0": 42}, what="the newest value")
+            for one in ("cpu", "mem"):
+                await until(lambda one=one: len(scoring.to(one)) >= 5, what="cycles")
+                keeps(scoring.to(one)[1:], cadence=beat(one), least=3)
+            assert await agent.failures() == {}
 
 
-def test_a_missing_namespace_and_a_hub_that_is_away(tmp_path: Path) -> None:
+async def test_a_missing_namespace_and_a_hub_that_is_away(tmp_path: Path) -> None:
     """A cluster that has no namespace yet, then a hub that refuses, then both in order."""
-
-    async def story() -> None:
-        hub, volume = HubFake(namespaces=()), ConfigMapVolume(tmp_path / "config")
-        server = HttpFake(hub)
-        await server.start()
-        async with HttpFake(Scoring(7.0)) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
-                await until(lambda: len(scoring.seen) >= 2, what="cycles go on")
-                await eventually(lambda: _counted(agent, "not_found"), what="the namespace is missed")
-                await server.stop()
-                hub.namespaces.add("c1")
-                await eventually(lambda: _counted(agent, "unreachable"), what="the hub is away")
-                await server.start()
-                await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published")
-        await server.stop()
-
-    play(story())
+    hub, volume = HubFake(namespaces=()), ConfigMapVolume(tmp_path / "config")
+    server = HttpFake(hub)
+    await server.start()
+    async with HttpFake(Scoring(7.0)) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
+            await until(lambda: len(scoring.seen) >= 2, what="cycles go on")
+            await until(lambda: _counted(agent, "not_found"), what="the namespace is missed")
+            await server.stop()
+            hub.namespaces.add("c1")
+            await until(lambda: _counted(agent, "unreachable"), what="the hub is away")
+            await server.start()
+            await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published")
+    await server.stop()
 
 
-def test_a_restart_writes_nothing_that_is_there(tmp_path: Path) -> None:
+async def test_a_restart_writes_nothing_that_is_there(tmp_path: Path) -> None:
     """A new process finds what stands on the hub and leaves it alone until half of its TTL has gone."""
-
-    async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
-            async with running(*flags):
-                await until(lambda: hub.values("cpu-score"), what="published")
-            written = list(hub.writes)
-            assert written == [("POST", "c1/cpu-score"), ("PATCH", "c1/cpu-score/status")]
-            async with running(*flags):
-                calls = len(scoring.seen)
-                await until(lambda: len(scoring.seen) >= calls + 3, what="three more cycles")
-            assert hub.writes == written
-            hub.scores["c1", "cpu-score"]["status"]["validUntil"] = timestamp(hub.now() + 400)
-            async with running(*flags):
-                await until(lambda: hub.writes != written, what="a refresh after half of the TTL")
-            assert datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp() > hub.now() + 880
-
-    play(story())
+    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+        flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
+        async with running(*flags):
+            await until(lambda: hub.values("cpu-score"), what="published")
+        written = list(hub.writes)
+        assert written == [("POST", "c1/cpu-score"), ("PATCH", "c1/cpu-score/status")]
+        async with running(*flags):
+            calls = len(scoring.seen)
+            await until(lambda: len(scoring.seen) >= calls + 3, what="three more cycles")
+        assert hub.writes == written
+        hub.scores["c1", "cpu-score"]["status"]["validUntil"] = timestamp(hub.now() + 400)
+        async with running(*flags):
+            await until(lambda: hub.writes != written, what="a refresh after half of the TTL")
+        assert datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp() > hub.now() + 880
 
 
 async def _counted(agent: RunningAgent, reason: str) -> bool:
     return reason in (await agent.failures()).get("cpu-score", set())
 
 
-def test_another_writer_keeps_its_object_until_it_is_silent(tmp_path: Path) -> None:
+async def test_another_writer_keeps_its_object_until_it_is_silent(tmp_path: Path) -> None:
     """No field has two writers: a living one is left alone and reported, one that has been silent for an hour is replaced."""
-
-    async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        hub.upstream_writes("cpu-score", {"node-0": -50, "node-1": -40})
-        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
-                await until(lambda: len(scoring.seen) >= 2, what="cycles")
-                await eventually(lambda: _counted(agent, "conflict"), what="the other one is respected")
-                assert "stop that program" in agent.scorer()["publish"]["message"]
-                assert hub.values("cpu-score") == {"node-0": -50, "node-1": -40}
-                hub.clock_offset = 4000.0
-                await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="taken over")
-                await until(lambda: "labels" in hub.scores["c1", "cpu-score"]["metadata"], what="labelled ours")
-
-    play(story())
+    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    hub.upstream_writes("cpu-score", {"node-0": -50, "node-1": -40})
+    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
+            await until(lambda: len(scoring.seen) >= 2, what="cycles")
+            await until(lambda: _counted(agent, "conflict"), what="the other one is respected")
+            assert "stop that program" in agent.scorer()["publish"]["message"]
+            assert hub.values("cpu-score") == {"node-0": -50, "node-1": -40}
+            hub.clock_offset = 4000.0
+            await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="taken over")
+            await until(lambda: "labels" in hub.scores["c1", "cpu-score"]["metadata"], what="labelled ours")
 
 
-def test_a_deleted_object_is_published_again(tmp_path: Path) -> None:
+async def test_a_deleted_object_is_published_again(tmp_path: Path) -> None:
     """Though nothing changed and no refresh is due: the agent looks every five minutes which objects are there."""
-
-    async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-            volume.put(*(entry(one, scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=9000) for one in ("cpu", "mem")))
-            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)):
-                await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
-                calls = len(scoring.seen)
-                await until(lambda: len(scoring.seen) >= calls + 4, what="the agent has had its first look")
-                del hub.scores["c1", "cpu-score"]
-                written = len(hub.writes)
-                hub.clock_offset = 310.0
-                await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published again")
-                assert hub.writes[written:] == [("POST", "c1/cpu-score"), ("PATCH", "c1/cpu-score/status")]
-
-    play(story())
+    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
+        volume.put(*(entry(one, scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=9000) for one in ("cpu", "mem")))
+        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)):
+            await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
+            calls = len(scoring.seen)
+            await until(lambda: len(scoring.seen) >= calls + 4, what="the agent has had its first look")
+            del hub.scores["c1", "cpu-score"]
+            written = len(hub.writes)
+            hub.clock_offset = 310.0
+            await until(lambda: hub.values("cpu-score") == {"n0": 7}, what="published again")
+            assert hub.writes[written:] == [("POST", "c1/cpu-score"), ("PATCH", "c1/cpu-score/status")]
 
 
-def test_too_many_items_are_refused_with_advice(tmp_path: Path) -> None:
+async def test_too_many_items_are_refused_with_advice(tmp_path: Path) -> None:
     """An object above the size limit is not sent; the log says what to change."""
-
-    async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        api = Reply.of({"results": [{"metric": {"node": "n" * 200 + str(index)}, "score": 1.0} for index in range(6000)]})
-        async with HttpFake(hub) as server, HttpFake(lambda _seen: api) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url))
-            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
-                await eventually(agent.failures, what="refused")
-                assert await agent.failures() == {"cpu-score": {"too_large"}}
-                assert agent.scorer()["state"] == "running"
-                assert agent.scorer()["publish"]["reason"] == "too_large"
-                assert "6000 items make an object of" in agent.scorer()["publish"]["message"]
-                assert hub.writes == []
-                assert await agent.exposed() == {"cpu-score"}
-
-    play(story())
+    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    api = Reply.of({"results": [{"metric": {"node": "n" * 200 + str(index)}, "score": 1.0} for index in range(6000)]})
+    async with HttpFake(hub) as server, HttpFake(lambda _seen: api) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url))
+        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
+            await until(agent.failures, what="refused")
+            assert await agent.failures() == {"cpu-score": {"too_large"}}
+            assert agent.scorer()["state"] == "running"
+            assert agent.scorer()["publish"]["reason"] == "too_large"
+            assert "6000 items make an object of" in agent.scorer()["publish"]["message"]
+            assert hub.writes == []
+            assert await agent.exposed() == {"cpu-score"}
 
 
 async def _state(agent: RunningAgent) -> str:
@@ -211,26 +184,22 @@ async def _state(agent: RunningAgent) -> str:
     return state
 
 
-def test_suspension_stops_calls_and_deletes_nothing(tmp_path: Path) -> None:
+async def test_suspension_stops_calls_and_deletes_nothing(tmp_path: Path) -> None:
     """A suspended score name has no calls and no samples, its object stays; when the ConfigMap cannot be read it runs again."""
-
-    async def story() -> None:
-        hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-        where = ("open-cluster-management", "gitops-dsf-suspended")
-        async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring, HttpFake(Scoring(8.0)) as other:
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1), entry("mem", scoring=other.url, scoringInterval=1))
-            async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
-                await until(lambda: hub.values("cpu-score"), what="published")
-                hub.config_maps[where] = {"scorers": '["cpu-score", "unknown"]'}
-                await until(lambda: agent.scorer()["state"] == "suspended", what="suspended")
-                calls, others = len(scoring.seen), len(other.seen)
-                assert await agent.exposed() == {"mem-score"}
-                await until(lambda: len(other.seen) >= others + 3, what="the other one goes on")
-                assert len(scoring.seen) == calls
-                assert hub.values("cpu-score") == {"n0": 7}
-                hub.config_maps[where] = {"scorers": "cpu-score"}
-                await until(lambda: len(scoring.seen) > calls, what="an unreadable list suspends nothing")
-                samples = await agent.samples()
-                assert samples['gitops_dsf_agent_suspension_read_failures_total{reason="invalid_body"}'] >= 1
-
-    play(story())
+    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    where = ("open-cluster-management", "gitops-dsf-suspended")
+    async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring, HttpFake(Scoring(8.0)) as other:
+        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1), entry("mem", scoring=other.url, scoringInterval=1))
+        async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
+            await until(lambda: hub.values("cpu-score"), what="published")
+            hub.config_maps[where] = {"scorers": '["cpu-score", "unknown"]'}
+            await until(lambda: agent.scorer()["state"] == "suspended", what="suspended")
+            calls, others = len(scoring.seen), len(other.seen)
+            assert await agent.exposed() == {"mem-score"}
+            await until(lambda: len(other.seen) >= others + 3, what="the other one goes on")
+            assert len(scoring.seen) == calls
+            assert hub.values("cpu-score") == {"n0": 7}
+            hub.config_maps[where] = {"scorers": "cpu-score"}
+            await until(lambda: len(scoring.seen) > calls, what="an unreadable list suspends nothing")
+            samples = await agent.samples()
+            assert samples['gitops_dsf_agent_suspension_read_failures_total{reason="invalid_body"}'] >= 1

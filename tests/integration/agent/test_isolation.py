@@ -10,110 +10,93 @@ import pytest
 import yaml
 
 from dsf_agent.budget import FREE_BYTES
-from dsf_runtime.clock import SystemClock
 from tests.support.agent.apis import last_values, matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, kubeconfig
-from tests.support.agent.pace import beat, pace
-from tests.support.agent.process import agent, until
-from tests.support.agent.running import play, running
+from tests.support.agent.pace import beat, keeps
+from tests.support.agent.process import agent
+from tests.support.agent.running import running
+from tests.support.virtual_time import LoopClock
+from tests.support.waiting import until
 
 
-def test_idle_connections_are_not_used_again(tmp_path: Path) -> None:
+@pytest.mark.real_time  # httpx tells the age of a connection by the clock of the machine
+async def test_idle_connections_are_not_used_again(tmp_path: Path) -> None:
     """Peers close theirs after some seconds; one that is used at that very moment would break, cycle after cycle."""
-
-    async def story() -> None:
-        volume = ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(scores(1.0)) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=2))
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
-                await until(lambda: len(scoring.seen) >= 4, what="some cycles")
-                # The second run may follow the first one sooner.
-                assert scoring.connections >= len(scoring.seen) - 1
-
-    play(story())
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(scores(1.0)) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=2))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
+            await until(lambda: len(scoring.seen) >= 3, what="some cycles")
+            # The second run may follow the first one sooner.
+            assert scoring.connections >= len(scoring.seen) - 1
 
 
-def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) -> None:
+async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) -> None:
     """Peers that accept and say nothing, one origin each for ten scorers, beside a scorer of one second."""
-
-    async def story() -> None:
-        volume = ConfigMapVolume(tmp_path / "config")
-        silent = [HttpFake(lambda _seen: Fault(hang=True)) for _ in range(10)]
-        async with AsyncExitStack() as stack:
-            for fake in silent:
-                await stack.enter_async_context(fake)
-            scoring = await stack.enter_async_context(HttpFake(scores(1.0)))
-            hanging = [entry(f"h{number}", scoring=silent[number % 10].url, scoringInterval=1) for number in range(100)]
-            volume.put(*hanging, entry("well", scoring=scoring.url, scoringInterval=1))
-            measured = await stack.enter_async_context(pace())
-            async with running(
-                "--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--request-timeout", "60"
-            ) as agent_:
-                await until(lambda: len(scoring.seen) >= 6, what="the healthy one goes on")
-                measured.check(scoring.seen[1:], cadence=beat("well"), least=4)
-                assert "well-score" not in await agent_.failures()
-                assert [fake.open for fake in silent] == [8] * 10, "no more calls to one origin than allowed"
-
-    play(story())
+    volume = ConfigMapVolume(tmp_path / "config")
+    silent = [HttpFake(lambda _seen: Fault(hang=True)) for _ in range(10)]
+    async with AsyncExitStack() as stack:
+        for fake in silent:
+            await stack.enter_async_context(fake)
+        scoring = await stack.enter_async_context(HttpFake(scores(1.0)))
+        hanging = [entry(f"h{number}", scoring=silent[number % 10].url, scoringInterval=1) for number in range(100)]
+        volume.put(*hanging, entry("well", scoring=scoring.url, scoringInterval=1))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--request-timeout", "60") as agent_:
+            await until(lambda: len(scoring.seen) >= 6, what="the healthy one goes on")
+            keeps(scoring.seen[1:], cadence=beat("well"), least=4)
+            assert "well-score" not in await agent_.failures()
+            assert [fake.open for fake in silent] == [8] * 10, "no more calls to one origin than allowed"
 
 
-def test_series_that_wait_for_a_hanging_api_count_as_held(tmp_path: Path) -> None:
+async def test_series_that_wait_for_a_hanging_api_count_as_held(tmp_path: Path) -> None:
     """Large series stay in memory until they are scored: no more of them than the budget are fetched, and small scorers keep their beat."""
+    volume, hung, hanging = ConfigMapVolume(tmp_path / "config"), list[Seen](), False
+    large, small = matrix(series(1600, points=60)), matrix(series(2))
+    budget = 2 * len(large.body) + len(large.body) // 2
+    assert len(large.body) > FREE_BYTES
 
-    async def story() -> None:
-        volume, hung, hanging = ConfigMapVolume(tmp_path / "config"), list[Seen](), False
-        large, small = matrix(series(1600, points=60)), matrix(series(2))
-        budget = 2 * len(large.body) + len(large.body) // 2
-        assert len(large.body) > FREE_BYTES
+    def score(seen: Seen) -> Reply | Fault:
+        if not hanging or seen.path.startswith("/well/"):
+            return last_values(seen)
+        hung.append(seen)
+        return Fault(hang=True)
 
-        def score(seen: Seen) -> Reply | Fault:
-            if not hanging or seen.path.startswith("/well/"):
-                return last_values(seen)
-            hung.append(seen)
-            return Fault(hang=True)
-
-        async with AsyncExitStack() as stack:
-            source = await stack.enter_async_context(HttpFake(lambda seen: small if seen.path.startswith("/well/") else large))
-            apis = [await stack.enter_async_context(HttpFake(score)) for _ in range(6)]
-            big = [entry(f"big{number}", source=f"{source.url}/big", scoring=api.url, scoringInterval=1) for number, api in enumerate(apis)]
-            volume.put(*big, entry("well", source=f"{source.url}/well", scoring=f"{apis[0].url}/well", scoringInterval=1))
-            flags = ["--max-bytes-in-flight", str(budget), "--request-timeout", "60"]
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", *flags) as agent_:
-                await until(
-                    lambda: all(one["lastSuccess"] for one in agent_.agent.detail()[1]["scorers"]), what="all are well, their sizes known"
-                )
-                hanging = True
-                await until(lambda: len(hung) == 2, what="two hang")
-                calls, beats = len(source.to("big")), len(apis[0].to("well"))
-                await until(lambda: len(apis[0].to("well")) >= beats + 4, what="the small one goes on")
-                assert (len(hung), len(source.to("big"))) == (2, calls)
-
-    play(story())
+    async with AsyncExitStack() as stack:
+        source = await stack.enter_async_context(HttpFake(lambda seen: small if seen.path.startswith("/well/") else large))
+        apis = [await stack.enter_async_context(HttpFake(score)) for _ in range(6)]
+        big = [entry(f"big{number}", source=f"{source.url}/big", scoring=api.url, scoringInterval=1) for number, api in enumerate(apis)]
+        volume.put(*big, entry("well", source=f"{source.url}/well", scoring=f"{apis[0].url}/well", scoringInterval=1))
+        flags = ["--max-bytes-in-flight", str(budget), "--request-timeout", "60"]
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", *flags) as agent_:
+            await until(
+                lambda: all(one["lastSuccess"] for one in agent_.agent.detail()[1]["scorers"]), what="all are well, their sizes known"
+            )
+            hanging = True
+            await until(lambda: len(hung) == 2, what="two hang")
+            calls, beats = len(source.to("big")), len(apis[0].to("well"))
+            await until(lambda: len(apis[0].to("well")) >= beats + 4, what="the small one goes on")
+            assert (len(hung), len(source.to("big"))) == (2, calls)
 
 
-def test_ten_times_the_series_and_back(tmp_path: Path) -> None:
+async def test_ten_times_the_series_and_back(tmp_path: Path) -> None:
     """A burst is scored like any other answer; what was extra leaves /metrics and the hub with the next cycle."""
-
-    async def story() -> None:
-        count = 20
-        volume, hub = ConfigMapVolume(tmp_path / "config"), HubFake()
-        answers = {size: matrix(series(size)) for size in (20, 200)}
-        async with HttpFake(lambda _seen: answers[count]) as source, HttpFake(last_values) as scoring, HttpFake(hub) as server:
-            eager = {"deadband": 0, "minIntervalSeconds": 0}
-            volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, publish=eager))
-            config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-            async with running("--config-dir", volume.directory, "--hub-kubeconfig", config) as agent_:
-                for count in (20, 200, 20):
-                    await until(lambda count=count: len(hub.values("cpu-score")) == count, what=f"{count} items")
-                    exposed = [name for name in await agent_.samples() if name.startswith("dynamic_score{")]
-                    assert len(exposed) == count
-
-    play(story())
+    count = 20
+    volume, hub = ConfigMapVolume(tmp_path / "config"), HubFake()
+    answers = {size: matrix(series(size)) for size in (20, 200)}
+    async with HttpFake(lambda _seen: answers[count]) as source, HttpFake(last_values) as scoring, HttpFake(hub) as server:
+        eager = {"deadband": 0, "minIntervalSeconds": 0}
+        volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, publish=eager))
+        config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
+        async with running("--config-dir", volume.directory, "--hub-kubeconfig", config) as agent_:
+            for count in (20, 200, 20):
+                await until(lambda count=count: len(hub.values("cpu-score")) == count, what=f"{count} items")
+                exposed = [name for name in await agent_.samples() if name.startswith("dynamic_score{")]
+                assert len(exposed) == count
 
 
-class Jumping(SystemClock):
+class Jumping(LoopClock):
     """A wall clock that can be set, as by an administrator or after a suspend."""
 
     def __init__(self) -> None:
@@ -124,121 +107,111 @@ class Jumping(SystemClock):
 
 
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
-def test_a_jump_of_the_clock(tmp_path: Path, jump: float) -> None:
+async def test_a_jump_of_the_clock(tmp_path: Path, jump: float) -> None:
     """The pace goes on, and validUntil stays right by the hub's clock."""
-
-    async def story() -> None:
-        clock, hub, volume = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish={"deadband": 0, "minIntervalSeconds": 0}))
-            config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-            async with running("--config-dir", volume.directory, "--hub-kubeconfig", config, clock=clock) as agent_:
-                await until(lambda: hub.values("cpu-score"), what="published")
-                clock.jump = jump
-                scoring.handler = scores(50.0)
-                await until(lambda: hub.values("cpu-score") == {"n0": 50}, what="published after the jump")
-                left = datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp() - hub.now()
-                assert 890 <= left <= 902
-                calls = len(scoring.seen)
-                await until(lambda: len(scoring.seen) >= calls + 2, what="the pace goes on")
-                assert await agent_.failures() == {}
-
-    play(story())
+    clock, hub, volume = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
+        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish={"deadband": 0, "minIntervalSeconds": 0}))
+        config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
+        async with running("--config-dir", volume.directory, "--hub-kubeconfig", config, clock=clock) as agent_:
+            await until(lambda: hub.values("cpu-score"), what="published")
+            clock.jump = jump
+            scoring.handler = scores(50.0)
+            await until(lambda: hub.values("cpu-score") == {"n0": 50}, what="published after the jump")
+            left = datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp() - hub.now()
+            assert 890 <= left <= 902
+            calls = len(scoring.seen)
+            await until(lambda: len(scoring.seen) >= calls + 2, what="the pace goes on")
+            assert await agent_.failures() == {}
 
 
 @pytest.mark.parametrize("publishes_to", ["hub", "dir"])
-def test_a_clock_of_the_readers_that_is_set_back(tmp_path: Path, publishes_to: str) -> None:
+async def test_a_clock_of_the_readers_that_is_set_back(tmp_path: Path, publishes_to: str) -> None:
     """A hub that was an hour ahead is corrected: changes go out at once, and nothing stays valid for that hour more."""
+    clock, hub, volume, out = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
 
-    async def story() -> None:
-        clock, hub, volume, out = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    def standing() -> tuple[str, int]:
+        if publishes_to == "hub":
+            status = hub.scores["c1", "cpu-score"]["status"]
+        else:
+            status = yaml.safe_load((out / "cpu-score.yaml").read_text())["status"]
+        return status["validUntil"], status["scores"][0]["value"]
 
-        def standing() -> tuple[str, int]:
-            if publishes_to == "hub":
-                status = hub.scores["c1", "cpu-score"]["status"]
-            else:
-                status = yaml.safe_load((out / "cpu-score.yaml").read_text())["status"]
-            return status["validUntil"], status["scores"][0]["value"]
-
-        async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish={"deadband": 0, "minIntervalSeconds": 0}))
-            config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-            flags = ["--hub-kubeconfig", config, "--suspension-poll", "1"] if publishes_to == "hub" else ["--publish", f"dir:{out}"]
-            async with running("--config-dir", volume.directory, *flags, clock=clock):
-                await until(lambda: hub.values("cpu-score") or (out / "cpu-score.yaml").exists(), what="published")
-                hub.clock_offset = clock.jump = -3600.0
-                await until(lambda: standing()[1] == 1 and _left(standing()[0], hub) <= 902, what="an expiry by the clock as it is")
-                scoring.handler = scores(50.0)
-                await until(lambda: standing()[1] == 50, what="a change is published")
-                assert 890 <= _left(standing()[0], hub) <= 902
-
-    play(story())
+    async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
+        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish={"deadband": 0, "minIntervalSeconds": 0}))
+        config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
+        flags = ["--hub-kubeconfig", config, "--suspension-poll", "1"] if publishes_to == "hub" else ["--publish", f"dir:{out}"]
+        async with running("--config-dir", volume.directory, *flags, clock=clock):
+            await until(lambda: hub.values("cpu-score") or (out / "cpu-score.yaml").exists(), what="published")
+            hub.clock_offset = clock.jump = -3600.0
+            await until(lambda: standing()[1] == 1 and _left(standing()[0], hub) <= 902, what="an expiry by the clock as it is")
+            scoring.handler = scores(50.0)
+            await until(lambda: standing()[1] == 50, what="a change is published")
+            assert 890 <= _left(standing()[0], hub) <= 902
 
 
 def _left(valid_until: str, hub: HubFake) -> float:
     return datetime.fromisoformat(valid_until).timestamp() - hub.now()
 
 
-def test_soak(tmp_path: Path) -> None:
+@pytest.mark.real_time
+@pytest.mark.soak
+async def test_soak(tmp_path: Path) -> None:
     """Faults of every kind, edits and restarts of workers for a while: descriptors and memory stay where they were."""
+    turn = itertools.count()
+    body = matrix(series(300, points=20)).body
+    kinds: list[Reply | Fault] = [
+        Reply(body=body),
+        Reply(status=500),
+        Fault(),
+        Fault(writes=(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", body[:500])),
+        Reply(body=body[:-9]),
+        Reply(body=body),
+    ]
 
-    async def story() -> None:
-        turn = itertools.count()
-        body = matrix(series(300, points=20)).body
-        kinds: list[Reply | Fault] = [
-            Reply(body=body),
-            Reply(status=500),
-            Fault(),
-            Fault(writes=(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", body[:500])),
-            Reply(body=body[:-9]),
-            Reply(body=body),
+    def source(_seen: Seen) -> Reply | Fault:
+        return kinds[next(turn) % len(kinds)]
+
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(source) as prometheus, HttpFake(last_values) as scoring:
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--cluster-name",
+            "c1",
+            "--publish",
+            f"dir:{tmp_path / 'out'}",
+            "--prune-delay",
+            "0.1",
+            # At most eight connections, then, to the two peers: how many are open at one moment differs by no more.
+            "--max-calls-per-origin",
+            "4",
         ]
+        async with agent(*flags) as process:
 
-        def source(_seen: Seen) -> Reply | Fault:
-            return kinds[next(turn) % len(kinds)]
+            async def rounds(count: int) -> None:
+                for number in range(count):
+                    names = [f"s{index}" for index in range(12)] + [f"t{number % 7}"]
+                    interval = 1 + number % 2
+                    volume.put(*(entry(name, scoring=scoring.url, source=prometheus.url, scoringInterval=interval) for name in names))
+                    await process.metrics()
+                    await asyncio.sleep(0.1)
 
-        volume = ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(source) as prometheus, HttpFake(last_values) as scoring:
-            flags = [
-                "--config-dir",
-                volume.directory,
-                "--cluster-name",
-                "c1",
-                "--publish",
-                f"dir:{tmp_path / 'out'}",
-                "--prune-delay",
-                "0.1",
-                # At most eight connections, then, to the two peers: how many are open at one moment differs by no more.
-                "--max-calls-per-origin",
-                "4",
-            ]
-            async with agent(*flags) as process:
+            async def held() -> int:
+                """Descriptors without those of a moment, such as a file that is being written."""
+                counts = []
+                for _ in range(20):
+                    counts.append(process.descriptors())
+                    await asyncio.sleep(0.1)
+                return min(counts)
 
-                async def rounds(count: int) -> None:
-                    for number in range(count):
-                        names = [f"s{index}" for index in range(12)] + [f"t{number % 7}"]
-                        interval = 1 + number % 2
-                        volume.put(*(entry(name, scoring=scoring.url, source=prometheus.url, scoringInterval=interval) for name in names))
-                        await process.metrics()
-                        await asyncio.sleep(0.1)
-
-                async def held() -> int:
-                    """Descriptors without those of a moment, such as a file that is being written."""
-                    counts = []
-                    for _ in range(20):
-                        counts.append(process.descriptors())
-                        await asyncio.sleep(0.1)
-                    return min(counts)
-
-                await rounds(40)
-                memory, descriptors = process.resident(), await held()
-                await rounds(40)
-                assert await held() < descriptors + 10
-                assert process.resident() < memory + 6 * 2**20
-                samples = await process.metrics()
-                names = {name for name in samples if name.startswith("dynamic_scoring_requests_total") and '"t' in name}
-                assert len(names) == 2, "only the present one of the passing scorers has series"
-                assert await process.terminate() == 0
-                assert "Traceback" not in process.log
-
-    asyncio.run(story())
+            await rounds(40)
+            memory, descriptors = process.resident(), await held()
+            await rounds(40)
+            assert await held() < descriptors + 10
+            assert process.resident() < memory + 6 * 2**20
+            samples = await process.metrics()
+            names = {name for name in samples if name.startswith("dynamic_scoring_requests_total") and '"t' in name}
+            assert len(names) == 2, "only the present one of the passing scorers has series"
+            assert await process.terminate() == 0
+            assert "Traceback" not in process.log

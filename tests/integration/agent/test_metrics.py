@@ -1,17 +1,18 @@
 """What /metrics says after cycles whose every number is known."""
 
-import asyncio
 import json
 import time
 from pathlib import Path
+
+import pytest
 
 from tests.support.agent.apis import matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.faults import EAGER
 from tests.support.agent.http import HttpFake, Reply
 from tests.support.agent.process import agent as process
-from tests.support.agent.process import eventually, until
-from tests.support.agent.running import RunningAgent, play, running
+from tests.support.agent.running import RunningAgent, running
+from tests.support.waiting import until
 
 MIXED = Reply(
     body=b'{"results": [{"metric": {"node": "a"}, "score": 5}, {"metric": {"node": "b"}, "score": 500}, {"metric": {}, "score": 1},'
@@ -19,116 +20,101 @@ MIXED = Reply(
 )
 
 
-def test_one_cycle_in_numbers(tmp_path: Path) -> None:
+async def test_one_cycle_in_numbers(tmp_path: Path) -> None:
     """Four series with a warning; five results: one plain, one beyond the bounds, one nameless, one NaN, one of the wrong shape."""
-
-    async def story() -> None:
-        answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
-        volume = ConfigMapVolume(tmp_path / "config")
-        start = time.time()
-        async with HttpFake(lambda _seen: answer) as source, HttpFake(lambda _seen: MIXED) as api:
-            volume.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=3600), {"name": "odd"})
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
-                await eventually(lambda: _is(agent, 'publish_total{outcome="written",score_name="cpu-score"}', 1), what="written")
-                samples = await agent.samples()
-        one = '{score_name="cpu-score"}'
-        ours = {
-            f"series_fetched{one}": 4,
-            f"fetched_bytes_total{one}": len(answer.body),
-            f"source_warnings_total{one}": 2,
-            f"results{one}": 3,
-            'results_dropped_total{reason="no_name",score_name="cpu-score"}': 1,
-            'results_dropped_total{reason="not_finite",score_name="cpu-score"}': 1,
-            'results_dropped_total{reason="invalid",score_name="cpu-score"}': 1,
-            f"results_clamped_total{one}": 1,
-            "deleted_scores_total": 0,
-            'scorers{state="running"}': 1,
-            'scorers{state="invalid"}': 1,
-            'scorers{state="suspended"}': 0,
-            "config_usable": 1,
-            "start_delay_seconds_count": 1,
-            **{f'stage_duration_seconds_count{{score_name="cpu-score",stage="{stage}"}}': 1 for stage in ("fetch", "score", "publish")},
-        }
-        assert {name: samples[f"gitops_dsf_agent_{name}"] for name in ours} == ours
-        assert samples['dynamic_scoring_requests_total{score_name="cpu-score",status="success"}'] == 1
-        for stage in ("fetch", "perform", "send"):
-            assert 0 < samples[f"dynamic_scoring_{stage}_seconds_total{one}"] < 60
-        for name in (f"last_success_timestamp_seconds{one}", "config_last_change_timestamp_seconds"):
-            assert start - 1 <= samples[f"gitops_dsf_agent_{name}"] <= time.time() + 1
-        assert sum(name.startswith("gitops_dsf_agent_build_info{") and 'cluster="c1"' in name for name in samples) == 1
-        assert not any(name.startswith("gitops_dsf_agent_failures_total") for name in samples)
-
-    play(story())
+    answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
+    volume = ConfigMapVolume(tmp_path / "config")
+    start = time.time()
+    async with HttpFake(lambda _seen: answer) as source, HttpFake(lambda _seen: MIXED) as api:
+        volume.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=3600), {"name": "odd"})
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+            await until(lambda: _is(agent, 'publish_total{outcome="written",score_name="cpu-score"}', 1), what="written")
+            samples = await agent.samples()
+    one = '{score_name="cpu-score"}'
+    ours = {
+        f"series_fetched{one}": 4,
+        f"fetched_bytes_total{one}": len(answer.body),
+        f"source_warnings_total{one}": 2,
+        f"results{one}": 3,
+        'results_dropped_total{reason="no_name",score_name="cpu-score"}': 1,
+        'results_dropped_total{reason="not_finite",score_name="cpu-score"}': 1,
+        'results_dropped_total{reason="invalid",score_name="cpu-score"}': 1,
+        f"results_clamped_total{one}": 1,
+        "deleted_scores_total": 0,
+        'scorers{state="running"}': 1,
+        'scorers{state="invalid"}': 1,
+        'scorers{state="suspended"}': 0,
+        "config_usable": 1,
+        "start_delay_seconds_count": 1,
+        **{f'stage_duration_seconds_count{{score_name="cpu-score",stage="{stage}"}}': 1 for stage in ("fetch", "score", "publish")},
+    }
+    assert {name: samples[f"gitops_dsf_agent_{name}"] for name in ours} == ours
+    assert samples['dynamic_scoring_requests_total{score_name="cpu-score",status="success"}'] == 1
+    for stage in ("fetch", "perform", "send"):
+        assert 0 < samples[f"dynamic_scoring_{stage}_seconds_total{one}"] < 60
+    for name in (f"last_success_timestamp_seconds{one}", "config_last_change_timestamp_seconds"):
+        assert start - 1 <= samples[f"gitops_dsf_agent_{name}"] <= time.time() + 1
+    assert sum(name.startswith("gitops_dsf_agent_build_info{") and 'cluster="c1"' in name for name in samples) == 1
+    assert not any(name.startswith("gitops_dsf_agent_failures_total") for name in samples)
 
 
-def test_outcomes_of_looks_at_what_to_publish(tmp_path: Path) -> None:
+async def test_outcomes_of_looks_at_what_to_publish(tmp_path: Path) -> None:
     """Written once; unchanged afterwards; deferred when it moves before its time; failed where the directory cannot be written."""
-
-    async def story() -> None:
-        moving = iter(range(1, 100))
-        volume, blocked = ConfigMapVolume(tmp_path / "config"), tmp_path / "blocked"
-        blocked.write_text("a file where the directory should be")
-        async with HttpFake(lambda seen: scores(float(next(moving)) * 2 if seen.path.startswith("/moving") else 1.0)(seen)) as api:
-            for out, name, rule, outcomes in (
-                (tmp_path / "out", "still", EAGER, ("written", "unchanged")),
-                (tmp_path / "out", "moving", {"deadband": 2, "minIntervalSeconds": 600}, ("written", "deferred")),
-                (blocked, "blocked", EAGER, ("failed",)),
-            ):
-                volume.put(entry(name, scoring=f"{api.url}/{name}", scoringInterval=1, publish=rule))
-                async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-                    for outcome in outcomes:
-                        label = f'publish_total{{outcome="{outcome}",score_name="{name}-score"}}'
-                        await eventually(lambda agent=agent, label=label: _is(agent, label, 1), what=f"{name}: {outcome}")
-                    failures = await agent.failures()
-                    assert failures == ({"blocked-score": {"write_failed"}} if name == "blocked" else {})
-                    assert await agent.exposed() == {f"{name}-score"}
-
-    play(story())
+    moving = iter(range(1, 100))
+    volume, blocked = ConfigMapVolume(tmp_path / "config"), tmp_path / "blocked"
+    blocked.write_text("a file where the directory should be")
+    async with HttpFake(lambda seen: scores(float(next(moving)) * 2 if seen.path.startswith("/moving") else 1.0)(seen)) as api:
+        for out, name, rule, outcomes in (
+            (tmp_path / "out", "still", EAGER, ("written", "unchanged")),
+            (tmp_path / "out", "moving", {"deadband": 2, "minIntervalSeconds": 600}, ("written", "deferred")),
+            (blocked, "blocked", EAGER, ("failed",)),
+        ):
+            volume.put(entry(name, scoring=f"{api.url}/{name}", scoringInterval=1, publish=rule))
+            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+                for outcome in outcomes:
+                    label = f'publish_total{{outcome="{outcome}",score_name="{name}-score"}}'
+                    await until(lambda agent=agent, label=label: _is(agent, label, 1), what=f"{name}: {outcome}")
+                failures = await agent.failures()
+                assert failures == ({"blocked-score": {"write_failed"}} if name == "blocked" else {})
+                assert await agent.exposed() == {f"{name}-score"}
 
 
 async def _is(agent: RunningAgent, name: str, least: float) -> bool:
     return (await agent.samples()).get(f"gitops_dsf_agent_{name}", 0) >= least
 
 
-def test_series_of_a_scorer_that_is_gone_are_gone(tmp_path: Path) -> None:
+async def test_series_of_a_scorer_that_is_gone_are_gone(tmp_path: Path) -> None:
     """Nothing of it stays on /metrics, neither its counters nor its scores; the others keep theirs."""
-
-    async def story() -> None:
-        volume = ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(scores(1.0)) as api:
-            gone, stays = (entry(name, scoring=api.url, scoringInterval=1) for name in ("gone", "stays"))
-            volume.put(gone, stays)
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
-                await eventually(lambda: _exposes(agent, {"gone-score", "stays-score"}), what="both")
-                volume.put(stays)
-                await eventually(lambda: _exposes(agent, {"stays-score"}), what="one")
-                samples = await agent.samples()
-                assert not [name for name in samples if "gone-score" in name]
-                assert samples['dynamic_scoring_requests_total{score_name="stays-score",status="success"}'] >= 1
-
-    play(story())
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(scores(1.0)) as api:
+        gone, stays = (entry(name, scoring=api.url, scoringInterval=1) for name in ("gone", "stays"))
+        volume.put(gone, stays)
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+            await until(lambda: _exposes(agent, {"gone-score", "stays-score"}), what="both")
+            volume.put(stays)
+            await until(lambda: _exposes(agent, {"stays-score"}), what="one")
+            samples = await agent.samples()
+            assert not [name for name in samples if "gone-score" in name]
+            assert samples['dynamic_scoring_requests_total{score_name="stays-score",status="success"}'] >= 1
 
 
 async def _exposes(agent: RunningAgent, score_names: set[str]) -> bool:
     return await agent.exposed() == score_names
 
 
-def test_json_logs_name_scorer_and_reason(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_json_logs_name_scorer_and_reason(tmp_path: Path) -> None:
     """One object a line, from the first line to the last."""
-
-    async def story() -> None:
-        volume = ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(lambda _seen: Reply(status=403, body=b"no\nentry")) as api:
-            volume.put(entry("cpu", scoring=api.url), {"name": "odd"})
-            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{tmp_path / 'out'}"]
-            async with process(*flags, environ={"LOG_FORMAT": "json"}) as running_:
-                await until(lambda: "forbidden" in running_.log, what="it fails")
-                await running_.terminate()
-        lines = [json.loads(line) for line in running_.log.splitlines()]
-        assert all(line.keys() >= {"time", "level", "message"} for line in lines)
-        (failed,) = [line for line in lines if line.get("reason") == "forbidden"]
-        assert (failed["level"], failed["scorer"]) == ("warning", "cpu")
-        assert "answered 403: no entry" in failed["message"]
-        assert [line["scorer"] for line in lines if line.get("reason") == "bad_entry"] == ["odd"]
-
-    asyncio.run(story())
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(lambda _seen: Reply(status=403, body=b"no\nentry")) as api:
+        volume.put(entry("cpu", scoring=api.url), {"name": "odd"})
+        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{tmp_path / 'out'}"]
+        async with process(*flags, environ={"LOG_FORMAT": "json"}) as running_:
+            await until(lambda: "forbidden" in running_.log, what="it fails")
+            await running_.terminate()
+    lines = [json.loads(line) for line in running_.log.splitlines()]
+    assert all(line.keys() >= {"time", "level", "message"} for line in lines)
+    (failed,) = [line for line in lines if line.get("reason") == "forbidden"]
+    assert (failed["level"], failed["scorer"]) == ("warning", "cpu")
+    assert "answered 403: no entry" in failed["message"]
+    assert [line["scorer"] for line in lines if line.get("reason") == "bad_entry"] == ["odd"]

@@ -11,104 +11,93 @@ from tests.support.agent.apis import prometheus, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake
 from tests.support.agent.hub import HubFake, kubeconfig
-from tests.support.agent.process import COMMAND, agent, until
+from tests.support.agent.process import COMMAND, agent
+from tests.support.waiting import until
 
 
 @pytest.mark.parametrize("stage", ["fetch", "score", "publish", "idle"])
-def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: str) -> None:
+@pytest.mark.real_time
+async def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: str) -> None:
     """Exit code 0 although a peer never answers; no traceback."""
-
-    async def story() -> None:
-        hub = HubFake()
-        source, scoring = HttpFake(prometheus(series(1))), HttpFake(scores(1.0))
-        server = HttpFake(hub)
-        hanging = {"fetch": source, "score": scoring, "publish": server}.get(stage)
-        if hanging is not None:
-            hanging.handler = lambda _seen: Fault(hang=True)
-        async with source, scoring, server:
-            volume = ConfigMapVolume(tmp_path / "config")
-            volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=60))
-            config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config]
-            # Whoever waited for an answer would wait for as long as a call may take, which the end below does not allow.
-            flags += ["--request-timeout", "300", "--hub-timeout", "300"]
-            # One stage waits for the default grace; the others need not.
-            async with agent(*flags, *([] if stage == "fetch" else ["--shutdown-grace", "1"])) as process:
-                if hanging is None:
-                    await until(lambda: hub.values("cpu-score"), what="published")
-                else:
-                    await until(lambda: hanging.seen, what="the stage is reached")
-                assert await process.terminate() == 0
-                assert "Traceback" not in process.log
-                assert "never awaited" not in process.log
-
-    asyncio.run(story())
+    hub = HubFake()
+    source, scoring = HttpFake(prometheus(series(1))), HttpFake(scores(1.0))
+    server = HttpFake(hub)
+    hanging = {"fetch": source, "score": scoring, "publish": server}.get(stage)
+    if hanging is not None:
+        hanging.handler = lambda _seen: Fault(hang=True)
+    async with source, scoring, server:
+        volume = ConfigMapVolume(tmp_path / "config")
+        volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=60))
+        config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
+        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config]
+        # Whoever waited for an answer would wait for as long as a call may take, which the end below does not allow.
+        flags += ["--request-timeout", "300", "--hub-timeout", "300"]
+        # One stage waits for the default grace; the others need not.
+        async with agent(*flags, *([] if stage == "fetch" else ["--shutdown-grace", "1"])) as process:
+            if hanging is None:
+                await until(lambda: hub.values("cpu-score"), what="published")
+            else:
+                await until(lambda: hanging.seen, what="the stage is reached")
+            assert await process.terminate() == 0
+            assert "Traceback" not in process.log
+            assert "never awaited" not in process.log
 
 
-def test_a_write_in_flight_is_finished(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_a_write_in_flight_is_finished(tmp_path: Path) -> None:
     """SIGTERM while the hub takes a second for the status: it is written before the process ends."""
+    hub = HubFake()
 
-    async def story() -> None:
-        hub = HubFake()
+    async def slow(seen: object) -> object:
+        await asyncio.sleep(0.7)
+        return hub(seen)  # type: ignore[arg-type]
 
-        async def slow(seen: object) -> object:
-            await asyncio.sleep(0.7)
-            return hub(seen)  # type: ignore[arg-type]
-
-        async with HttpFake(slow) as server, HttpFake(scores(3.0)) as scoring:  # type: ignore[arg-type]
-            volume = ConfigMapVolume(tmp_path / "config")
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=60))
-            config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config, "--shutdown-grace", "30"]
-            async with agent(*flags) as process:
-                await until(lambda: any(seen.method == "POST" for seen in server.seen), what="the create is under way")
-                assert await process.terminate() == 0
-                assert hub.values("cpu-score") == {"n0": 3}
-
-    asyncio.run(story())
+    async with HttpFake(slow) as server, HttpFake(scores(3.0)) as scoring:  # type: ignore[arg-type]
+        volume = ConfigMapVolume(tmp_path / "config")
+        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=60))
+        config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
+        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config, "--shutdown-grace", "30"]
+        async with agent(*flags) as process:
+            await until(lambda: any(seen.method == "POST" for seen in server.seen), what="the create is under way")
+            assert await process.terminate() == 0
+            assert hub.values("cpu-score") == {"n0": 3}
 
 
-def test_sigkill_and_restart(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_sigkill_and_restart(tmp_path: Path) -> None:
     """A killed agent leaves whole files, and the next one goes on from them."""
-
-    async def story() -> None:
-        async with HttpFake(scores(3.0)) as scoring:
-            volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-            volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
-            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{out}"]
-            async with agent(*flags) as process:
-                await until(lambda: out.exists() and list(out.glob("*.yaml")), what="published")
-                assert await process.terminate(signal.SIGKILL) == -signal.SIGKILL
-            text = (out / "cpu-score.yaml").read_text()
-            calls = len(scoring.seen)
-            async with agent(*flags):
-                await until(lambda: len(scoring.seen) >= calls + 2, what="it goes on")
-            assert (out / "cpu-score.yaml").read_text() == text
-
-    asyncio.run(story())
+    async with HttpFake(scores(3.0)) as scoring:
+        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
+        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{out}"]
+        async with agent(*flags) as process:
+            await until(lambda: out.exists() and list(out.glob("*.yaml")), what="published")
+            assert await process.terminate(signal.SIGKILL) == -signal.SIGKILL
+        text = (out / "cpu-score.yaml").read_text()
+        calls = len(scoring.seen)
+        async with agent(*flags):
+            await until(lambda: len(scoring.seen) >= calls + 2, what="it goes on")
+        assert (out / "cpu-score.yaml").read_text() == text
 
 
-def test_files_that_hang_stop_neither_the_others_nor_the_end(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_files_that_hang_stop_neither_the_others_nor_the_end(tmp_path: Path) -> None:
     """Ten scorers whose token is read from a pipe that nobody writes: the healthy one runs, an edit is followed, SIGTERM is obeyed."""
-
-    async def story() -> None:
-        volume, pipe = ConfigMapVolume(tmp_path / "config"), tmp_path / "token"
-        os.mkfifo(pipe)
-        async with HttpFake(scores(1.0)) as scoring:
-            hanging = [entry(f"h{number}", scoring=scoring.url, scoringAuth={"serviceAccountToken": True}) for number in range(10)]
-            well, new = (entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in ("well", "new"))
-            volume.put(*hanging, well)
-            flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{tmp_path / 'out'}"]
-            async with agent(*flags, "--service-account-token-file", pipe, "--shutdown-grace", "0.5") as process:
-                await until(lambda: len(scoring.to("well")) >= 2, what="the healthy one runs")
-                await until((tmp_path / "out" / "well-score.yaml").exists, what="it is published")
-                volume.put(*hanging, well, new)
-                await until(lambda: scoring.to("new"), what="the file is still followed")
-                await until(lambda: "could not be read within 5 s" in process.log, what="the others fail")
-                assert await process.terminate() == 0
-                assert "Traceback" not in process.log
-
-    asyncio.run(story())
+    volume, pipe = ConfigMapVolume(tmp_path / "config"), tmp_path / "token"
+    os.mkfifo(pipe)
+    async with HttpFake(scores(1.0)) as scoring:
+        hanging = [entry(f"h{number}", scoring=scoring.url, scoringAuth={"serviceAccountToken": True}) for number in range(10)]
+        well, new = (entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in ("well", "new"))
+        volume.put(*hanging, well)
+        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{tmp_path / 'out'}"]
+        async with agent(*flags, "--service-account-token-file", pipe, "--shutdown-grace", "0.5") as process:
+            await until(lambda: len(scoring.to("well")) >= 2, what="the healthy one runs")
+            await until((tmp_path / "out" / "well-score.yaml").exists, what="it is published")
+            volume.put(*hanging, well, new)
+            await until(lambda: scoring.to("new"), what="the file is still followed")
+            await until(lambda: "could not be read within 5 s" in process.log, what="the others fail")
+            assert await process.terminate() == 0
+            assert "Traceback" not in process.log
 
 
 USAGE = {
@@ -128,31 +117,25 @@ USAGE = {
 
 
 @pytest.mark.parametrize("name", USAGE)
-def test_wrong_usage_is_explained(name: str) -> None:
+@pytest.mark.real_time
+async def test_wrong_usage_is_explained(name: str) -> None:
     """Exit code 2, one line that names the flag and the variable and says what to write."""
-
-    async def story() -> None:
-        arguments, text = USAGE[name]
-        process = await asyncio.create_subprocess_exec(COMMAND, *arguments, stderr=asyncio.subprocess.PIPE, env={})
-        _, errors = await process.communicate()
-        assert process.returncode == 2
-        assert text in errors.decode()
-        assert "Traceback" not in errors.decode()
-
-    asyncio.run(story())
+    arguments, text = USAGE[name]
+    process = await asyncio.create_subprocess_exec(COMMAND, *arguments, stderr=asyncio.subprocess.PIPE, env={})
+    _, errors = await process.communicate()
+    assert process.returncode == 2
+    assert text in errors.decode()
+    assert "Traceback" not in errors.decode()
 
 
-def test_an_address_that_cannot_be_listened_on_is_explained(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_an_address_that_cannot_be_listened_on_is_explained(tmp_path: Path) -> None:
     """A taken port, a host that nobody knows: exit code 1, and address and flag in one line."""
-
-    async def story() -> None:
-        async with HttpFake(scores(1.0)) as taken:
-            for address in (f"127.0.0.1:{taken.port}", "no-such-host.invalid:8080"):
-                flags = ["run", "--cluster-name", "c", "--publish", f"dir:{tmp_path}", "--metrics-address", address]
-                process = await asyncio.create_subprocess_exec(COMMAND, *flags, stderr=asyncio.subprocess.PIPE, env={})
-                _, errors = await process.communicate()
-                assert process.returncode == 1
-                (line,) = errors.decode().splitlines()
-                assert line.startswith(f"gitops-dsf-agent: cannot listen on {address} (--metrics-address): ")
-
-    asyncio.run(story())
+    async with HttpFake(scores(1.0)) as taken:
+        for address in (f"127.0.0.1:{taken.port}", "no-such-host.invalid:8080"):
+            flags = ["run", "--cluster-name", "c", "--publish", f"dir:{tmp_path}", "--metrics-address", address]
+            process = await asyncio.create_subprocess_exec(COMMAND, *flags, stderr=asyncio.subprocess.PIPE, env={})
+            _, errors = await process.communicate()
+            assert process.returncode == 1
+            (line,) = errors.decode().splitlines()
+            assert line.startswith(f"gitops-dsf-agent: cannot listen on {address} (--metrics-address): ")

@@ -10,87 +10,76 @@ from dsf_agent.sources.prometheus import Window
 from tests.support.agent.apis import last_values, matrix, prometheus_error, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.process import until
-from tests.support.agent.running import play, running
+from tests.support.agent.running import running
+from tests.support.waiting import until
 
 
 def _flags(tmp_path: Path, volume: ConfigMapVolume) -> list[str | Path]:
     return ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"]
 
 
-def test_several_queries_go_out_at_once_and_come_back_in_order(tmp_path: Path) -> None:
+async def test_several_queries_go_out_at_once_and_come_back_in_order(tmp_path: Path) -> None:
     """The source answers none before all have arrived, the last one first; the scoring API gets the series as the queries stand."""
+    arrived: list[str] = []
+    everyone = asyncio.Event()
 
-    async def story() -> None:
-        arrived: list[str] = []
-        everyone = asyncio.Event()
+    async def source(seen: Seen) -> Reply:
+        name = seen.query["query"]
+        arrived.append(name)
+        if len(arrived) == 3:
+            everyone.set()
+        await everyone.wait()
+        await asyncio.sleep({"a": 0.3, "b": 0.2, "c": 0.0}[name])
+        return matrix(series(2, query=name))
 
-        async def source(seen: Seen) -> Reply:
-            name = seen.query["query"]
-            arrived.append(name)
-            if len(arrived) == 3:
-                everyone.set()
-            await everyone.wait()
-            await asyncio.sleep({"a": 0.3, "b": 0.2, "c": 0.0}[name])
-            return matrix(series(2, query=name))
-
-        volume = ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a; b;c;"))
-            async with running(*_flags(tmp_path, volume)) as agent:
-                await until(lambda: scoring.seen, what="scored")
-                assert [one["metric"]["query"] for one in scoring.seen[0].json()["data"]] == ["a", "a", "b", "b", "c", "c"]
-                assert len({(seen.query["start"], seen.query["end"]) for seen in fake.seen}) == 1
-                await until(lambda: agent.scorer()["state"] == "running", what="the cycle is done")
-                assert (await agent.samples())['gitops_dsf_agent_series_fetched{score_name="cpu-score"}'] == 6
-
-    play(story())
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a; b;c;"))
+        async with running(*_flags(tmp_path, volume)) as agent:
+            await until(lambda: scoring.seen, what="scored")
+            assert [one["metric"]["query"] for one in scoring.seen[0].json()["data"]] == ["a", "a", "b", "b", "c", "c"]
+            assert len({(seen.query["start"], seen.query["end"]) for seen in fake.seen}) == 1
+            await until(lambda: agent.scorer()["state"] == "running", what="the cycle is done")
+            assert (await agent.samples())['gitops_dsf_agent_series_fetched{score_name="cpu-score"}'] == 6
 
 
-def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(tmp_path: Path) -> None:
+async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(tmp_path: Path) -> None:
     """Half of the data would be a wrong score; the other calls are given up, also one that hangs."""
 
-    async def story() -> None:
-        def source(seen: Seen) -> Reply | Fault:
-            answers = {"a": matrix(series(1)), "b": prometheus_error("bad_data", "parse error"), "c": Fault(hang=True)}
-            return answers[seen.query["query"]]
+    def source(seen: Seen) -> Reply | Fault:
+        answers = {"a": matrix(series(1)), "b": prometheus_error("bad_data", "parse error"), "c": Fault(hang=True)}
+        return answers[seen.query["query"]]
 
-        volume = ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a;b;c", scoringInterval=60))
-            async with running(*_flags(tmp_path, volume), "--request-timeout", "300") as agent:
-                await until(lambda: agent.scorer()["reason"] == "query_bad_data", what="it failed")
-                assert "query 2 of 3 at" in agent.scorer()["message"]
-                # The other two connections are kept for the next cycle.
-                await until(lambda: fake.open == 2, what="the call that hangs was given up")
-                assert scoring.seen == []
-
-    play(story())
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a;b;c", scoringInterval=60))
+        async with running(*_flags(tmp_path, volume), "--request-timeout", "300") as agent:
+            await until(lambda: agent.scorer()["reason"] == "query_bad_data", what="it failed")
+            assert "query 2 of 3 at" in agent.scorer()["message"]
+            # The other two connections are kept for the next cycle.
+            await until(lambda: fake.open == 2, what="the call that hangs was given up")
+            assert scoring.seen == []
 
 
-def test_a_long_query_is_posted(tmp_path: Path) -> None:
+async def test_a_long_query_is_posted(tmp_path: Path) -> None:
     """Proxies refuse long URLs; as a form it may have any length, and parameters of the endpoint's own URL stay in the URL."""
-
-    async def story() -> None:
-        long = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
-        volume = ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
-            endpoint = {"sourceEndpoint": f"{fake.url}/api/v1/query_range?dedup=true&tenant=a%20b"}
-            volume.put(entry("long", scoring=scoring.url, source=fake.url, sourceQuery=long) | endpoint)
-            async with running(*_flags(tmp_path, volume)):
-                await until(lambda: scoring.seen, what="scored")
-                volume.put(entry("short", scoring=scoring.url, source=fake.url) | endpoint)
-                await until(lambda: len(fake.seen) == 2, what="a short one")
-        posted, got = fake.seen
-        assert (posted.method, got.method) == ("POST", "GET")
-        assert posted.query == {"dedup": "true", "tenant": "a b"}
-        assert posted.headers["content-type"] == "application/x-www-form-urlencoded"
-        assert posted.form["query"] == long
-        assert (posted.form["step"], int(posted.form["end"]) - int(posted.form["start"])) == ("30", 300)
-        assert got.body == b""
-        assert got.query.items() >= {"dedup": "true", "tenant": "a b", "query": "up", "step": "30"}.items()
-
-    play(story())
+    long = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
+        endpoint = {"sourceEndpoint": f"{fake.url}/api/v1/query_range?dedup=true&tenant=a%20b"}
+        volume.put(entry("long", scoring=scoring.url, source=fake.url, sourceQuery=long) | endpoint)
+        async with running(*_flags(tmp_path, volume)):
+            await until(lambda: scoring.seen, what="scored")
+            volume.put(entry("short", scoring=scoring.url, source=fake.url) | endpoint)
+            await until(lambda: len(fake.seen) == 2, what="a short one")
+    posted, got = fake.seen
+    assert (posted.method, got.method) == ("POST", "GET")
+    assert posted.query == {"dedup": "true", "tenant": "a b"}
+    assert posted.headers["content-type"] == "application/x-www-form-urlencoded"
+    assert posted.form["query"] == long
+    assert (posted.form["step"], int(posted.form["end"]) - int(posted.form["start"])) == ("30", 300)
+    assert got.body == b""
+    assert got.query.items() >= {"dedup": "true", "tenant": "a b", "query": "up", "step": "30"}.items()
 
 
 @pytest.mark.parametrize(
@@ -102,19 +91,15 @@ def test_the_window_ends_at_a_multiple_of_a_small_step_and_at_the_present_moment
     assert Window.ending(now=1_700_003_599.9, seconds=7200, step=step) == Window(start=end - 7200, end=end)
 
 
-def test_an_instant_query(tmp_path: Path) -> None:
+async def test_an_instant_query(tmp_path: Path) -> None:
     """A path that ends with /query asks for one time; samples reach the scoring API as series with one value."""
-
-    async def story() -> None:
-        sample: dict[str, Any] = {"metric": {"node": "a"}, "value": [1_700_000_000.5, "7"]}
-        answer = Reply.of({"status": "success", "data": {"resultType": "vector", "result": [sample]}})
-        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-        async with HttpFake(lambda _seen: answer) as fake, HttpFake(last_values) as scoring:
-            volume.put(entry("cpu", scoring=scoring.url, source=fake.url) | {"sourceEndpoint": f"{fake.url}/prom/api/v1/query"})
-            async with running(*_flags(tmp_path, volume)):
-                await until((out / "cpu-score.yaml").exists, what="published")
-        assert set(fake.seen[0].query) == {"query", "time"}
-        assert scoring.seen[0].json() == {"data": [{"metric": {"node": "a"}, "values": [sample["value"]]}]}
-        assert '{name: "a", value: 7}' in (out / "cpu-score.yaml").read_text()
-
-    play(story())
+    sample: dict[str, Any] = {"metric": {"node": "a"}, "value": [1_700_000_000.5, "7"]}
+    answer = Reply.of({"status": "success", "data": {"resultType": "vector", "result": [sample]}})
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    async with HttpFake(lambda _seen: answer) as fake, HttpFake(last_values) as scoring:
+        volume.put(entry("cpu", scoring=scoring.url, source=fake.url) | {"sourceEndpoint": f"{fake.url}/prom/api/v1/query"})
+        async with running(*_flags(tmp_path, volume)):
+            await until((out / "cpu-score.yaml").exists, what="published")
+    assert set(fake.seen[0].query) == {"query", "time"}
+    assert scoring.seen[0].json() == {"data": [{"metric": {"node": "a"}, "values": [sample["value"]]}]}
+    assert '{name: "a", value: 7}' in (out / "cpu-score.yaml").read_text()

@@ -11,8 +11,8 @@ from tests.support.agent.apis import matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.faults import EAGER, survives
 from tests.support.agent.http import Fault, HttpFake, Reply, head
-from tests.support.agent.process import eventually, until
-from tests.support.agent.running import RunningAgent, play, running
+from tests.support.agent.running import RunningAgent, running
+from tests.support.waiting import until
 
 
 def results(*pairs: tuple[str, str]) -> Reply:
@@ -76,27 +76,23 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
 }
 
 
-def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
+async def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
     """One agent meets all of them at once, beside a scorer in good health; then all APIs heal."""
-    play(survives(tmp_path, side="scoring", faults=FAILED))
+    await survives(tmp_path, side="scoring", faults=FAILED)
 
 
-def test_every_answer_with_good_results(tmp_path: Path) -> None:
+async def test_every_answer_with_good_results(tmp_path: Path) -> None:
     """Good and half-good answers: exactly the right items are published, each dropped result is counted with its reason."""
-
-    async def story() -> None:
-        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-        async with HttpFake(lambda seen: PUBLISHED[seen.path.split("/")[1]][0]) as api:
-            volume.put(*(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in PUBLISHED))
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-                await until(lambda: len(list(out.glob("*.yaml"))) == len(PUBLISHED), what="all are written")
-                for name, (_, items, dropped) in PUBLISHED.items():
-                    assert _items(out / f"{name}-score.yaml") == items, name
-                    assert await _dropped(agent, f"{name}-score") == dropped, name
-                assert await agent.failures() == {}
-                assert await agent.exposed() == {f"{name}-score" for name in PUBLISHED}
-
-    play(story())
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    async with HttpFake(lambda seen: PUBLISHED[seen.path.split("/")[1]][0]) as api:
+        volume.put(*(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in PUBLISHED))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+            await until(lambda: len(list(out.glob("*.yaml"))) == len(PUBLISHED), what="all are written")
+            for name, (_, items, dropped) in PUBLISHED.items():
+                assert _items(out / f"{name}-score.yaml") == items, name
+                assert await _dropped(agent, f"{name}-score") == dropped, name
+            assert await agent.failures() == {}
+            assert await agent.exposed() == {f"{name}-score" for name in PUBLISHED}
 
 
 def _items(path: Path) -> dict[str, int]:
@@ -111,90 +107,74 @@ async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
     }
 
 
-def test_results_of_which_none_can_be_used_are_counted(tmp_path: Path) -> None:
+async def test_results_of_which_none_can_be_used_are_counted(tmp_path: Path) -> None:
     """The cycle fails for want of results, and each is still counted by why it was dropped: bad ones, and ones without a name."""
-
-    async def story() -> None:
-        volume = ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(scores("x", float("nan"), float("inf"))) as bad, HttpFake(scores(1.0, 2.0)) as good:
-            volume.put(entry("bad", scoring=bad.url), entry("nameless", scoring=good.url, scoreDimensionFormat="${pod}"))
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
-                failed = {"bad-score": {"no_results"}, "nameless-score": {"no_results"}}
-                await eventually(lambda: _has_failed(agent, failed), what="both failed")
-                assert await _dropped(agent, "bad-score") == {"invalid": 1, "not_finite": 2}
-                assert await _dropped(agent, "nameless-score") == {"no_name": 2}
-
-    play(story())
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(scores("x", float("nan"), float("inf"))) as bad, HttpFake(scores(1.0, 2.0)) as good:
+        volume.put(entry("bad", scoring=bad.url), entry("nameless", scoring=good.url, scoreDimensionFormat="${pod}"))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+            failed = {"bad-score": {"no_results"}, "nameless-score": {"no_results"}}
+            await until(lambda: _has_failed(agent, failed), what="both failed")
+            assert await _dropped(agent, "bad-score") == {"invalid": 1, "not_finite": 2}
+            assert await _dropped(agent, "nameless-score") == {"no_name": 2}
 
 
 async def _has_failed(agent: RunningAgent, expected: dict[str, set[str]]) -> bool:
     return await agent.failures() == expected
 
 
-def test_a_failing_scorer_leaves_the_metrics_and_its_scores_expire(tmp_path: Path) -> None:
+async def test_a_failing_scorer_leaves_the_metrics_and_its_scores_expire(tmp_path: Path) -> None:
     """Upstream keeps the last values on /metrics; here they go with the first failure, and the published object stays as it is."""
-
-    async def story() -> None:
-        answer: Reply = GOOD
-        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-        async with HttpFake(lambda _seen: answer) as api:
-            volume.put(entry("cpu", scoring=api.url, scoringInterval=1, publish=EAGER))
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-                await until(lambda: out.exists() and list(out.glob("cpu*")), what="published")
-                assert await agent.exposed() == {"cpu-score"}
-                text = (out / "cpu-score.yaml").read_text()
-                answer = Reply(status=500)
-                await until(lambda: agent.scorer()["state"] == "failing", what="it fails")
-                assert await agent.exposed() == set()
-                assert (out / "cpu-score.yaml").read_text() == text
-
-    play(story())
+    answer: Reply = GOOD
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    async with HttpFake(lambda _seen: answer) as api:
+        volume.put(entry("cpu", scoring=api.url, scoringInterval=1, publish=EAGER))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+            await until(lambda: out.exists() and list(out.glob("cpu*")), what="published")
+            assert await agent.exposed() == {"cpu-score"}
+            text = (out / "cpu-score.yaml").read_text()
+            answer = Reply(status=500)
+            await until(lambda: agent.scorer()["state"] == "failing", what="it fails")
+            assert await agent.exposed() == set()
+            assert (out / "cpu-score.yaml").read_text() == text
 
 
-def test_a_cycle_without_results_publishes_nothing_and_keeps_what_stands(tmp_path: Path) -> None:
+async def test_a_cycle_without_results_publishes_nothing_and_keeps_what_stands(tmp_path: Path) -> None:
     """A young source: no empty object comes to be (OCM would count 0). Data that goes away keeps the last scores until they expire."""
-
-    async def story() -> None:
-        answer: Reply = results()
-        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-        async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(lambda _seen: answer) as api:
-            volume.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER))
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-                # More calls than a back-off of its own would make in a minute: an empty answer is nobody's overload.
-                await until(lambda: len(api.seen) >= 8, what="it goes on asking once an interval")
-                assert await agent.failures() == {"cpu-score": {"no_results"}}
-                assert "no results for 0 series" in agent.scorer()["message"]
-                assert not list(out.glob("*.yaml"))
-                answer = GOOD
-                await until(lambda: list(out.glob("cpu*")), what="published once there is data")
-                text = (out / "cpu-score.yaml").read_text()
-                answer = results()
-                await until(lambda: agent.scorer()["state"] == "failing", what="the data is gone")
-                assert await agent.exposed() == set()
-                assert (out / "cpu-score.yaml").read_text() == text
-
-    play(story())
+    answer: Reply = results()
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(lambda _seen: answer) as api:
+        volume.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+            # More calls than a back-off of its own would make in a minute: an empty answer is nobody's overload.
+            await until(lambda: len(api.seen) >= 8, what="it goes on asking once an interval")
+            assert await agent.failures() == {"cpu-score": {"no_results"}}
+            assert "no results for 0 series" in agent.scorer()["message"]
+            assert not list(out.glob("*.yaml"))
+            answer = GOOD
+            await until(lambda: list(out.glob("cpu*")), what="published once there is data")
+            text = (out / "cpu-score.yaml").read_text()
+            answer = results()
+            await until(lambda: agent.scorer()["state"] == "failing", what="the data is gone")
+            assert await agent.exposed() == set()
+            assert (out / "cpu-score.yaml").read_text() == text
 
 
-def test_the_request_is_the_wire_contract(tmp_path: Path) -> None:
+async def test_the_request_is_the_wire_contract(tmp_path: Path) -> None:
     """``{"data": [...], "arguments": ...}`` with the series as the source gave them, byte for byte, and an explicit length."""
-
-    async def story() -> None:
-        given = series(2, points=2)
-        given[0]["values"][0][1] = "1.0000000000000000001"
-        volume = ConfigMapVolume(tmp_path / "config")
-        sources: list[dict[str, Any]] = [*given]
-        async with HttpFake(lambda _seen: matrix(sources)) as source, HttpFake(lambda _seen: GOOD) as api:
-            two = entry("two", scoring=api.url, source=source.url, sourceQuery='a{x=";"}; b', scoringArguments={"α": [1, {"b": None}]})
-            volume.put(two, entry("none", scoring=api.url))
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
-                await until(lambda: len(api.seen) == 2, what="both scored")
-            posted = {len(seen.json()["data"]): seen for seen in api.seen}
-            assert posted[0].json() == {"data": []}
-            assert posted[4].json() == {"data": [*given, *given], "arguments": {"α": [1, {"b": None}]}}
-            assert b'"1.0000000000000000001"' in posted[4].body
-            assert posted[4].headers["content-length"] == str(len(posted[4].body))
-            assert posted[4].headers["content-type"] == "application/json"
-            assert sorted(seen.query["query"] for seen in source.seen) == ['a{x=";"}', "b"]
-
-    play(story())
+    given = series(2, points=2)
+    given[0]["values"][0][1] = "1.0000000000000000001"
+    volume = ConfigMapVolume(tmp_path / "config")
+    sources: list[dict[str, Any]] = [*given]
+    async with HttpFake(lambda _seen: matrix(sources)) as source, HttpFake(lambda _seen: GOOD) as api:
+        two = entry("two", scoring=api.url, source=source.url, sourceQuery='a{x=";"}; b', scoringArguments={"α": [1, {"b": None}]})
+        volume.put(two, entry("none", scoring=api.url))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
+            await until(lambda: len(api.seen) == 2, what="both scored")
+        posted = {len(seen.json()["data"]): seen for seen in api.seen}
+        assert posted[0].json() == {"data": []}
+        assert posted[4].json() == {"data": [*given, *given], "arguments": {"α": [1, {"b": None}]}}
+        assert b'"1.0000000000000000001"' in posted[4].body
+        assert posted[4].headers["content-length"] == str(len(posted[4].body))
+        assert posted[4].headers["content-type"] == "application/json"
+        assert sorted(seen.query["query"] for seen in source.seen) == ['a{x=";"}', "b"]

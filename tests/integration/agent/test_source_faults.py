@@ -13,8 +13,8 @@ from tests.support.agent.apis import last_values, matrix, prometheus_error, seri
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.faults import survives
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen, head
-from tests.support.agent.process import until
-from tests.support.agent.running import play, running
+from tests.support.agent.running import running
+from tests.support.waiting import until
 
 BODY = matrix(series(3)).body
 
@@ -56,9 +56,9 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
 }
 
 
-def test_every_fault_of_a_source(tmp_path: Path) -> None:
+async def test_every_fault_of_a_source(tmp_path: Path) -> None:
     """One agent meets all of them at once, beside a scorer in good health; then all sources heal."""
-    play(survives(tmp_path, side="source", faults=FAULTS))
+    await survives(tmp_path, side="source", faults=FAULTS)
 
 
 def _series(*nodes: str, value: str = "7") -> list[dict[str, Any]]:
@@ -99,66 +99,54 @@ ODD: dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]] = {
 }
 
 
-def test_odd_answers_that_are_right(tmp_path: Path) -> None:
+async def test_odd_answers_that_are_right(tmp_path: Path) -> None:
     """Compressed, with labels of 10 kB, label sets that occur twice, any script, NaN: forwarded as they are, scored, published."""
-
-    async def story() -> None:
-        volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-        async with HttpFake(lambda seen: ODD[seen.path.split("/")[1]][0]) as source, HttpFake(last_values) as scoring:
-            volume.put(*(entry(name, scoring=f"{scoring.url}/{name}", source=f"{source.url}/{name}") for name in ODD))
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-                await until(lambda: len(list(out.glob("*.yaml"))) == len(ODD), what="all are published")
-                assert await agent.failures() == {}
-                posted = {seen.path.split("/")[1]: seen.json() for seen in scoring.seen}
-                samples = await agent.samples()
-                for name, (_, given, items, count) in ODD.items():
-                    assert posted[name] == {"data": given}, name
-                    assert _published(out / f"{name}-score.yaml") == {node: min(value, 100) for node, value in items.items()}, name
-                    exposed = [line for line in samples if line.startswith("dynamic_score{") and f'"{name}-score"' in line]
-                    assert len(exposed) == count, name
-                assert not any(len(line) > 1000 for line in samples)
-
-    play(story())
+    volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
+    async with HttpFake(lambda seen: ODD[seen.path.split("/")[1]][0]) as source, HttpFake(last_values) as scoring:
+        volume.put(*(entry(name, scoring=f"{scoring.url}/{name}", source=f"{source.url}/{name}") for name in ODD))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
+            await until(lambda: len(list(out.glob("*.yaml"))) == len(ODD), what="all are published")
+            assert await agent.failures() == {}
+            posted = {seen.path.split("/")[1]: seen.json() for seen in scoring.seen}
+            samples = await agent.samples()
+            for name, (_, given, items, count) in ODD.items():
+                assert posted[name] == {"data": given}, name
+                assert _published(out / f"{name}-score.yaml") == {node: min(value, 100) for node, value in items.items()}, name
+                exposed = [line for line in samples if line.startswith("dynamic_score{") and f'"{name}-score"' in line]
+                assert len(exposed) == count, name
+            assert not any(len(line) > 1000 for line in samples)
 
 
 def _published(path: Path) -> dict[str, int]:
     return {item["name"]: item["value"] for item in yaml.safe_load(path.read_text(encoding="utf-8"))["status"]["scores"]}
 
 
-def test_an_address_that_nobody_can_have(tmp_path: Path) -> None:
+async def test_an_address_that_nobody_can_have(tmp_path: Path) -> None:
     """It looks like a URL and is none: a reason of its own for the source and for the scoring API."""
-
-    async def story() -> None:
-        volume, host = ConfigMapVolume(tmp_path / "config"), "☃.com"
-        async with HttpFake(_always(matrix(series(1)))) as source:
-            volume.put(
-                entry("source", scoring="http://127.0.0.1:1", source=f"http://{host}"),
-                entry("scoring", scoring=f"http://{host}", source=source.url),
-            )
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
-                await until(lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"bad_url"}, what="both fail")
-                assert await agent.stages() == {"fetch", "score"}
-                assert host in agent.scorer()["message"]
-
-    play(story())
+    volume, host = ConfigMapVolume(tmp_path / "config"), "☃.com"
+    async with HttpFake(_always(matrix(series(1)))) as source:
+        volume.put(
+            entry("source", scoring="http://127.0.0.1:1", source=f"http://{host}"),
+            entry("scoring", scoring=f"http://{host}", source=source.url),
+        )
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+            await until(lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"bad_url"}, what="both fail")
+            assert await agent.stages() == {"fetch", "score"}
+            assert host in agent.scorer()["message"]
 
 
-def test_the_reason_of_a_bad_query_is_told(tmp_path: Path) -> None:
+async def test_the_reason_of_a_bad_query_is_told(tmp_path: Path) -> None:
     """/readyz shows Prometheus' own words, and no query text or credentials of the URL."""
-
-    async def story() -> None:
-        answer = prometheus_error("bad_data", 'invalid parameter "query": 1:4: parse error')
-        volume = ConfigMapVolume(tmp_path / "config")
-        async with HttpFake(_always(answer)) as source:
-            secret = source.url.replace("http://", "http://user:hunter2@")
-            volume.put(entry("cpu", scoring=source.url, source=secret))
-            async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
-                await until(lambda: agent.scorer()["reason"], what="it failed")
-                text = (await agent.get("/readyz")).text
-                assert 'bad_data: invalid parameter \\"query\\": 1:4: parse error' in text
-                assert "hunter2" not in text
-
-    play(story())
+    answer = prometheus_error("bad_data", 'invalid parameter "query": 1:4: parse error')
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(_always(answer)) as source:
+        secret = source.url.replace("http://", "http://user:hunter2@")
+        volume.put(entry("cpu", scoring=source.url, source=secret))
+        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
+            await until(lambda: agent.scorer()["reason"], what="it failed")
+            text = (await agent.get("/readyz")).text
+            assert 'bad_data: invalid parameter \\"query\\": 1:4: parse error' in text
+            assert "hunter2" not in text
 
 
 def _always(reply: Reply) -> Callable[[Seen], Reply]:

@@ -10,10 +10,10 @@ from dsf_agent.errors import PublishError
 from dsf_agent.kubeaccess import KubeconfigFile
 from dsf_agent.reasons import Reason
 from dsf_agent.store_hub import LIST_SECONDS, SILENT_SECONDS, HubStore
-from dsf_runtime.clock import SystemClock
+from tests.support import virtual_time
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import UPSTREAM, HubFake, kubeconfig
-from tests.support.agent.running import play
+from tests.support.virtual_time import LoopClock
 
 SCORE = "cpu-score"
 OLD: Mapping[str, int] = {"node-0": 20, "node-1": 30}
@@ -47,13 +47,13 @@ def on(folder: Path, story: Callable[[Scene], Awaitable[None]]) -> None:
         hub = HubFake()
         async with HttpFake(hub) as http:
             loader = KubeconfigFile(path=kubeconfig(folder / "kubeconfig", server=http.url))
-            server = ApiServer(loader=loader, clock=SystemClock(), timeout_seconds=60)
+            server = ApiServer(loader=loader, clock=LoopClock(), timeout_seconds=60)
             try:
                 await story(Scene(hub, HubStore(server=server, cluster="c1")))
             finally:
                 await server.close()
 
-    play(run())
+    virtual_time.run(run())
 
 
 def test_a_dead_upstream_agents_object_is_taken_over_after_an_hour(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene,
 from tests.integration.sync.conftest import Repository
 from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
 from tests.integration.sync.pageserver import PageServer, says
-from tests.support.in_loop import in_loop
 
 Status = Callable[[ObjectHub], Any]
 
@@ -79,7 +78,6 @@ def rendered(repository: Repository) -> dict[str, Any]:
     ],
     ids=["equal", "changed", "dropped", "what-the-author-wrote"],
 )
-@in_loop
 async def test_drift_is_drift_for_sync_and_for_the_reconciler(
     repository: Repository, pages: PageServer, capsys: pytest.CaptureFixture[str], page: dict[str, Any], differs: str | None
 ) -> None:
@@ -116,7 +114,6 @@ def rendered_value(repository: Repository, field: str) -> Any:
     return value
 
 
-@in_loop
 async def test_a_dropped_field_stays_drift_until_the_scorer_no_longer_has_it(pages: PageServer) -> None:
     pages.pages["/config"] = says(**PAGE)
     spec = {"source": PAGE["source"], "scoring": PAGE["scoring"], "configSyncMode": "Full"}
@@ -136,7 +133,6 @@ async def test_a_dropped_field_stays_drift_until_the_scorer_no_longer_has_it(pag
         assert scene.condition("cpu", "ConfigSynced")[1] == "InSync"
 
 
-@in_loop
 async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServer, status: Status) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
@@ -157,7 +153,6 @@ async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServ
 
 
 @pytest.mark.parametrize(("interval", "ttl"), [(60, 900), (200, 2000)])
-@in_loop
 async def test_without_a_ttl_ten_intervals_count_and_at_least_900_seconds(
     pages: PageServer, status: Status, interval: int, ttl: int
 ) -> None:
@@ -180,7 +175,6 @@ async def test_without_a_ttl_ten_intervals_count_and_at_least_900_seconds(
 
 
 @pytest.mark.parametrize(("interval", "grace"), [(5, 120), (100, 200)])
-@in_loop
 async def test_a_cluster_that_just_joined_misses_nothing_before_the_grace_is_over(
     pages: PageServer, status: Status, interval: int, grace: int
 ) -> None:

@@ -5,7 +5,6 @@ from prometheus_client import CollectorRegistry
 from gitops_dsf.reconciler.events import BURST, PER_SECOND, SAME_SECONDS, EventMetrics, Events, Reference
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.integration.reconciler.objecthub import Object, ObjectHub
-from tests.support.in_loop import in_loop
 
 ABOUT = Reference(api_version="example.com/v1", kind="Thing", namespace="hub", name="thing", uid="7")
 
@@ -30,7 +29,6 @@ def written(hub: ObjectHub) -> list[Object]:
     return [item for (plural, _, _), item in hub.objects.items() if plural == "events"]
 
 
-@in_loop
 async def test_an_event_says_what_kubectl_shows() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         await Recorder(api).say()
@@ -42,7 +40,6 @@ async def test_an_event_says_what_kubectl_shows() -> None:
         assert event["source"] == {"component": "gitops-dsf-reconciler"}
 
 
-@in_loop
 async def test_the_same_words_are_counted_up_within_an_hour_and_by_another_leader() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         recorder = Recorder(api)
@@ -57,7 +54,6 @@ async def test_the_same_words_are_counted_up_within_an_hour_and_by_another_leade
         assert recorder.outcomes() == {"written": 3, "counted": 2}
 
 
-@in_loop
 async def test_an_event_that_the_hub_forgot_is_written_anew() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         recorder = Recorder(api)
@@ -71,7 +67,6 @@ async def test_an_event_that_the_hub_forgot_is_written_anew() -> None:
         assert [event["count"] for event in written(hub)] == [1]
 
 
-@in_loop
 async def test_refusals_and_silence_are_borne() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         hub.refusals["POST events"] = [403, 500, 0]
@@ -82,7 +77,6 @@ async def test_refusals_and_silence_are_borne() -> None:
         assert len(written(hub)) == 1
 
 
-@in_loop
 async def test_too_many_at_once_are_dropped() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         recorder = Recorder(api)
@@ -96,7 +90,6 @@ async def test_too_many_at_once_are_dropped() -> None:
         assert len(written(hub)) == BURST + 5
 
 
-@in_loop
 async def test_long_names_and_messages_are_cut_to_what_an_api_server_takes() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         name = "a" * 235 + ".b" * 9

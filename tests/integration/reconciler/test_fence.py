@@ -8,7 +8,7 @@ import pytest
 from gitops_dsf.reconciler.hub import api as hub_api
 from gitops_dsf.reconciler.hub.api import ApiError, NotSentError
 from tests.integration.reconciler.objecthub import FixedClaim, ObjectHub
-from tests.support.in_loop import in_loop, until
+from tests.support.waiting import until
 
 THING = "/apis/example.com/v1/namespaces/ns/things/a"
 LOOKS = 3
@@ -31,7 +31,6 @@ def uid(hub: ObjectHub) -> str:
 
 
 @pytest.mark.parametrize("looks", range(LOOKS))
-@in_loop
 async def test_nothing_is_deleted_once_the_claim_is_over_wherever_the_process_was_frozen(looks: int) -> None:
     async with ObjectHub() as hub, hub.api(claim=Ending(looks)) as api:
         found = uid(hub)
@@ -42,7 +41,6 @@ async def test_nothing_is_deleted_once_the_claim_is_over_wherever_the_process_wa
         assert hub.get("things", "a", namespace="ns")
 
 
-@in_loop
 async def test_a_claim_that_holds_to_the_last_look_is_enough() -> None:
     async with ObjectHub() as hub, hub.api(claim=Ending(LOOKS)) as api:
         await api.delete(THING, uid=uid(hub))
@@ -51,7 +49,6 @@ async def test_a_claim_that_holds_to_the_last_look_is_enough() -> None:
 
 @pytest.mark.parametrize("method", ["merge", "create", "replace"])
 @pytest.mark.parametrize("looks", range(LOOKS))
-@in_loop
 async def test_no_other_write_is_sent_either(method: str, looks: int) -> None:
     async with ObjectHub() as hub, hub.api(claim=Ending(looks)) as api:
         uid(hub)
@@ -60,7 +57,6 @@ async def test_no_other_write_is_sent_either(method: str, looks: int) -> None:
         assert hub.asked == []
 
 
-@in_loop
 async def test_what_is_refused_with_401_is_not_sent_again_after_the_claim() -> None:
     async with ObjectHub() as hub:
         claim = FixedClaim()
@@ -77,7 +73,6 @@ async def test_what_is_refused_with_401_is_not_sent_again_after_the_claim() -> N
             assert hub.get("things", "a", namespace="ns")
 
 
-@in_loop
 async def test_reading_needs_no_claim() -> None:
     async with ObjectHub() as hub, hub.api(claim=FixedClaim(seconds=0)) as api:
         uid(hub)
@@ -85,7 +80,6 @@ async def test_reading_needs_no_claim() -> None:
 
 
 @pytest.mark.parametrize(("status", "known"), [(0, False), (500, False), (504, False), (403, True), (404, True), (409, True), (429, True)])
-@in_loop
 async def test_after_a_deletion_without_an_answer_there_is_no_other(status: int, known: bool) -> None:
     async with ObjectHub() as hub:
         now = 0.0
@@ -102,7 +96,6 @@ async def test_after_a_deletion_without_an_answer_there_is_no_other(status: int,
             await api.delete(THING, uid=uid(hub))
 
 
-@in_loop
 async def test_a_deletion_whose_caller_is_cancelled_ends_before_the_lease_is_given_back() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         gate = asyncio.Event()
@@ -120,7 +113,6 @@ async def test_a_deletion_whose_caller_is_cancelled_ends_before_the_lease_is_giv
         assert hub.get("things", "a", namespace="ns") is None
 
 
-@in_loop
 async def test_a_deletion_that_takes_too_long_is_given_up_as_a_whole() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hub_api, "DELETION_SECONDS", 0.2)
@@ -131,7 +123,6 @@ async def test_a_deletion_that_takes_too_long_is_given_up_as_a_whole() -> None:
             assert not await api.settled()
 
 
-@in_loop
 async def test_the_connection_of_the_lease_deletes_nothing() -> None:
     async with ObjectHub() as hub:
         with_fence = hub.api()

@@ -13,7 +13,6 @@ from gitops_dsf.reconciler.settings import Settings
 from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene
 from tests.integration.sync.pageserver import PageServer
-from tests.support.in_loop import in_loop
 
 
 async def once(hub: ObjectHub, *, probe_timeout: float = 5.0) -> int:
@@ -35,7 +34,6 @@ def holder(hub: ObjectHub) -> str:
     return str(item["spec"]["holderIdentity"])
 
 
-@in_loop
 async def test_a_pass_writes_and_lets_go_of_the_lease(pages: PageServer) -> None:
     async with ObjectHub() as hub:
         scene = Scene(hub, pages.url)
@@ -45,7 +43,6 @@ async def test_a_pass_writes_and_lets_go_of_the_lease(pages: PageServer) -> None
         assert holder(hub) == ""
 
 
-@in_loop
 async def test_a_status_that_the_hub_refuses_is_no_success(pages: PageServer) -> None:
     async with ObjectHub() as hub:
         scene = Scene(hub, pages.url)
@@ -57,7 +54,6 @@ async def test_a_status_that_the_hub_refuses_is_no_success(pages: PageServer) ->
         assert holder(hub) == ""
 
 
-@in_loop
 async def test_a_pass_that_loses_the_lease_writes_nothing_more(pages: PageServer) -> None:
     async with ObjectHub() as hub:
         scene = Scene(hub, pages.url)

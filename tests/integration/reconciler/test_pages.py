@@ -8,7 +8,6 @@ import pytest
 
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.pages import serve_pages
-from tests.support.in_loop import in_loop
 
 
 @asynccontextmanager
@@ -40,16 +39,11 @@ async def ask(port: int, request: str) -> tuple[str, bytes]:
         ("POST /metrics HTTP/1.1", "", "405 Method Not Allowed", b"only GET is served here\n"),
     ],
 )
-def test_each_request_has_one_answer(request_line: str, waits_for: str, status: str, words: bytes) -> None:
-    @in_loop
-    async def go() -> None:
-        async with serving(waits_for=waits_for) as port:
-            assert await ask(port, request_line) == (status, words)
-
-    go()
+async def test_each_request_has_one_answer(request_line: str, waits_for: str, status: str, words: bytes) -> None:
+    async with serving(waits_for=waits_for) as port:
+        assert await ask(port, request_line) == (status, words)
 
 
-@in_loop
 async def test_metrics_are_prometheus_text() -> None:
     metrics = Metrics()
     metrics.leader.set(1)

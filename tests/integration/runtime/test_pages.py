@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from dsf_runtime.pages import Page, PageServer, Probes, Query
-from tests.support.in_loop import until
+from tests.support.waiting import until
 
 SIZE = 8 << 20
 

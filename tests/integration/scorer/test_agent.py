@@ -9,8 +9,9 @@ import yaml
 from tests.support.agent.apis import prometheus, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake
-from tests.support.agent.process import agent, until
+from tests.support.agent.process import agent
 from tests.support.scorer.serving import serving
+from tests.support.waiting import until
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "scorers"
 FLAGS = ("--cluster-name", "c1")

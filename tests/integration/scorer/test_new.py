@@ -29,7 +29,7 @@ def test_its_files(project: Path) -> None:
 
 
 def test_its_own_test_passes(project: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:randomly"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
@@ -38,7 +38,7 @@ def test_its_own_test_passes(project: Path) -> None:
 def test_its_own_test_can_fail(project: Path) -> None:
     scorer = project / "scorer.py"
     scorer.write_text(scorer.read_text().replace("fmean(values)", "max(values)"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:randomly"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
     assert "1 failed, 2 passed" in done.stdout

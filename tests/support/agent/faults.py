@@ -7,9 +7,9 @@ from typing import Final, Literal
 from tests.support.agent.apis import last_values, matrix, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.pace import beat, pace
-from tests.support.agent.process import eventually, until
+from tests.support.agent.pace import beat, keeps
 from tests.support.agent.running import RunningAgent, running
+from tests.support.waiting import until
 
 Faults = Mapping[str, tuple[Reply | Fault, str]]
 """Name to the answer and to the reason that must be counted."""
@@ -57,19 +57,18 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
 
         volume.put(*map(one, sorted(names)))
         async with running("--config-dir", volume.directory, "--publish", f"dir:{out}", *LIMITS) as agent:
-            await eventually(lambda: _exposes(agent, everyone), what="all are well")
+            await until(lambda: _exposes(agent, everyone), what="all are well")
             await until(lambda: {path.stem for path in out.glob("*.yaml")} == everyone, what="all are published")
             published = {path.name: path.read_bytes() for path in out.iterdir()}
 
-            async with pace() as measured:
-                calls = len(faulty.to(WELL))
-                peer.failing = True
-                await refusing.stop()
-                expected = {f"{name}-score": {reason} for name, (_, reason) in faults.items()} | {f"{REFUSED}-score": {"unreachable"}}
-                await until(lambda: _failing(agent).keys() == expected.keys(), what="every fault was met")
-                await until(lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens")
-                await until(lambda: len(faulty.to(WELL)) >= calls + 5, what="the healthy one goes on")
-                measured.check(faulty.to(WELL)[calls + 1 :], cadence=beat(WELL), least=3)
+            calls = len(faulty.to(WELL))
+            peer.failing = True
+            await refusing.stop()
+            expected = {f"{name}-score": {reason} for name, (_, reason) in faults.items()} | {f"{REFUSED}-score": {"unreachable"}}
+            await until(lambda: _failing(agent).keys() == expected.keys(), what="every fault was met")
+            await until(lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens")
+            await until(lambda: len(faulty.to(WELL)) >= calls + 5, what="the healthy one goes on")
+            keeps(faulty.to(WELL)[calls + 1 :], cadence=beat(WELL), least=3)
             counted = await agent.failures()
             # The one that refuses may have been in the middle of an answer when it went away.
             counted[f"{REFUSED}-score"].discard("connection_lost")
@@ -80,7 +79,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
 
             peer.failing = False
             await refusing.start()
-            await eventually(lambda: _exposes(agent, everyone), what="all healed")
+            await until(lambda: _exposes(agent, everyone), what="all healed")
             assert {path.name: path.read_bytes() for path in out.iterdir()} == published
             assert not agent.task.done()
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from tests.support import virtual_time
 from tests.support.agent import ownership
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 
@@ -39,7 +40,7 @@ class HubFake:
         self._version = 0
 
     def now(self) -> float:
-        return time.time() + self.clock_offset
+        return virtual_time.wall() + self.clock_offset
 
     def __call__(self, seen: Seen) -> Reply | Fault:
         answer = self.before(seen)

@@ -5,12 +5,14 @@ import contextlib
 import signal
 import ssl
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
+
+from tests.support.waiting import until
 
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For clients that never use TLS: reading the system's CAs for each costs 40 ms."""
@@ -88,19 +90,3 @@ async def agent(*arguments: str | Path, environ: Mapping[str, str] | None = None
                 process.kill()
             await process.wait()
         await running._reader
-
-
-async def eventually(condition: Callable[[], Awaitable[object]], *, what: str, seconds: float = 60.0) -> None:
-    """``until`` for a condition that must be asked for over the network."""
-    end = asyncio.get_running_loop().time() + seconds
-    while not await condition():
-        assert asyncio.get_running_loop().time() < end, f"not within {seconds} s: {what}"
-        await asyncio.sleep(0.1)
-
-
-async def until(condition: Callable[[], object], *, what: str, seconds: float = 60.0) -> None:
-    """Polls until the condition holds; AssertionError with ``what`` otherwise."""
-    end = asyncio.get_running_loop().time() + seconds
-    while not condition():
-        assert asyncio.get_running_loop().time() < end, f"not within {seconds} s: {what}"
-        await asyncio.sleep(0.02)

@@ -1,9 +1,8 @@
-"""The agent inside the test's own event loop, over real sockets and files, with what it leaves behind checked at its end."""
+"""The agent inside the test's own event loop, over real sockets and files."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +10,10 @@ import httpx
 
 from dsf_agent import build, settings
 from dsf_agent.supervise import Agent
-from dsf_runtime.clock import Clock, SystemClock
-from tests.support.agent.process import PLAIN, until
-
-
-def play(story: Coroutine[Any, Any, None]) -> None:
-    """Runs a test's story and fails if it left tasks or descriptors behind."""
-
-    async def watched() -> None:
-        before = asyncio.all_tasks()
-        await story
-        left = asyncio.all_tasks() - before
-        assert not left, f"tasks left behind: {sorted(task.get_name() for task in left)}"
-
-    descriptors = _descriptors()
-    asyncio.run(watched())
-    # The file watch ends in a thread of its own, a moment after its last user.
-    end = time.monotonic() + 30
-    while (left := _descriptors() - descriptors) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not left, f"descriptors left behind: {sorted(left)}"
-
-
-def _descriptors() -> set[str]:
-    found = set()
-    for path in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):
-            found.add(f"{path.name} {path.readlink()}")
-    return found
+from dsf_runtime.clock import Clock
+from tests.support.agent.process import PLAIN
+from tests.support.virtual_time import LoopClock
+from tests.support.waiting import until
 
 
 class RunningAgent:
@@ -93,9 +68,11 @@ class RunningAgent:
 @asynccontextmanager
 async def running(*flags: str | Path, clock: Clock | None = None) -> AsyncIterator[RunningAgent]:
     """``gitops-dsf-agent run`` with these flags on a free port, no splay and a short grace unless told otherwise."""
-    defaults = ["run", "--metrics-address", "127.0.0.1:0", "--cluster-name", "c1", "--splay", "0", "--shutdown-grace", "0.5"]
+    address = ["--metrics-address", "127.0.0.1:0"]
+    waits = ["--splay", "0", "--shutdown-grace", "0.5", "--config-poll", "0.2"]
+    defaults = ["run", *address, "--cluster-name", "c1", *waits]
     read, _ = settings.read([*defaults, *map(str, flags)], {})
-    agent = Agent(adapters=build.adapters(read, clock=clock or SystemClock()))
+    agent = Agent(adapters=build.adapters(read, clock=clock or LoopClock()))
     task = asyncio.create_task(agent.run(), name="agent")
     try:
         await until(lambda: agent.server.port or task.done(), what="the agent listens")

@@ -3,11 +3,11 @@
 import asyncio
 from contextlib import suppress
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_agent.budget import FREE_BYTES, Budget
-from tests.support.agent.running import play
 
 MB = FREE_BYTES
 LIMIT = 10 * MB
@@ -47,80 +47,65 @@ async def _inside(*holders: Holder) -> list[bool]:
     return [holder.inside for holder in holders]
 
 
-def test_those_that_fit_go_and_the_others_follow_in_their_order() -> None:
+async def test_those_that_fit_go_and_the_others_follow_in_their_order() -> None:
     """Two of four fit, the third waits, and a small one that came later does not overtake it; a cancelled one gives its place away."""
-
-    async def story() -> None:
-        budget = Budget(limit=LIMIT)
-        one, two, three, four, five = (Holder(budget, size * MB) for size in (4, 4, 4, 2, 2))
-        assert await _inside(one, two, three, four, five) == [True, True, False, False, False]
-        await one.leave()
-        assert await _inside(two, three, four, five) == [True, True, True, False]
-        await four.cancel()
-        assert await _inside(two, three, five) == [True, True, True]
-        for holder in (two, three, five):
-            await holder.leave()
-
-    play(story())
+    budget = Budget(limit=LIMIT)
+    one, two, three, four, five = (Holder(budget, size * MB) for size in (4, 4, 4, 2, 2))
+    assert await _inside(one, two, three, four, five) == [True, True, False, False, False]
+    await one.leave()
+    assert await _inside(two, three, four, five) == [True, True, True, False]
+    await four.cancel()
+    assert await _inside(two, three, five) == [True, True, True]
+    for holder in (two, three, five):
+        await holder.leave()
 
 
-def test_one_that_is_larger_than_the_budget_goes_alone() -> None:
+async def test_one_that_is_larger_than_the_budget_goes_alone() -> None:
     """It waits until nobody holds anything, and is not overtaken for ever by smaller ones."""
-
-    async def story() -> None:
-        budget = Budget(limit=LIMIT)
-        first, huge, later = (Holder(budget, size * MB) for size in (4, 100, 4))
-        assert await _inside(first, huge, later) == [True, False, False]
-        await first.leave()
-        assert await _inside(huge, later) == [True, False]
-        await huge.leave()
-        assert await _inside(later) == [True]
-        await later.leave()
-
-    play(story())
+    budget = Budget(limit=LIMIT)
+    first, huge, later = (Holder(budget, size * MB) for size in (4, 100, 4))
+    assert await _inside(first, huge, later) == [True, False, False]
+    await first.leave()
+    assert await _inside(huge, later) == [True, False]
+    await huge.leave()
+    assert await _inside(later) == [True]
+    await later.leave()
 
 
-def test_small_ones_and_first_runs_pass() -> None:
+async def test_small_ones_and_first_runs_pass() -> None:
     """A small one always; one of unknown size unless the budget is used up, and then it counts as what it turned out to be."""
-
-    async def story() -> None:
-        budget = Budget(limit=LIMIT)
-        large, waiting, small, fresh = (
-            Holder(budget, 6 * MB),
-            Holder(budget, 6 * MB),
-            Holder(budget, MB),
-            Holder(budget, None, actual=5 * MB),
-        )
-        assert await _inside(large, waiting, small, fresh) == [True, False, True, True]
-        another, small_one = Holder(budget, None), Holder(budget, MB)
-        assert await _inside(another, small_one) == [False, True]
-        await large.leave()
-        assert await _inside(another, waiting) == [True, False], "5 of 10 are held by the fresh one"
-        await fresh.leave()
-        assert await _inside(waiting) == [True]
-        for holder in (waiting, small, another, small_one):
-            await holder.leave()
-
-    play(story())
+    budget = Budget(limit=LIMIT)
+    large, waiting, small, fresh = (
+        Holder(budget, 6 * MB),
+        Holder(budget, 6 * MB),
+        Holder(budget, MB),
+        Holder(budget, None, actual=5 * MB),
+    )
+    assert await _inside(large, waiting, small, fresh) == [True, False, True, True]
+    another, small_one = Holder(budget, None), Holder(budget, MB)
+    assert await _inside(another, small_one) == [False, True]
+    await large.leave()
+    assert await _inside(another, waiting) == [True, False], "5 of 10 are held by the fresh one"
+    await fresh.leave()
+    assert await _inside(waiting) == [True]
+    for holder in (waiting, small, another, small_one):
+        await holder.leave()
 
 
 @given(st.lists(st.tuples(st.one_of(st.none(), st.integers(0, 15)), st.integers(0, 15), st.booleans()), min_size=1, max_size=12))
-def test_everybody_comes_to_an_end(askers: list[tuple[int | None, int, bool]]) -> None:
+@pytest.mark.real_time
+async def test_everybody_comes_to_an_end(askers: list[tuple[int | None, int, bool]]) -> None:
     """Whatever was expected and came, and whoever is cancelled where: nobody waits for ever, and all room is given back."""
-
-    async def story() -> None:
-        budget = Budget(limit=LIMIT)
-        holders = [Holder(budget, None if size is None else size * MB, actual=actual * MB) for size, actual, _ in askers]
-        await _inside()
-        for holder, (_, _, cancelled) in zip(holders, askers, strict=True):
-            if cancelled:
-                await holder.cancel()
-            else:
-                holder.done.set()
-        async with asyncio.timeout(60):
-            await asyncio.gather(*(holder.task for holder in holders), return_exceptions=True)
-        whole = Holder(budget, LIMIT)
-        assert await _inside(whole) == [True]
-        await whole.leave()
-
-    asyncio.run(story())
+    budget = Budget(limit=LIMIT)
+    holders = [Holder(budget, None if size is None else size * MB, actual=actual * MB) for size, actual, _ in askers]
+    await _inside()
+    for holder, (_, _, cancelled) in zip(holders, askers, strict=True):
+        if cancelled:
+            await holder.cancel()
+        else:
+            holder.done.set()
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(holder.task for holder in holders), return_exceptions=True)
+    whole = Holder(budget, LIMIT)
+    assert await _inside(whole) == [True]
+    await whole.leave()

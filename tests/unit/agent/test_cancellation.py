@@ -15,7 +15,6 @@ from dsf_agent.snapshot import parse
 from dsf_agent.store import Stored
 from dsf_runtime.clock import happens_within
 from dsf_wire.summary import Summary
-from tests.support.agent.running import play
 
 TURNS = range(8)
 """Turns of the loop between the news and the cancellation; between waking and running there are two or three."""
@@ -62,62 +61,50 @@ async def _ends(work: Coroutine[Any, Any, object], news: Callable[[], object], *
 
 
 @pytest.mark.parametrize("turns", TURNS)
-def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
+async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
     """A cycle that finishes while its entry is edited: nothing goes on writing the old entry's scores."""
 
-    async def story() -> None:
-        store = EmptyStore()
-        publication = Publication(
-            scorer=Summary(name="n", score_name="s"),
-            store=store,
-            rule=Rule(deadband=2, min_interval=0, ttl=900, jitter=0),
-            metrics=Metrics(cluster="c1").of("s"),
-            chance=random.Random(),
-        )
-        publication.offer({"a": 1})
-        await _ends(publication.run(), lambda: publication.offer({"a": 1}), turns=turns)
-        assert store.writes == 1
-
-    play(story())
+    store = EmptyStore()
+    publication = Publication(
+        scorer=Summary(name="n", score_name="s"),
+        store=store,
+        rule=Rule(deadband=2, min_interval=0, ttl=900, jitter=0),
+        metrics=Metrics(cluster="c1").of("s"),
+        chance=random.Random(),
+    )
+    publication.offer({"a": 1})
+    await _ends(publication.run(), lambda: publication.offer({"a": 1}), turns=turns)
+    assert store.writes == 1
 
 
 @pytest.mark.parametrize("turns", TURNS)
-def test_the_pruner_ends_with_the_process(turns: int) -> None:
+async def test_the_pruner_ends_with_the_process(turns: int) -> None:
     """SIGTERM in the moment of an edit."""
 
-    async def story() -> None:
-        pruner = Pruner(store=EmptyStore(), metrics=Metrics(cluster="c1"), settle_seconds=60, chance=random.Random())
-        pruner.set(parse(b"[]"))
-        await _ends(pruner.run(), lambda: pruner.set(parse(b"[]")), turns=turns)
-
-    play(story())
+    pruner = Pruner(store=EmptyStore(), metrics=Metrics(cluster="c1"), settle_seconds=60, chance=random.Random())
+    pruner.set(parse(b"[]"))
+    await _ends(pruner.run(), lambda: pruner.set(parse(b"[]")), turns=turns)
 
 
 @pytest.mark.parametrize("turns", TURNS)
-def test_a_pause_ends(turns: int) -> None:
+async def test_a_pause_ends(turns: int) -> None:
     """What watch, publish and prune wait with."""
 
-    async def story() -> None:
-        event = asyncio.Event()
+    event = asyncio.Event()
 
-        async def work() -> None:
-            while True:
-                await happens_within(event, seconds=60)
-                event.clear()
-                await asyncio.sleep(0)
+    async def work() -> None:
+        while True:
+            await happens_within(event, seconds=60)
+            event.clear()
+            await asyncio.sleep(0)
 
-        await _ends(work(), event.set, turns=turns)
-
-    play(story())
+    await _ends(work(), event.set, turns=turns)
 
 
-def test_a_pause_says_what_ended_it() -> None:
+async def test_a_pause_says_what_ended_it() -> None:
     """The event, or the time."""
 
-    async def story() -> None:
-        event = asyncio.Event()
-        assert not await happens_within(event, seconds=0.01)
-        event.set()
-        assert await happens_within(event, seconds=60)
-
-    play(story())
+    event = asyncio.Event()
+    assert not await happens_within(event, seconds=0.01)
+    event.set()
+    assert await happens_within(event, seconds=60)

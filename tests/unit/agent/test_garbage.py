@@ -5,8 +5,7 @@ import gc
 import weakref
 
 from dsf_agent import garbage
-from tests.support.agent.process import until
-from tests.support.agent.running import play
+from tests.support.waiting import until
 
 
 class Ring:
@@ -16,10 +15,10 @@ class Ring:
         self.itself = self
 
 
-def test_cycles_are_collected_by_the_clock() -> None:
+async def test_cycles_are_collected_by_the_clock() -> None:
     """Also where Python would not look for them yet, here never."""
-
-    async def story() -> None:
+    gc.disable()
+    try:
         left = weakref.ref(Ring())
         await asyncio.sleep(0.05)
         assert left() is not None
@@ -27,9 +26,5 @@ def test_cycles_are_collected_by_the_clock() -> None:
         await until(lambda: left() is None, what="the ring is gone")
         collecting.cancel()
         await asyncio.gather(collecting, return_exceptions=True)
-
-    gc.disable()
-    try:
-        play(story())
     finally:
         gc.enable()

@@ -15,8 +15,7 @@ from dsf_wire.summary import ConfigMapRef
 from tests.support.agent.apis import scores
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import HttpFake
-from tests.support.agent.process import until
-from tests.support.agent.running import play
+from tests.support.waiting import until
 
 TOKEN = Auth(secret_name="s", secret_key="k")
 CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))
@@ -69,83 +68,67 @@ def _credentials(vault: Vault, clock: Hands) -> Credentials:
 
 
 @pytest.mark.parametrize("fault", [Reason.UNREACHABLE, Reason.TIMEOUT, Reason.SERVER_ERROR, Reason.UNAUTHORIZED])
-def test_a_token_outlives_an_api_server_that_is_away(fault: Reason) -> None:
+async def test_a_token_outlives_an_api_server_that_is_away(fault: Reason) -> None:
     """It is used on, the server asked again now and then, and the new token used once it answers."""
-
-    async def story() -> None:
-        vault, clock = Vault(token="one"), Hands()
-        kept = _credentials(vault, clock)
-        assert await kept.token(TOKEN) == "one"
-        vault.fault = fault
-        clock.now += KEEP_SECONDS + 1
-        assert [await kept.token(TOKEN) for _ in range(5)] == ["one"] * 5
-        assert vault.reads == 2
-        vault.fault, vault.token = None, "two"
-        clock.now += STALE_SECONDS + 1
-        assert await kept.token(TOKEN) == "two"
-
-    play(story())
+    vault, clock = Vault(token="one"), Hands()
+    kept = _credentials(vault, clock)
+    assert await kept.token(TOKEN) == "one"
+    vault.fault = fault
+    clock.now += KEEP_SECONDS + 1
+    assert [await kept.token(TOKEN) for _ in range(5)] == ["one"] * 5
+    assert vault.reads == 2
+    vault.fault, vault.token = None, "two"
+    clock.now += STALE_SECONDS + 1
+    assert await kept.token(TOKEN) == "two"
 
 
 @pytest.mark.parametrize("fault", [Reason.NOT_FOUND, Reason.FORBIDDEN])
-def test_a_token_that_was_taken_away_is_used_no_more(fault: Reason) -> None:
+async def test_a_token_that_was_taken_away_is_used_no_more(fault: Reason) -> None:
     """Who deletes the Secret, or the right to read it, means it."""
-
-    async def story() -> None:
-        vault, clock = Vault(token="one"), Hands()
-        kept = _credentials(vault, clock)
+    vault, clock = Vault(token="one"), Hands()
+    kept = _credentials(vault, clock)
+    await kept.token(TOKEN)
+    vault.fault = fault
+    clock.now += KEEP_SECONDS + 1
+    with pytest.raises(CallError, match="key 'k' of Secret 's' cannot be read") as caught:
         await kept.token(TOKEN)
-        vault.fault = fault
-        clock.now += KEEP_SECONDS + 1
-        with pytest.raises(CallError, match="key 'k' of Secret 's' cannot be read") as caught:
-            await kept.token(TOKEN)
-        assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
-
-    play(story())
+    assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
 
-def test_a_refused_token_is_not_offered_again() -> None:
+async def test_a_refused_token_is_not_offered_again() -> None:
     """After 401 only a token that was read since will do; nor is there one before the first read."""
-
-    async def story() -> None:
-        vault, clock = Vault(token="one"), Hands()
-        kept = _credentials(vault, clock)
-        vault.fault = Reason.TIMEOUT
-        with pytest.raises(CallError):
-            await kept.token(TOKEN)
-        vault.fault = None
+    vault, clock = Vault(token="one"), Hands()
+    kept = _credentials(vault, clock)
+    vault.fault = Reason.TIMEOUT
+    with pytest.raises(CallError):
         await kept.token(TOKEN)
-        vault.fault = Reason.TIMEOUT
-        with pytest.raises(CallError):
-            await kept.token(TOKEN, refused="one")
+    vault.fault = None
+    await kept.token(TOKEN)
+    vault.fault = Reason.TIMEOUT
+    with pytest.raises(CallError):
+        await kept.token(TOKEN, refused="one")
 
-    play(story())
 
-
-def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_path: Path) -> None:
+async def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_path: Path) -> None:
     """The same context while the server is away; when the CA is another one, the connections of the old one are let go."""
-
-    async def story() -> None:
-        old, new = Authority("old"), Authority("new")
-        vault, clock = Vault(ca=old.pem), Hands()
-        kept, transport = _credentials(vault, clock), Transport(limits=Limits(total_seconds=30))
-        endpoint = Endpoint(transport=transport, credentials=kept, auth=CA)
-        async with (
-            HttpFake(scores(1.0), tls=old.server(tmp_path / "a")) as one,
-            HttpFake(scores(1.0), tls=new.server(tmp_path / "b")) as two,
-        ):
-            assert (await _get(endpoint, one)).ok
-            vault.fault = Reason.UNREACHABLE
-            clock.now += KEEP_SECONDS + 1
-            assert (await _get(endpoint, one)).ok
-            assert (one.connections, one.open) == (1, 1)
-            vault.fault, vault.ca = None, new.pem
-            clock.now += STALE_SECONDS + 1
-            assert (await _get(endpoint, two)).ok
-            await until(lambda: not one.open, what="the old CA's connection is closed")
-            await transport.close()
-
-    play(story())
+    old, new = Authority("old"), Authority("new")
+    vault, clock = Vault(ca=old.pem), Hands()
+    kept, transport = _credentials(vault, clock), Transport(limits=Limits(total_seconds=30))
+    endpoint = Endpoint(transport=transport, credentials=kept, auth=CA)
+    async with (
+        HttpFake(scores(1.0), tls=old.server(tmp_path / "a")) as one,
+        HttpFake(scores(1.0), tls=new.server(tmp_path / "b")) as two,
+    ):
+        assert (await _get(endpoint, one)).ok
+        vault.fault = Reason.UNREACHABLE
+        clock.now += KEEP_SECONDS + 1
+        assert (await _get(endpoint, one)).ok
+        assert (one.connections, one.open) == (1, 1)
+        vault.fault, vault.ca = None, new.pem
+        clock.now += STALE_SECONDS + 1
+        assert (await _get(endpoint, two)).ok
+        await until(lambda: not one.open, what="the old CA's connection is closed")
+        await transport.close()
 
 
 async def _get(endpoint: Endpoint, server: HttpFake) -> Answer:

@@ -12,32 +12,27 @@ from dsf_agent.admission import Admission
 from dsf_agent.buffer import Buffer
 from dsf_agent.inflate import STEP, InflateError, Inflater
 from dsf_runtime.calls import TEXT_LIMIT, display, excerpt, retry_after
-from tests.support.agent.running import play
 
 
-def test_one_origin_never_waits_for_another() -> None:
+async def test_one_origin_never_waits_for_another() -> None:
     """Eight hanging calls of one origin fill its turns and nobody else's."""
+    admission, release = Admission(per_origin=2), asyncio.Event()
 
-    async def story() -> None:
-        admission, release = Admission(per_origin=2), asyncio.Event()
+    async def hang() -> None:
+        async with admission.origin("slow"):
+            await release.wait()
 
-        async def hang() -> None:
-            async with admission.origin("slow"):
-                await release.wait()
-
-        hanging = [asyncio.create_task(hang()) for _ in range(8)]
-        await asyncio.sleep(0)
-        async with asyncio.timeout(60), admission.origin("fast"):
+    hanging = [asyncio.create_task(hang()) for _ in range(8)]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(60), admission.origin("fast"):
+        pass
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05), admission.origin("slow"):
             pass
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05), admission.origin("slow"):
-                pass
-        release.set()
-        await asyncio.gather(*hanging)
-        async with asyncio.timeout(60), admission.origin("slow"):
-            pass
-
-    play(story())
+    release.set()
+    await asyncio.gather(*hanging)
+    async with asyncio.timeout(60), admission.origin("slow"):
+        pass
 
 
 def _inflate(data: bytes, *, size: int) -> bytes:

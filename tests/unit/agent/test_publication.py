@@ -13,9 +13,7 @@ from dsf_agent.publish_rule import Rule
 from dsf_agent.reasons import Reason
 from dsf_agent.store import Stored
 from dsf_wire.summary import Summary
-from tests.support import virtual_time
-from tests.support.agent.process import until
-from tests.support.agent.running import play
+from tests.support.waiting import until
 
 
 class SlowStore:
@@ -47,39 +45,36 @@ class SlowStore:
 
 
 @pytest.mark.parametrize("failed", [False, True])
-def test_only_what_holds_when_the_hub_answers_is_written(*, failed: bool) -> None:
+async def test_only_what_holds_when_the_hub_answers_is_written(*, failed: bool) -> None:
     """Newer scores came while it was asked: they are written, and not the old ones first, which would put them off. Or the scorer failed
     meanwhile: its old scores are not written, and the next good ones are.
     """
 
-    async def story() -> None:
-        store = SlowStore()
-        publication = Publication(
-            scorer=Summary(name="n", score_name="s"),
-            store=store,
-            rule=Rule(deadband=2, min_interval=60, ttl=900, jitter=0),
-            metrics=Metrics(cluster="c1").of("s"),
-            chance=random.Random(),
-        )
-        task = asyncio.create_task(publication.run())
-        publication.offer({"a": 1})
-        await store.asked.wait()
-        if failed:
-            publication.withdraw()
-        else:
-            publication.offer({"a": 50})
-        store.answer.set()
-        async with asyncio.timeout(60):
-            await publication.settled()
-        await asyncio.sleep(0.02)
-        assert store.writes == ([] if failed else [{"a": 50}])
-        publication.offer({"a": 51})
-        if failed:
-            await until(lambda: store.writes == [{"a": 51}], what="the next good ones")
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    play(story())
+    store = SlowStore()
+    publication = Publication(
+        scorer=Summary(name="n", score_name="s"),
+        store=store,
+        rule=Rule(deadband=2, min_interval=60, ttl=900, jitter=0),
+        metrics=Metrics(cluster="c1").of("s"),
+        chance=random.Random(),
+    )
+    task = asyncio.create_task(publication.run())
+    publication.offer({"a": 1})
+    await store.asked.wait()
+    if failed:
+        publication.withdraw()
+    else:
+        publication.offer({"a": 50})
+    store.answer.set()
+    async with asyncio.timeout(60):
+        await publication.settled()
+    await asyncio.sleep(0.02)
+    assert store.writes == ([] if failed else [{"a": 50}])
+    publication.offer({"a": 51})
+    if failed:
+        await until(lambda: store.writes == [{"a": 51}], what="the next good ones")
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 class ThrottlingStore(SlowStore):
@@ -98,25 +93,21 @@ class ThrottlingStore(SlowStore):
 
 
 @pytest.mark.parametrize("ttl", [60.0, 900.0])
-def test_a_hub_that_asks_for_a_long_pause_does_not_let_scores_expire(ttl: float) -> None:
+async def test_a_hub_that_asks_for_a_long_pause_does_not_let_scores_expire(ttl: float) -> None:
     """One `429 Retry-After: 3600`: the next attempt comes after a quarter of the TTL at the latest."""
-
-    async def story() -> None:
-        store = ThrottlingStore()
-        publication = Publication(
-            scorer=Summary(name="n", score_name="s"),
-            store=store,
-            rule=Rule(deadband=2, min_interval=60, ttl=ttl, jitter=0),
-            metrics=Metrics(cluster="c1").of("s"),
-            chance=random.Random(),
-        )
-        task = asyncio.create_task(publication.run())
-        publication.offer({"a": 1})
-        await asyncio.sleep(ttl)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        first, second, *_ = store.tried
-        assert 0 < second - first <= ttl / 4
-        assert store.writes
-
-    virtual_time.run(story())
+    store = ThrottlingStore()
+    publication = Publication(
+        scorer=Summary(name="n", score_name="s"),
+        store=store,
+        rule=Rule(deadband=2, min_interval=60, ttl=ttl, jitter=0),
+        metrics=Metrics(cluster="c1").of("s"),
+        chance=random.Random(),
+    )
+    task = asyncio.create_task(publication.run())
+    publication.offer({"a": 1})
+    await asyncio.sleep(ttl)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    first, second, *_ = store.tried
+    assert 0 < second - first <= ttl / 4
+    assert store.writes

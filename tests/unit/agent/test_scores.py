@@ -19,7 +19,6 @@ from dsf_agent.placement_score import Builder, Items
 from dsf_wire import dimension, scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import ScoreRange, Summary
-from tests.support.agent.running import play
 
 Result = tuple[tuple[str, ...], float]
 """Labels in the order of dimension.LABELS, and the score."""
@@ -133,73 +132,57 @@ def test_long_labels_are_cut_on_metrics_only() -> None:
     assert list(_items(one, scorer=_scorer()).values) == ["n" * 10_000]
 
 
-def test_the_gzip_file_is_one_member() -> None:
+async def test_the_gzip_file_is_one_member() -> None:
     """A reader that stops after the first member gets everything; replaced and dropped texts are gone."""
-
-    async def story() -> None:
-        board = Board()
-        chance = random.Random(7)
-        for name in ("a", "b", "c"):
-            board.put(name, (f'dynamic_score{{ds_node="{name}"}} 1\n' * chance.randint(1, 3000)).encode())
-        for _ in range(2):
-            board.put("b", b"replaced 1\n")
-            board.drop("c")
-            data = b"".join(await board.gzipped(before=b"own 1\n", after=b"# EOF\n"))
-            engine = zlib.decompressobj(16 + zlib.MAX_WBITS)
-            plain = engine.decompress(data)
-            assert engine.eof
-            assert engine.unused_data == b""
-            assert plain == b"own 1\n" + b"".join(board.plain()) + b"# EOF\n"
-            assert gzip.decompress(data) == plain
-            assert b"replaced" in plain
-
-    play(story())
+    board = Board()
+    chance = random.Random(7)
+    for name in ("a", "b", "c"):
+        board.put(name, (f'dynamic_score{{ds_node="{name}"}} 1\n' * chance.randint(1, 3000)).encode())
+    for _ in range(2):
+        board.put("b", b"replaced 1\n")
+        board.drop("c")
+        data = b"".join(await board.gzipped(before=b"own 1\n", after=b"# EOF\n"))
+        engine = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        plain = engine.decompress(data)
+        assert engine.eof
+        assert engine.unused_data == b""
+        assert plain == b"own 1\n" + b"".join(board.plain()) + b"# EOF\n"
+        assert gzip.decompress(data) == plain
+        assert b"replaced" in plain
 
 
 @pytest.mark.parametrize("count", [0, 1, results.BATCH - 1, results.BATCH, results.BATCH + 1, 2 * results.BATCH])
-def test_every_result_is_read(count: int) -> None:
+async def test_every_result_is_read(count: int) -> None:
     """Batches lose nothing at their ends."""
-
-    async def story() -> None:
-        rows = ",".join(f'{{"metric": {{"node": "n{number}"}}, "score": {number}}}' for number in range(count))
-        read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets())
-        assert [label_set.item for label_set in read.label_sets] == [f"n{number}" for number in range(count)]
-        assert read.scores == [float(number) for number in range(count)]
-
-    play(story())
+    rows = ",".join(f'{{"metric": {{"node": "n{number}"}}, "score": {number}}}' for number in range(count))
+    read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets())
+    assert [label_set.item for label_set in read.label_sets] == [f"n{number}" for number in range(count)]
+    assert read.scores == [float(number) for number in range(count)]
 
 
 @pytest.mark.parametrize("bad", ['"x"', "1e999", "NaN"])
-def test_the_first_bad_result_is_named_by_its_place_in_the_answer(bad: str) -> None:
+async def test_the_first_bad_result_is_named_by_its_place_in_the_answer(bad: str) -> None:
     """Beyond the first batch too, whichever way the answer is read."""
-
-    async def story() -> None:
-        wrong = {results.BATCH + 50, results.BATCH + 60}
-        rows = ",".join(f'{{"metric": {{}}, "score": {bad if number in wrong else number}}}' for number in range(2 * results.BATCH))
-        read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets())
-        assert (len(read.scores), read.dropped.total()) == (2 * results.BATCH - 2, 2)
-        assert read.first_fault.startswith(f"result {results.BATCH + 50}: ")
-
-    play(story())
+    wrong = {results.BATCH + 50, results.BATCH + 60}
+    rows = ",".join(f'{{"metric": {{}}, "score": {bad if number in wrong else number}}}' for number in range(2 * results.BATCH))
+    read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets())
+    assert (len(read.scores), read.dropped.total()) == (2 * results.BATCH - 2, 2)
+    assert read.first_fault.startswith(f"result {results.BATCH + 50}: ")
 
 
 METRIC = st.dictionaries(st.sampled_from([*dimension.LABELS, "other"]), st.text(max_size=3), max_size=3)
 
 
 @given(st.lists(st.lists(st.tuples(METRIC, SCORES), max_size=6), max_size=5))
-def test_what_is_remembered_changes_nothing(answers: list[list[tuple[dict[str, str], float]]]) -> None:
+async def test_what_is_remembered_changes_nothing(answers: list[list[tuple[dict[str, str], float]]]) -> None:
     """Answer after answer, each as the first: label sets come, go and come back, in any spelling of their JSON."""
-
-    async def story() -> None:
-        remembering = _label_sets("${node};${pod}")
-        for answer in answers:
-            rows = [{"metric": metric, "score": score} for metric, score in answer]
-            body = json.dumps({"results": rows}, ensure_ascii=len(rows) % 2 == 0).encode()
-            again = await results.read(bytearray(body), where="api", label_sets=remembering)
-            assert again == await results.read(bytearray(body), where="api", label_sets=_label_sets("${node};${pod}"))
-            assert [one.item for one in again.label_sets] == [f"{metric.get('node', '')};{metric.get('pod', '')}" for metric, _ in answer]
-
-    play(story())
+    remembering = _label_sets("${node};${pod}")
+    for answer in answers:
+        rows = [{"metric": metric, "score": score} for metric, score in answer]
+        body = json.dumps({"results": rows}, ensure_ascii=len(rows) % 2 == 0).encode()
+        again = await results.read(bytearray(body), where="api", label_sets=remembering)
+        assert again == await results.read(bytearray(body), where="api", label_sets=_label_sets("${node};${pod}"))
+        assert [one.item for one in again.label_sets] == [f"{metric.get('node', '')};{metric.get('pod', '')}" for metric, _ in answer]
 
 
 def test_label_sets_are_kept_while_they_are_named() -> None:

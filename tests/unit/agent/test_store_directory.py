@@ -10,8 +10,7 @@ import pytest
 
 from dsf_agent.store_directory import DirectoryStore
 from dsf_runtime.clock import SystemClock
-from tests.support.agent.process import until
-from tests.support.agent.running import play
+from tests.support.waiting import until
 
 
 class SlowValues(Mapping[str, int]):
@@ -38,51 +37,44 @@ def _store(directory: Path) -> DirectoryStore:
     return DirectoryStore(directory=directory, cluster="c1", clock=SystemClock())
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("then", ["write", "delete"])
-def test_a_cancelled_write_does_not_land_after_what_follows_it(tmp_path: Path, then: str) -> None:
+async def test_a_cancelled_write_does_not_land_after_what_follows_it(tmp_path: Path, then: str) -> None:
     """A worker is replaced, or its scorer removed, while a slow disk still writes the old scores."""
-
-    async def story() -> None:
-        store, old = _store(tmp_path), SlowValues(1)
-        await store.write("s", scorer="n", values={"a": 0}, valid_until=2e9)
-        stands = await store.read("s")
-        assert stands is not None
-        slow = asyncio.create_task(store.write("s", scorer="n", values=old, valid_until=2e9))
-        await until(old.begun.is_set, what="it writes")
-        slow.cancel()
-        with suppress(asyncio.CancelledError):
-            await slow
-        following = asyncio.create_task(
-            store.write("s", scorer="n", values={"a": 2}, valid_until=2e9) if then == "write" else store.delete(stands)
-        )
-        other = asyncio.create_task(store.write("other", scorer="m", values={"a": 3}, valid_until=2e9))
-        await other
-        await asyncio.sleep(0.05)
-        old.go_on.set()
-        await following
-        found = await store.read("s")
-        assert (found.values if found is not None else None) == ({"a": 2} if then == "write" else None)
-
-    play(story())
+    store, old = _store(tmp_path), SlowValues(1)
+    await store.write("s", scorer="n", values={"a": 0}, valid_until=2e9)
+    stands = await store.read("s")
+    assert stands is not None
+    slow = asyncio.create_task(store.write("s", scorer="n", values=old, valid_until=2e9))
+    await until(old.begun.is_set, what="it writes")
+    slow.cancel()
+    with suppress(asyncio.CancelledError):
+        await slow
+    following = asyncio.create_task(
+        store.write("s", scorer="n", values={"a": 2}, valid_until=2e9) if then == "write" else store.delete(stands)
+    )
+    other = asyncio.create_task(store.write("other", scorer="m", values={"a": 3}, valid_until=2e9))
+    await other
+    await asyncio.sleep(0.05)
+    old.go_on.set()
+    await following
+    found = await store.read("s")
+    assert (found.values if found is not None else None) == ({"a": 2} if then == "write" else None)
     assert sorted(path.name for path in tmp_path.iterdir()) == (["other.yaml", "s.yaml"] if then == "write" else ["other.yaml"])
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"[", b"7", b"status: {validUntil: 2026-99-99}", b"\xff\xfe", b"[" * 5000, b"metadata: [1]\nstatus: {scores: {a: 1}}"]
 )
-def test_a_file_that_says_nothing_is_written_anew_and_hides_no_other(tmp_path: Path, content: bytes) -> None:
+async def test_a_file_that_says_nothing_is_written_anew_and_hides_no_other(tmp_path: Path, content: bytes) -> None:
     """Damaged, half-written or somebody else's: no failure of any scorer."""
-
-    async def story() -> None:
-        store = _store(tmp_path)
-        await store.write("other", scorer="m", values={"a": 3}, valid_until=2e9)
-        (tmp_path / "s.yaml").write_bytes(content)
-        found = await store.read("s")
-        assert found is None or (found.values, found.ours) == ({}, False)
-        assert [one.name for one in await store.ours()] == ["other"]
-        await store.write("s", scorer="n", values={"a": 1}, valid_until=2e9)
-        found = await store.read("s")
-        assert found is not None
-        assert (found.values, found.ours) == ({"a": 1}, True)
-
-    play(story())
+    store = _store(tmp_path)
+    await store.write("other", scorer="m", values={"a": 3}, valid_until=2e9)
+    (tmp_path / "s.yaml").write_bytes(content)
+    found = await store.read("s")
+    assert found is None or (found.values, found.ours) == ({}, False)
+    assert [one.name for one in await store.ours()] == ["other"]
+    await store.write("s", scorer="n", values={"a": 1}, valid_until=2e9)
+    found = await store.read("s")
+    assert found is not None
+    assert (found.values, found.ours) == ({"a": 1}, True)

@@ -7,22 +7,17 @@ from pathlib import Path
 import httpcore
 
 from dsf_agent import transport
-from tests.support.agent.running import play
 
 
-def test_connections_read_widely() -> None:
+async def test_connections_read_widely() -> None:
     """Where a newer Python or httpcore names them otherwise, this fails and the agent only reads smaller pieces."""
-
-    async def story() -> None:
-        transport.read_widely()
-        server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
-        async with server:
-            _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-            assert writer.transport.max_size == transport.CHUNK  # type: ignore[attr-defined] # what asyncio hands to recv()
-            writer.close()
-            await writer.wait_closed()
-
-    play(story())
+    transport.read_widely()
+    server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
+    async with server:
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        assert writer.transport.max_size == transport.CHUNK  # type: ignore[attr-defined] # what asyncio hands to recv()
+        writer.close()
+        await writer.wait_closed()
     engine = Path(inspect.getfile(httpcore.AsyncHTTP11Connection.handle_async_request)).read_text()
     assert "self.READ_NUM_BYTES" in engine
     assert httpcore.AsyncHTTP11Connection.READ_NUM_BYTES == transport.CHUNK

@@ -12,8 +12,7 @@ from dsf_agent.schedule import Scheduler
 from dsf_agent.worker import Worker
 from dsf_runtime.clock import SystemClock
 from dsf_wire.summary import Summary
-from tests.support.agent.process import until
-from tests.support.agent.running import play
+from tests.support.waiting import until
 
 
 class Cycle:
@@ -56,22 +55,18 @@ def _scorer(name: str) -> Summary:
     return Summary(name=name, score_name=name, scoring_interval=1)
 
 
-def test_a_fault_of_the_agent_is_a_failure_of_one_scorer() -> None:
+async def test_a_fault_of_the_agent_is_a_failure_of_one_scorer() -> None:
     """Counted as internal and tried again, while the neighbour keeps its pace; healing is seen at once."""
-
-    async def story() -> None:
-        metrics, cycles = Metrics(cluster="c"), {"broken": Cycle(fault=ZeroDivisionError("oops")), "well": Cycle()}
-        scheduler = Scheduler(make=Makes(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0)
-        await scheduler.apply([_scorer("broken"), _scorer("well")])
-        await until(lambda: cycles["well"].runs >= 10 and cycles["broken"].runs >= 2, what="both run")
-        state = scheduler.states()["broken"]
-        assert (state.reason, state.message) == ("internal", "ZeroDivisionError: oops")
-        assert b'failures_total{reason="internal",score_name="broken",stage="score"}' in generate_latest(metrics.registry)
-        cycles["broken"].fault = None
-        await until(lambda: not scheduler.states()["broken"].failures, what="healed")
-        await scheduler.stop(grace=1.0)
-
-    play(story())
+    metrics, cycles = Metrics(cluster="c"), {"broken": Cycle(fault=ZeroDivisionError("oops")), "well": Cycle()}
+    scheduler = Scheduler(make=Makes(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0)
+    await scheduler.apply([_scorer("broken"), _scorer("well")])
+    await until(lambda: cycles["well"].runs >= 10 and cycles["broken"].runs >= 2, what="both run")
+    state = scheduler.states()["broken"]
+    assert (state.reason, state.message) == ("internal", "ZeroDivisionError: oops")
+    assert b'failures_total{reason="internal",score_name="broken",stage="score"}' in generate_latest(metrics.registry)
+    cycles["broken"].fault = None
+    await until(lambda: not scheduler.states()["broken"].failures, what="healed")
+    await scheduler.stop(grace=1.0)
 
 
 class Dice(random.Random):
@@ -86,24 +81,20 @@ class Dice(random.Random):
         return super().uniform(a, b)
 
 
-def test_a_worker_that_dies_harms_no_other_and_can_be_replaced() -> None:
+async def test_a_worker_that_dies_harms_no_other_and_can_be_replaced() -> None:
     """What even the worker does not catch ends neither the process nor the neighbour; an edit starts a new one at once."""
-
-    async def story() -> None:
-        metrics, cycles, dice = Metrics(cluster="c"), {"broken": Cycle(fault=ZeroDivisionError()), "well": Cycle()}, Dice(1)
-        dice.broken = True
-        scheduler = Scheduler(make=Makes(metrics, cycles, chance=dice), metrics=metrics, cluster="c", splay=0.0)
-        await scheduler.apply([_scorer("broken"), _scorer("well")])
-        await until(lambda: cycles["broken"].runs == 1, what="it died")
-        runs = cycles["well"].runs
-        await until(lambda: cycles["well"].runs >= runs + 5, what="the neighbour goes on")
-        assert cycles["broken"].runs == 1
-        cycles["broken"].fault = None
-        await scheduler.apply([Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")])
-        await until(lambda: cycles["broken"].runs > 1, what="it runs again")
-        await scheduler.stop(grace=1.0)
-
-    play(story())
+    metrics, cycles, dice = Metrics(cluster="c"), {"broken": Cycle(fault=ZeroDivisionError()), "well": Cycle()}, Dice(1)
+    dice.broken = True
+    scheduler = Scheduler(make=Makes(metrics, cycles, chance=dice), metrics=metrics, cluster="c", splay=0.0)
+    await scheduler.apply([_scorer("broken"), _scorer("well")])
+    await until(lambda: cycles["broken"].runs == 1, what="it died")
+    runs = cycles["well"].runs
+    await until(lambda: cycles["well"].runs >= runs + 5, what="the neighbour goes on")
+    assert cycles["broken"].runs == 1
+    cycles["broken"].fault = None
+    await scheduler.apply([Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")])
+    await until(lambda: cycles["broken"].runs > 1, what="it runs again")
+    await scheduler.stop(grace=1.0)
 
 
 class Refuses(Makes):
@@ -116,19 +107,15 @@ class Refuses(Makes):
         return super().__call__(scorer)
 
 
-def test_a_worker_that_cannot_be_made_harms_no_other_and_is_counted() -> None:
+async def test_a_worker_that_cannot_be_made_harms_no_other_and_is_counted() -> None:
     """The process goes on, also to its end; an edit that can be made runs at once."""
-
-    async def story() -> None:
-        metrics, cycles = Metrics(cluster="c"), {"broken": Cycle(), "well": Cycle()}
-        scheduler = Scheduler(make=Refuses(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0)
-        await scheduler.apply([_scorer("broken"), _scorer("well")])
-        await until(lambda: cycles["well"].runs >= 5, what="the neighbour runs")
-        assert b'failures_total{reason="internal",score_name="broken",stage="score"} 1.0' in generate_latest(metrics.registry)
-        assert list(scheduler.states()) == ["well"]
-        await scheduler.apply([Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")])
-        await until(lambda: cycles["broken"].runs >= 1, what="the edited one runs")
-        await scheduler.apply([_scorer("broken"), _scorer("well")])
-        await scheduler.stop(grace=1.0)
-
-    play(story())
+    metrics, cycles = Metrics(cluster="c"), {"broken": Cycle(), "well": Cycle()}
+    scheduler = Scheduler(make=Refuses(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0)
+    await scheduler.apply([_scorer("broken"), _scorer("well")])
+    await until(lambda: cycles["well"].runs >= 5, what="the neighbour runs")
+    assert b'failures_total{reason="internal",score_name="broken",stage="score"} 1.0' in generate_latest(metrics.registry)
+    assert list(scheduler.states()) == ["well"]
+    await scheduler.apply([Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")])
+    await until(lambda: cycles["broken"].runs >= 1, what="the edited one runs")
+    await scheduler.apply([_scorer("broken"), _scorer("well")])
+    await scheduler.stop(grace=1.0)

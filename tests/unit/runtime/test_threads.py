@@ -5,10 +5,8 @@ import threading
 
 from dsf_runtime.threads import use_threads
 from gitops_dsf.reconciler.run import CONCURRENT
-from tests.support.in_loop import in_loop
 
 
-@in_loop
 async def test_names_that_hang_leave_others_theirs() -> None:
     use_threads(CONCURRENT)
     loop, released = asyncio.get_running_loop(), threading.Event()

@@ -34,7 +34,7 @@ def test_ten_lines_are_ten_lines() -> None:
 def test_the_first_example_passes_the_test_in_the_guide(tmp_path: Path) -> None:
     for name in ("scorer.py", "test_scorer.py"):
         (tmp_path / name).write_text(BLOCKS[name])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", f"--rootdir={tmp_path}"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-W", "error", f"--rootdir={tmp_path}"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert "1 passed" in done.stdout, done.stdout
 

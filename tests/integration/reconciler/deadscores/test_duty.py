@@ -15,7 +15,8 @@ from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from tests.integration.reconciler.objecthub import FixedClaim, ObjectHub
-from tests.support.in_loop import for_a_while, until
+from tests.support import virtual_time
+from tests.support.waiting import for_a_while, until
 
 NAMESPACE, SCORE = "hub", "cpu-score"
 LOOK = 0.02
@@ -98,7 +99,7 @@ def play(test: Callable[[Scene], Awaitable[None]]) -> None:
         async with ObjectHub() as hub:
             await test(Scene(hub))
 
-    asyncio.run(go())
+    virtual_time.run(go())
 
 
 def test_a_tenth_per_ttl_the_oldest_first_and_never_more_after_a_restart() -> None:

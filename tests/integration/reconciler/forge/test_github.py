@@ -13,7 +13,6 @@ from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.support.github.server import NAME, OWNER, GitHubServer, Pull
-from tests.support.in_loop import in_loop
 
 TOKEN = "ghp_notforlogs"
 
@@ -46,7 +45,6 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     assert server.violations == []
 
 
-@in_loop
 async def test_a_request_is_opened_found_and_closed(scene: Scene) -> None:
     scene.branch("gitops-dsf/locks-cpu-1")
     async with scene.client() as forge:
@@ -64,7 +62,6 @@ async def test_a_request_is_opened_found_and_closed(scene: Scene) -> None:
     assert scene.server.pulls[0].body == f"Because\n\nSuperseded by #2.\n{CLOSED_BY_US}"
 
 
-@in_loop
 async def test_an_open_request_is_not_opened_twice(scene: Scene) -> None:
     scene.branch("gitops-dsf/inventory-1")
     async with scene.client() as forge:
@@ -73,7 +70,6 @@ async def test_an_open_request_is_not_opened_twice(scene: Scene) -> None:
     assert len(scene.server.pulls) == 1
 
 
-@in_loop
 async def test_what_github_will_not_open_is_told(scene: Scene) -> None:
     async with scene.client() as forge:
         with pytest.raises(ForgeError, match="422 Validation Failed; head invalid") as caught:
@@ -81,7 +77,6 @@ async def test_what_github_will_not_open_is_told(scene: Scene) -> None:
     assert caught.value.cause is ForgeCause.REFUSED
 
 
-@in_loop
 async def test_people_decide_by_merging_or_closing_and_the_newest_counts(scene: Scene) -> None:
     scene.branch("a")
     async with scene.client() as forge:
@@ -97,7 +92,6 @@ async def test_people_decide_by_merging_or_closing_and_the_newest_counts(scene: 
         assert (found.number, found.state, found.refused) == (2, RequestState.MERGED, False)
 
 
-@in_loop
 async def test_lists_are_read_to_their_end_and_forks_do_not_count(scene: Scene) -> None:
     sha = "0" * 40
     for number in range(1, 251):
@@ -114,7 +108,6 @@ async def test_lists_are_read_to_their_end_and_forks_do_not_count(scene: Scene) 
     assert [each.number for each in found] == [number for number in range(1, 251) if number != 7]
 
 
-@in_loop
 async def test_limits_faults_and_wrong_tokens_are_told_apart(scene: Scene) -> None:
     limit = (403, {"message": "API rate limit exceeded"}, {"x-ratelimit-remaining": "0", "retry-after": "33"})
     cases = {
@@ -157,7 +150,6 @@ async def test_limits_faults_and_wrong_tokens_are_told_apart(scene: Scene) -> No
         assert caught.value.cause is ForgeCause.AWAY
 
 
-@in_loop
 async def test_a_long_text_is_cut(scene: Scene) -> None:
     scene.branch("a")
     async with scene.client() as forge:
@@ -167,7 +159,6 @@ async def test_a_long_text_is_cut(scene: Scene) -> None:
     assert len(scene.server.pulls[0].body) < 65_536
 
 
-@in_loop
 async def test_a_private_certificate_must_be_one_and_is_read_anew(scene: Scene) -> None:
     async with scene.client() as forge:
         assert await forge.opened() == []
@@ -179,7 +170,6 @@ async def test_a_private_certificate_must_be_one_and_is_read_anew(scene: Scene) 
 
 
 @pytest.mark.parametrize("token", [f"\ufeff{TOKEN}", f"{TOKEN}\u2026"])
-@in_loop
 async def test_a_token_that_no_header_takes_is_told_and_not_repeated(scene: Scene, token: str) -> None:
     (scene.secret / "token").write_text(token, encoding="utf-8")
     async with scene.client() as forge:

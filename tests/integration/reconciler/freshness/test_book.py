@@ -1,6 +1,5 @@
 """Judgements that are kept are those that would be made: whatever happens on the hub, and however often one looks."""
 
-import asyncio
 from typing import Any
 
 from hypothesis import given, settings
@@ -11,7 +10,7 @@ from gitops_dsf.reconciler.freshness.judge import judge
 from gitops_dsf.reconciler.hub.view import HubView
 from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, stamp
-from tests.support.in_loop import in_loop
+from tests.support import virtual_time
 
 NOW = 2_000_000_000.0
 TTL = 900
@@ -38,7 +37,6 @@ def looking(hub: ObjectHub, api: Any) -> Look:
     return Look(hub, HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace=ARGOCD))
 
 
-@in_loop
 async def test_a_renewal_in_time_makes_no_new_judgement_and_anything_else_does() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         look = looking(hub, api)
@@ -86,7 +84,7 @@ STEPS = st.one_of(
 @settings(max_examples=12, deadline=None)
 @given(st.lists(STEPS, max_size=8))
 def test_what_is_kept_is_what_would_be_found(steps: list[tuple[str, str, int, str]]) -> None:
-    asyncio.run(_follow(steps))
+    virtual_time.run(_follow(steps))
 
 
 async def _follow(steps: list[tuple[str, str, int, str]]) -> None:
@@ -124,7 +122,6 @@ async def _follow(steps: list[tuple[str, str, int, str]]) -> None:
             assert look.book.dead("cpu", "all", now=now) == dead
 
 
-@in_loop
 async def test_what_nobody_asks_for_any_more_is_forgotten() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         look = looking(hub, api)

@@ -11,7 +11,8 @@ from gitops_dsf.reconciler.git import Cause, Clone, GitError, work_folder
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
-from tests.support.in_loop import in_loop
+
+pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
 AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -45,7 +46,6 @@ def clone(url: str, folder: Path) -> Clone:
     return Clone(settings=GitSettings(url=url, author=AUTHOR), folder=folder)
 
 
-@in_loop
 async def test_files_are_read_as_they_are_in_the_commit(url: str, repository: GitRepository, tmp_path: Path) -> None:
     mine = clone(url, tmp_path / "work")
     head = await mine.fetch("main")
@@ -58,7 +58,6 @@ async def test_files_are_read_as_they_are_in_the_commit(url: str, repository: Gi
     assert await mine.written_by(head) == "A Platform Engineer <platform@example.com>"
 
 
-@in_loop
 async def test_a_commit_changes_what_it_names_and_nothing_else(url: str, repository: GitRepository, tmp_path: Path) -> None:
     mine = clone(url, tmp_path / "work")
     head = await mine.fetch("main")
@@ -74,7 +73,6 @@ async def test_a_commit_changes_what_it_names_and_nothing_else(url: str, reposit
     git("fsck", "--strict", folder=repository.bare)
 
 
-@in_loop
 async def test_links_count_as_the_files_they_lead_to_and_are_not_written_over(repository: GitRepository, tmp_path: Path) -> None:
     (repository.clone / "dir/same.yaml").symlink_to("../a.yaml")
     (repository.clone / "clusters").symlink_to("dir")
@@ -91,7 +89,6 @@ async def test_links_count_as_the_files_they_lead_to_and_are_not_written_over(re
             await mine.commit(parent=head, files={path: b"x"}, message="Ours", at=AT)
 
 
-@in_loop
 async def test_whoever_amends_a_commit_counts(repository: GitRepository, tmp_path: Path) -> None:
     mine = clone(repository.url, tmp_path / "work")
     head = await mine.fetch("main")
@@ -105,7 +102,6 @@ async def test_whoever_amends_a_commit_counts(repository: GitRepository, tmp_pat
     assert await mine.written_by(await mine.fetch("ours")) == "A Platform Engineer <platform@example.com>"
 
 
-@in_loop
 async def test_an_orphan_replaces_its_branch_only_under_its_lease(url: str, repository: GitRepository, tmp_path: Path) -> None:
     mine = clone(url, tmp_path / "work")
     first = await mine.commit(parent=None, files={"snapshot.yaml": b"a: 1\n"}, message="State", at=AT)
@@ -127,7 +123,6 @@ async def test_an_orphan_replaces_its_branch_only_under_its_lease(url: str, repo
     assert list(repository.branches()) == ["main"]
 
 
-@in_loop
 async def test_the_protected_branch_is_never_forced(repository: GitRepository, tmp_path: Path) -> None:
     mine = clone(repository.url, tmp_path / "work")
     head = await mine.fetch("main")
@@ -148,7 +143,6 @@ async def test_the_protected_branch_is_never_forced(repository: GitRepository, t
         await mine.commit(parent=again, files={"link": b"x"}, message="Ours", at=AT)
 
 
-@in_loop
 async def test_a_rule_of_the_server_is_told(repository: GitRepository, tmp_path: Path) -> None:
     hook = repository.bare / "hooks/pre-receive"
     hook.parent.mkdir(exist_ok=True)
@@ -161,7 +155,6 @@ async def test_a_rule_of_the_server_is_told(repository: GitRepository, tmp_path:
     assert caught.value.cause is Cause.REJECTED
 
 
-@in_loop
 async def test_what_is_missing_or_away_is_told_apart(server: GitServer, repository: GitRepository, tmp_path: Path) -> None:
     with pytest.raises(GitError) as caught:
         await clone(f"{server.url}/none.git", tmp_path / "none").heads("main")
@@ -180,7 +173,6 @@ async def test_what_is_missing_or_away_is_told_apart(server: GitServer, reposito
     assert caught.value.cause is Cause.AWAY
 
 
-@in_loop
 async def test_many_files_take_one_process(url: str, repository: GitRepository, tmp_path: Path) -> None:
     mine = clone(url, tmp_path / "work")
     files = {f"clusters/{n:05}.yaml": b"x" * n for n in range(3000)}
@@ -190,7 +182,6 @@ async def test_many_files_take_one_process(url: str, repository: GitRepository, 
     assert git("ls-tree", "-r", "--name-only", "state", folder=repository.bare).count("\n") == 3000
 
 
-@in_loop
 async def test_a_path_that_leaves_the_repository_is_refused(repository: GitRepository, tmp_path: Path) -> None:
     mine = clone(repository.url, tmp_path / "work")
     for path in ("../a", "/a", "a//b", ".git/config", "a/.GIT/x", ""):
@@ -198,7 +189,6 @@ async def test_a_path_that_leaves_the_repository_is_refused(repository: GitRepos
             await mine.commit(parent=None, files={path: b""}, message="x", at=AT)
 
 
-@in_loop
 async def test_the_clone_is_made_anew_before_it_grows(repository: GitRepository, tmp_path: Path) -> None:
     mine = Clone(settings=GitSettings(url=repository.url, author=AUTHOR), folder=tmp_path, renew_after=2)
     kept = []
@@ -213,7 +203,6 @@ async def test_the_clone_is_made_anew_before_it_grows(repository: GitRepository,
     assert repository.branches()["main"] == kept[-1]
 
 
-@in_loop
 async def test_a_work_folder_is_emptied_before_and_removed_after(tmp_path: Path) -> None:
     left = tmp_path / "work/proposals/repository.git/index.lock"
     left.parent.mkdir(parents=True)
@@ -227,7 +216,6 @@ async def test_a_work_folder_is_emptied_before_and_removed_after(tmp_path: Path)
     assert not other.exists()
 
 
-@in_loop
 async def test_a_cancelled_push_ends_its_processes(server: GitServer, repository: GitRepository, tmp_path: Path) -> None:
     mine = clone(repository.url, tmp_path / "work")
     commit = await mine.commit(parent=None, files={"a": b""}, message="x", at=AT)

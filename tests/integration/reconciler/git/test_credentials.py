@@ -16,7 +16,8 @@ from gitops_dsf.reconciler.git import Cause, Clone, GitError
 from gitops_dsf.reconciler.git.credentials import Credentials
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitserver import GitServer
-from tests.support.in_loop import in_loop
+
+pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 SECRET = "s3cret'\"$(id)\\ %/pass"
 AT = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
@@ -52,7 +53,6 @@ def clone(server: GitServer, secret: Path | None, tmp_path: Path) -> Clone:
         ({"username": "tom", "password": SECRET}, f"tom:{SECRET}"),
     ],
 )
-@in_loop
 async def test_each_kind_of_secret_opens_the_server(
     server: GitServer, secret: Path, tmp_path: Path, files: dict[str, str], account: str
 ) -> None:
@@ -62,7 +62,6 @@ async def test_each_kind_of_secret_opens_the_server(
     assert list(await clone(server, secret, tmp_path).heads("main")) == ["main"]
 
 
-@in_loop
 async def test_a_rotated_secret_counts_at_once_and_errors_do_not_repeat_it(server: GitServer, secret: Path, tmp_path: Path) -> None:
     (secret / "token").write_text("old-token-1234", encoding="utf-8")
     server.manners.account = "x-access-token:new-token-5678"
@@ -75,7 +74,6 @@ async def test_a_rotated_secret_counts_at_once_and_errors_do_not_repeat_it(serve
     assert list(await mine.heads("main")) == ["main"]
 
 
-@in_loop
 async def test_without_credentials_nothing_is_asked_for(server: GitServer, secret: Path, tmp_path: Path) -> None:
     server.manners.account = "tom:secret"
     with pytest.raises(GitError, match="could not read Username") as caught:
@@ -85,7 +83,6 @@ async def test_without_credentials_nothing_is_asked_for(server: GitServer, secre
         await clone(server, secret, tmp_path).heads("main")
 
 
-@in_loop
 async def test_no_process_and_no_log_shows_a_secret_while_a_push_runs(
     server: GitServer, secret: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -122,7 +119,6 @@ def _scan(seen: set[str], shown: set[str]) -> None:
             shown.add(line.decode(errors="replace"))
 
 
-@in_loop
 async def test_another_server_never_gets_the_secret(server: GitServer, secret: Path, tmp_path: Path) -> None:
     (secret / "token").write_text(SECRET, encoding="utf-8")
     configuration = dict(Credentials(folder=secret).configuration("https://git.example.com/fleet.git"))

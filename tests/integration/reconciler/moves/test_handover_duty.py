@@ -21,7 +21,8 @@ from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from tests.integration.reconciler.moves.scene import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, Scene
 from tests.integration.reconciler.objecthub import FixedClaim, ObjectHub
-from tests.support.in_loop import until
+from tests.support import virtual_time
+from tests.support.waiting import until
 
 
 @dataclass(kw_only=True)
@@ -85,7 +86,7 @@ def leading(test: Callable[[Scene, Callable[[], Leader]], Awaitable[None]]) -> N
             scene = Scene(hub)
             await test(scene, lambda: Leader(hub=hub, scene=scene))
 
-    asyncio.run(go())
+    virtual_time.run(go())
 
 
 def test_a_move_from_beginning_to_end() -> None:

@@ -12,7 +12,7 @@ from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from tests.integration.reconciler.moves.scene import NAMESPACE, SETS, Scene
 from tests.integration.reconciler.objecthub import ObjectHub
-from tests.support.in_loop import in_loop, until
+from tests.support.waiting import until
 
 ANNOTATION = "argocd.argoproj.io/application-set-refresh"
 ASKED = f"PATCH {SETS}/web"
@@ -58,7 +58,6 @@ async def leading() -> AsyncIterator[tuple[Scene, Leader]]:
         assert leader.metric("decision_clusters", placement="web") is None, "another leader tells"
 
 
-@in_loop
 async def test_it_asks_once_when_a_decision_held_still_and_never_for_an_empty_one() -> None:
     async with leading() as (scene, leader):
         await leader.after(SETTLE_SECONDS - 1)
@@ -79,7 +78,6 @@ async def test_it_asks_once_when_a_decision_held_still_and_never_for_an_empty_on
         await until(lambda: leader.asked() == 2)
 
 
-@in_loop
 async def test_what_the_hub_refuses_is_asked_again_and_one_that_was_made_anew_is_another() -> None:
     async with leading() as (scene, leader):
         scene.hub.refusals[f"PATCH {SETS}"] = [503, 0]
@@ -98,7 +96,6 @@ async def test_what_the_hub_refuses_is_asked_again_and_one_that_was_made_anew_is
         assert leader.metric("refreshes_total") == 1, "refused by its UID"
 
 
-@in_loop
 async def test_an_annotation_that_stays_is_written_with_another_value() -> None:
     async with leading() as (scene, leader):
         await leader.after(SETTLE_SECONDS)

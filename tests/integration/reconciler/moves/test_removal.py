@@ -23,6 +23,7 @@ from tests.integration.reconciler.moves.scene import (
     situation,
 )
 from tests.integration.reconciler.objecthub import ObjectHub
+from tests.support import virtual_time
 
 
 def candidate() -> Candidate:
@@ -50,7 +51,7 @@ def removing(test: Callable[[Scene, Removal], Awaitable[None]]) -> None:
             moved(scene)
             await test(scene, removal(api))
 
-    asyncio.run(go())
+    virtual_time.run(go())
 
 
 def reason(found: Doubt | None) -> str:

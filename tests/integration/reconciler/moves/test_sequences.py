@@ -16,6 +16,7 @@ from gitops_dsf.reconciler.moves.removal import Candidate, Removal
 from tests.integration.reconciler.moves.scene import APPLICATIONS, GOOD, HANDOVER, NAMESPACE, PROGRESSING, Scene, situation
 from tests.integration.reconciler.moves.scene import removal as removal_of
 from tests.integration.reconciler.objecthub import ObjectHub
+from tests.support import virtual_time
 
 CLUSTERS = "abcd"
 BAD = {**GOOD, "health": {"status": "Degraded"}}
@@ -162,7 +163,7 @@ def test_whatever_happens(steps: list[Any]) -> None:
                 assert world.health, "the last copy"
             assert all((APPLICATIONS, NAMESPACE, f"web-{cluster}") in hub.objects for cluster in world.health)
 
-    asyncio.run(go())
+    virtual_time.run(go())
 
 
 def test_the_sequences_do_delete() -> None:
@@ -180,4 +181,4 @@ def test_the_sequences_do_delete() -> None:
             await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=0, meanwhile={}))
             assert world.deleted == ["web-a"]
 
-    asyncio.run(go())
+    virtual_time.run(go())

@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from gitops_dsf.reconciler.proposals import look, worker
+from gitops_dsf.reconciler.proposals.exchange import Answer, Ask
 from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.proposals.scene import SETTINGS, TOKEN, Scene, cluster, page, scorer, surroundings
 from tests.support.github.server import GitHubServer
@@ -30,6 +33,22 @@ spec:
       type: Prometheus
   configURL: {url}/{name}/config
 """
+
+
+@pytest.fixture(autouse=True)
+def _worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker's part is done in this process, unless the test is marked `worker`: a process of its own imports for half a second."""
+    if request.node.get_closest_marker("worker") is None:
+        monkeypatch.setattr(look, "ask", _answered)
+
+
+async def _answered(question: Ask) -> Answer:
+    """Over the wire both ways, as `worker.ask`."""
+    asked = msgspec.json.decode(msgspec.json.encode(question), type=Ask)
+    answer = msgspec.json.decode(msgspec.json.encode(await worker.work(asked)), type=Answer)
+    if answer.trouble:
+        raise worker.WorkerError(answer.trouble)
+    return answer
 
 
 @pytest.fixture

@@ -9,10 +9,23 @@ import pytest
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.scene import Scene, page
 from tests.support.github.server import GitHubServer
-from tests.support.in_loop import in_loop
+
+pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 
-@in_loop
+@pytest.mark.parametrize("requests", [1, 4, 8])
+async def test_a_leader_that_ends_in_the_midst_leaves_the_rest_to_the_next(scene: Scene, forge: GitHubServer, requests: int) -> None:
+    """It ends after so many requests to the git server: before it pushed, between two pushes, after both."""
+    scene.departs("cpu")
+    scene.joins("c6")
+    async with scene.hub:
+        async with scene.working() as working:
+            await working.until(lambda: scene.server.manners.requests >= requests, "it is under way")
+        await _offers_each_once(scene, forge)
+
+
+@pytest.mark.soak
+@pytest.mark.worker
 async def test_leaders_that_end_at_any_point_do_nothing_twice(scene: Scene, forge: GitHubServer) -> None:
     scene.departs("cpu")
     scene.joins("c6")
@@ -22,15 +35,19 @@ async def test_leaders_that_end_at_any_point_do_nothing_twice(scene: Scene, forg
         for _ in range(8):
             async with scene.working():
                 await asyncio.sleep(pick.uniform(0.2, 6.0))
-        async with scene.working() as working:
-            await working.until(lambda: len(forge.opened()) == 2, "both are offered in the end")
-            await working.looks_again("locks", "unchanged")
-            assert sorted(forge.opened()) == sorted(scene.proposals)
+        await _offers_each_once(scene, forge)
+
+
+async def _offers_each_once(scene: Scene, forge: GitHubServer) -> None:
+    """The next leader has both proposals open, each once, and git's objects are whole."""
+    async with scene.working() as working:
+        await working.until(lambda: len(forge.opened()) == 2, "both are offered in the end")
+        await working.looks_again("locks", "unchanged")
+        assert sorted(forge.opened()) == sorted(scene.proposals)
     assert len(forge.pulls) == 2
     git("fsck", "--strict", folder=scene.repository.bare)
 
 
-@in_loop
 async def test_two_that_think_they_lead_offer_it_once(scene: Scene, forge: GitHubServer, tmp_path: Path) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as one:
@@ -41,7 +58,6 @@ async def test_two_that_think_they_lead_offer_it_once(scene: Scene, forge: GitHu
     assert len(forge.pulls) == len(scene.proposals) == 1
 
 
-@in_loop
 async def test_git_that_is_away_or_wants_another_token_delays_only(scene: Scene) -> None:
     scene.departs("cpu")
     scene.server.stop()
@@ -57,7 +73,6 @@ async def test_git_that_is_away_or_wants_another_token_delays_only(scene: Scene)
         await working.until(lambda: scene.proposals, "the rotated token works")
 
 
-@in_loop
 async def test_a_repository_that_cannot_be_read_is_told(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     scene.repository.commit({"gitops-dsf.yaml": None})
     async with scene.hub, scene.working() as working:
@@ -65,7 +80,6 @@ async def test_a_repository_that_cannot_be_read_is_told(scene: Scene, caplog: py
     assert "the repository has no gitops-dsf.yaml; --git-path names the folder" in caplog.text
 
 
-@in_loop
 async def test_mistakes_of_others_keep_the_inventory_as_it_is(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     scene.repository.commit({"clusters/c1.yaml": "kind: [\n"})
     scene.joins("c6")
@@ -76,7 +90,6 @@ async def test_mistakes_of_others_keep_the_inventory_as_it_is(scene: Scene, capl
     assert str(scene.work) not in caplog.text
 
 
-@in_loop
 async def test_direct_commits_go_on_top_of_the_newest_head(scene: Scene) -> None:
     scene.settings = {"direct": True}
     for name in ("cpu", "mem"):
@@ -97,7 +110,6 @@ async def test_direct_commits_go_on_top_of_the_newest_head(scene: Scene) -> None
     assert "clusters/c5.yaml" in git("ls-tree", "-r", "--name-only", "main", folder=scene.repository.bare), "people remove clusters"
 
 
-@in_loop
 async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_revert_it(scene: Scene) -> None:
     scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
     scene.departs("cpu")
@@ -116,7 +128,6 @@ async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_reve
         assert working.count("locks", "pushed") == 1
 
 
-@in_loop
 async def test_direct_commits_follow_a_page_that_goes_back_and_forth(scene: Scene) -> None:
     scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
     scene.drifts("cpu")
@@ -128,7 +139,6 @@ async def test_direct_commits_follow_a_page_that_goes_back_and_forth(scene: Scen
     assert "interval: 30" in scene.repository.read("locks/cpu.yaml")
 
 
-@in_loop
 async def test_a_lock_behind_a_link_stops_no_other_direct_commit(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
     scene.repository.commit({"shared/cpu.yaml": scene.repository.read("locks/cpu.yaml"), "locks/cpu.yaml": None})
@@ -143,7 +153,6 @@ async def test_a_lock_behind_a_link_stops_no_other_direct_commit(scene: Scene, c
     assert "interval: 30" in scene.repository.read("locks/mem.yaml")
 
 
-@in_loop
 async def test_a_protected_branch_that_refuses_direct_commits_is_told(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
     scene.settings = {"direct": True}
     hook = scene.repository.bare / "hooks/pre-receive"

@@ -7,10 +7,10 @@ import pytest
 from gitops_dsf.reconciler.proposals.memory import Memory
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.scene import Scene, cluster
-from tests.support.in_loop import in_loop
+
+pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 
-@in_loop
 async def test_joined_and_relabelled_clusters_are_offered_together(scene: Scene, tmp_path: Path) -> None:
     scene.joins("c6", **{"tier": "gold", "feature.open-cluster-management.io/addon-x": "available"})
     scene.joins("c7", accepted=False)
@@ -31,7 +31,6 @@ async def test_joined_and_relabelled_clusters_are_offered_together(scene: Scene,
         assert working.count("inventory", "pushed") == 1
 
 
-@in_loop
 async def test_a_cluster_that_is_gone_for_long_is_removed(scene: Scene, tmp_path: Path) -> None:
     scene.repository.commit({"clusters/c5.yaml": None, "clusters/c1.yaml": cluster("c1") + "---\n" + cluster("c5")})
     scene.leaves("c5")
@@ -47,7 +46,6 @@ async def test_a_cluster_that_is_gone_for_long_is_removed(scene: Scene, tmp_path
         await working.until(lambda: working.count("inventory", "withdrawn") == 1, "it is counted")
 
 
-@in_loop
 async def test_a_file_goes_with_its_last_cluster(scene: Scene) -> None:
     scene.leaves("c5")
     async with scene.hub, scene.working() as working:
@@ -56,7 +54,6 @@ async def test_a_file_goes_with_its_last_cluster(scene: Scene) -> None:
         assert "c5.yaml" not in git("ls-tree", "-r", "--name-only", scene.one, folder=scene.repository.bare)
 
 
-@in_loop
 async def test_absence_counts_after_ten_minutes_only(scene: Scene) -> None:
     scene.absent = 600.0
     scene.leaves("c5")
@@ -74,7 +71,6 @@ async def test_absence_counts_after_ten_minutes_only(scene: Scene) -> None:
         await working.until(lambda: working.count("inventory", "superseded") == 1, "it is counted")
 
 
-@in_loop
 async def test_not_more_than_a_fifth_is_ever_removed(scene: Scene) -> None:
     for name in ("c4", "c5"):
         scene.leaves(name)
@@ -87,7 +83,6 @@ async def test_not_more_than_a_fifth_is_ever_removed(scene: Scene) -> None:
         assert scene.changed(scene.one) == ["clusters/c6.yaml"]
 
 
-@in_loop
 async def test_an_empty_hub_removes_nothing(scene: Scene) -> None:
     for number in range(1, 6):
         scene.leaves(f"c{number}")
@@ -98,7 +93,6 @@ async def test_an_empty_hub_removes_nothing(scene: Scene) -> None:
         assert scene.proposals == {}
 
 
-@in_loop
 async def test_a_cluster_on_its_way_out_is_left_alone(scene: Scene) -> None:
     scene.hub.put("managedclusters", "c5", metadata={"deletionTimestamp": "2026-11-21T08:00:00Z"}, spec={"hubAcceptsClient": False})
     scene.joins("c6")
@@ -107,7 +101,6 @@ async def test_a_cluster_on_its_way_out_is_left_alone(scene: Scene) -> None:
         assert scene.changed(scene.one) == ["clusters/c6.yaml"]
 
 
-@in_loop
 async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
     scene: Scene, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
@@ -127,7 +120,6 @@ async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
         assert scene.errors(scene.one, tmp_path / "copy") == []
 
 
-@in_loop
 async def test_two_looks_must_agree(scene: Scene) -> None:
     scene.memory = lambda: Memory(apart=30.0)
     now = [1000.0]

@@ -7,10 +7,11 @@ import pytest
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.scene import AUTHOR, Scene, page
 from tests.integration.sync.pageserver import Answer
-from tests.support.in_loop import in_loop
+
+pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 
-@in_loop
+@pytest.mark.worker
 async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Scene, tmp_path: Path) -> None:
     scene.departs("cpu")
     scene.drifts("mem", drifted=False)
@@ -31,7 +32,6 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Scene, 
 
 
 @pytest.mark.parametrize("direct", [False, True])
-@in_loop
 async def test_a_look_that_finds_nothing_to_do_is_counted(scene: Scene, *, direct: bool) -> None:
     """An alert must tell a quiet fleet from one whose repository is away."""
     scene.settings = {"direct": direct, "kinds": frozenset({"locks", "inventory"})}
@@ -48,7 +48,6 @@ async def test_a_look_that_finds_nothing_to_do_is_counted(scene: Scene, *, direc
         assert working.count("inventory", "nothing") == counted
 
 
-@in_loop
 async def test_newer_content_supersedes_and_none_withdraws(scene: Scene) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
@@ -64,7 +63,6 @@ async def test_newer_content_supersedes_and_none_withdraws(scene: Scene) -> None
         assert working.count("locks", "pushed") == 2
 
 
-@in_loop
 async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Scene) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
@@ -77,7 +75,6 @@ async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Sce
         assert working.count("locks", "withdrawn") == 0
 
 
-@in_loop
 async def test_a_merge_ends_it_and_begins_nothing(scene: Scene) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
@@ -92,7 +89,6 @@ async def test_a_merge_ends_it_and_begins_nothing(scene: Scene) -> None:
         assert working.count("locks", "pushed") == 1
 
 
-@in_loop
 async def test_people_who_push_to_a_branch_own_it(scene: Scene) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
@@ -110,7 +106,6 @@ async def test_people_who_push_to_a_branch_own_it(scene: Scene) -> None:
         assert working.count("locks", "superseded") == 0
 
 
-@in_loop
 async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: Scene) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
@@ -123,7 +118,6 @@ async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: Scene) ->
         await working.until(lambda: scene.proposals, "other content is news")
 
 
-@in_loop
 async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: Scene) -> None:
     """People who delete the branch of a merge refuse nothing."""
     scene.drifts("cpu")
@@ -144,7 +138,6 @@ async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: 
         await working.until(lambda: scene.proposals, "the first content again")
 
 
-@in_loop
 async def test_locks_that_share_a_file_are_offered_apart(scene: Scene, tmp_path: Path) -> None:
     texts = [scene.repository.read(f"locks/{name}.yaml") for name in ("cpu", "mem")]
     scene.repository.commit({"locks/all.yaml": "---\n".join(texts), "locks/cpu.yaml": None, "locks/mem.yaml": None})
@@ -158,7 +151,6 @@ async def test_locks_that_share_a_file_are_offered_apart(scene: Scene, tmp_path:
             assert scene.errors(branch, tmp_path / branch.replace("/", "-")) == []
 
 
-@in_loop
 async def test_never_more_than_so_many_at_once(scene: Scene) -> None:
     scene.settings = {"max_open": 1}
     for name in ("cpu", "mem"):
@@ -170,7 +162,6 @@ async def test_never_more_than_so_many_at_once(scene: Scene) -> None:
         assert working.open("locks") == 1
 
 
-@in_loop
 async def test_another_fleet_of_the_repository_is_not_touched(scene: Scene, tmp_path: Path) -> None:
     files = {path: scene.repository.read(path) for path in git("ls-files", folder=scene.repository.clone).split()}
     moved = {f"fleets/eu/{path}": text for path, text in files.items()}

@@ -7,12 +7,12 @@ import pytest
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.scene import TOKEN, Scene, page
 from tests.support.github.server import GitHubServer
-from tests.support.in_loop import in_loop
+
+pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 LIMIT = (403, {"message": "You have exceeded a secondary rate limit"}, {"retry-after": "1"})
 
 
-@in_loop
 async def test_a_request_is_opened_superseded_and_withdrawn(scene: Scene, forge: GitHubServer) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
@@ -35,7 +35,6 @@ async def test_a_request_is_opened_superseded_and_withdrawn(scene: Scene, forge:
     assert [pull.state for pull in forge.pulls] == ["closed", "closed", "open"]
 
 
-@in_loop
 async def test_what_people_closed_is_not_offered_again_whoever_leads(scene: Scene, forge: GitHubServer) -> None:
     scene.departs("cpu")
     async with scene.hub:
@@ -52,7 +51,6 @@ async def test_what_people_closed_is_not_offered_again_whoever_leads(scene: Scen
     assert len(forge.pulls) == 2
 
 
-@in_loop
 async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(scene: Scene, forge: GitHubServer) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
@@ -66,7 +64,6 @@ async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(scene: Scen
     assert [pull.number for pull in forge.pulls] == [1, 2]
 
 
-@in_loop
 async def test_what_people_pushed_to_a_merged_branch_is_not_written_over(
     scene: Scene, forge: GitHubServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -88,7 +85,6 @@ async def test_what_people_pushed_to_a_merged_branch_is_not_written_over(
     assert f"{branch} is not written anew: its last commit is by A Platform Engineer" in caplog.text
 
 
-@in_loop
 async def test_a_request_that_was_not_opened_in_time_is_opened_later(scene: Scene, forge: GitHubServer) -> None:
     """A limit, a fault or the end of the process between push and request."""
     failing = {"POST": LIMIT}
@@ -104,7 +100,6 @@ async def test_a_request_that_was_not_opened_in_time_is_opened_later(scene: Scen
     assert working.count("locks", "pushed") == 1
 
 
-@in_loop
 async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(scene: Scene, forge: GitHubServer) -> None:
     answers = {"now": (502, {"message": "Bad Gateway"}, {})}
     forge.faults = [lambda _method, _path: answers.get("now")]
@@ -119,7 +114,6 @@ async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(
         await working.until(lambda: len(forge.opened()) == 1, "all is well again")
 
 
-@in_loop
 async def test_a_push_that_the_rules_refuse_stops_no_other(scene: Scene, forge: GitHubServer, caplog: pytest.LogCaptureFixture) -> None:
     hook = scene.repository.bare / "hooks/update"
     hook.parent.mkdir(exist_ok=True)
@@ -135,7 +129,6 @@ async def test_a_push_that_the_rules_refuse_stops_no_other(scene: Scene, forge: 
     assert TOKEN not in caplog.text
 
 
-@in_loop
 async def test_texts_of_strangers_stay_texts(scene: Scene, forge: GitHubServer, tmp_path: Path) -> None:
     scene.pages.pages["/cpu/config"] = page("cpu_score", query='up{job="```@everyone {subject} [x](http://evil)"}')
     scene.drifts("cpu")

@@ -9,10 +9,8 @@ from gitops_dsf.reconciler.hub.api import ApiError
 from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import Scene, stamp, working
 from tests.integration.sync.pageserver import Answer, PageServer
-from tests.support.in_loop import in_loop
 
 
-@in_loop
 async def test_a_score_that_was_never_published_is_missing_until_it_is(pages: PageServer) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
@@ -37,7 +35,6 @@ async def test_a_score_that_was_never_published_is_missing_until_it_is(pages: Pa
         assert scene.condition("cpu")[1] == "Missing", "what was there and is gone is missing, too"
 
 
-@in_loop
 async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(pages: PageServer) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
@@ -65,7 +62,6 @@ async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(pages: 
         assert scene.condition("cpu")[1] == "Fresh"
 
 
-@in_loop
 async def test_what_comes_to_be_expected_has_time(pages: PageServer) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
@@ -81,7 +77,6 @@ async def test_what_comes_to_be_expected_has_time(pages: PageServer) -> None:
         assert scene.condition("cpu") == ("True", "Fresh", "fresh on 1 cluster; not published yet on 2 clusters (c2, new)")
 
 
-@in_loop
 async def test_placements_that_rank_by_a_missing_score_are_named(pages: PageServer) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
@@ -111,7 +106,6 @@ async def test_placements_that_rank_by_a_missing_score_are_named(pages: PageServ
         assert messages[1].startswith("ranks by cpu, and counts 2 clusters (c2, c3) as 0")
 
 
-@in_loop
 async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_the_placement(pages: PageServer) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
@@ -141,7 +135,6 @@ async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_t
         assert await counted() == 3, "without a predicate it may choose all three"
 
 
-@in_loop
 async def test_a_status_that_the_hub_refuses_does_not_stop_the_others(pages: PageServer) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
@@ -154,7 +147,6 @@ async def test_a_status_that_the_hub_refuses_does_not_stop_the_others(pages: Pag
         assert await it.duty.once() == 0, "those that were refused wait before they are tried again"
 
 
-@in_loop
 async def test_a_hub_that_does_not_answer_ends_the_pass(pages: PageServer) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
@@ -172,7 +164,6 @@ async def test_a_hub_that_does_not_answer_ends_the_pass(pages: PageServer) -> No
         assert await it.duty.once() == 15
 
 
-@in_loop
 async def test_a_leader_that_stops_in_the_middle_leaves_the_rest_to_the_next_and_nothing_twice(pages: PageServer) -> None:
     async with ObjectHub() as hub:
         scene = Scene(hub, pages.url)
@@ -196,7 +187,6 @@ async def test_a_leader_that_stops_in_the_middle_leaves_the_rest_to_the_next_and
         assert sorted(said) == ["a", "b", "d", "e"]
 
 
-@in_loop
 async def test_the_hubs_clock_decides(pages: PageServer) -> None:
     for ahead, reason in ((600, "Expired"), (0, "Fresh"), (-600, "Fresh")):
         async with ObjectHub() as hub, working(hub) as it:
@@ -210,7 +200,6 @@ async def test_the_hubs_clock_decides(pages: PageServer) -> None:
             assert it.metric("clock_offset_seconds") == pytest.approx(ahead, abs=30)
 
 
-@in_loop
 async def test_series_end_with_the_work(pages: PageServer) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)

@@ -12,7 +12,6 @@ from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.integration.reconciler.objecthub import Object, ObjectHub
 from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, working
 from tests.integration.sync.pageserver import PageServer
-from tests.support.in_loop import in_loop
 
 NOBODY = "http://127.0.0.1:1/config"
 
@@ -48,7 +47,6 @@ async def asked(pages: PageServer, page: str, times: int) -> None:
             await asyncio.sleep(0.02)
 
 
-@in_loop
 async def test_a_change_of_one_scorer_is_no_probe_of_the_others(pages: PageServer) -> None:
     async with ObjectHub() as hub:
         scene = Scene(hub, pages.url)
@@ -68,7 +66,6 @@ async def test_a_change_of_one_scorer_is_no_probe_of_the_others(pages: PageServe
             assert (pages.asked["/one"], pages.asked["/two"]) == (3, 1)
 
 
-@in_loop
 async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_before_it_was(pages: PageServer) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         Scene(hub, pages.url).scorer("cpu")
@@ -81,7 +78,6 @@ async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_befor
         assert message.startswith("never reached from the hub")
 
 
-@in_loop
 async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_another(pages: PageServer) -> None:
     for generation, status in ((1, "False"), (2, "Unknown")):
         async with ObjectHub() as hub:

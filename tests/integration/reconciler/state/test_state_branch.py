@@ -27,7 +27,9 @@ from tests.hub.controlplane.gitserver import GitServer
 from tests.integration.sync.pageserver import Answer, PageServer
 from tests.support import hubobjects
 from tests.support.apiserver import TOKEN, ApiServer, serving
-from tests.support.in_loop import in_loop, until
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 BRANCH = "gitops-dsf-state"
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
@@ -95,7 +97,6 @@ class Stage:
         return from_path(folder)
 
 
-@in_loop
 async def test_a_snapshot_is_what_the_hub_holds(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
     hub.page = 2
     stage = Stage(hub, repository, tmp_path / "work")
@@ -120,7 +121,6 @@ async def test_a_snapshot_is_what_the_hub_holds(hub: ApiServer, repository: GitR
     assert not list((tmp_path / "work").rglob("*")), "nothing is left behind"
 
 
-@in_loop
 async def test_what_changes_is_pushed_in_place_of_what_was(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
     stage = Stage(hub, repository, tmp_path / "work")
     async with stage.running():
@@ -136,7 +136,6 @@ async def test_what_changes_is_pushed_in_place_of_what_was(hub: ApiServer, repos
     assert stage.snapshot(tmp_path / "out").scores["cpu"]["cluster1"].values == {"cpu": 81}
 
 
-@in_loop
 async def test_a_new_leader_goes_on_from_the_branch(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
     stage = Stage(hub, repository, tmp_path / "work")
     async with stage.running():
@@ -150,7 +149,6 @@ async def test_a_new_leader_goes_on_from_the_branch(hub: ApiServer, repository: 
     assert 0 <= age < 60
 
 
-@in_loop
 async def test_raw_scores_come_from_prometheus_and_are_missed_without_harm(
     hub: ApiServer, repository: GitRepository, tmp_path: Path
 ) -> None:
@@ -175,7 +173,6 @@ async def test_raw_scores_come_from_prometheus_and_are_missed_without_harm(
         assert stage.registry.get_sample_value("gitops_dsf_reconciler_state_raw_failures_total") == 1
 
 
-@in_loop
 async def test_a_branch_of_somebody_else_is_left_alone(
     hub: ApiServer, repository: GitRepository, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -188,7 +185,6 @@ async def test_a_branch_of_somebody_else_is_left_alone(
     assert "has no snapshot.json: it is no snapshot, and is left alone" in caplog.text
 
 
-@in_loop
 async def test_half_a_hub_is_no_snapshot(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
     stage = Stage(hub, repository, tmp_path / "work")
     async with stage.running():
@@ -199,7 +195,6 @@ async def test_half_a_hub_is_no_snapshot(hub: ApiServer, repository: GitReposito
     assert repository.branches()[BRANCH] == tip
 
 
-@in_loop
 async def test_a_server_that_is_away_is_asked_again(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
     stage = Stage(hub, repository, tmp_path / "work", url="http://127.0.0.1:9/fleet.git")
     async with stage.running():
@@ -207,7 +202,6 @@ async def test_a_server_that_is_away_is_asked_again(hub: ApiServer, repository: 
     assert stage.count("pushed") == 0
 
 
-@in_loop
 async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
     one, other = (Stage(hub, repository, tmp_path / name, interval=0.01) for name in ("one", "other"))
     async with one.running(), other.running():

@@ -16,7 +16,8 @@ from gitops_dsf.reconciler.settings import SuspensionSettings
 from gitops_dsf.reconciler.suspension.circuit import TRIAL_EVERY, TRIAL_SECONDS
 from gitops_dsf.reconciler.suspension.duty import SuspensionDuty
 from tests.integration.reconciler.objecthub import ObjectHub
-from tests.support.in_loop import until
+from tests.support import virtual_time
+from tests.support.waiting import until
 
 NAMESPACE, LIST = "hub", "gitops-dsf-suspended"
 INTERVAL = 0.02
@@ -117,7 +118,7 @@ def play(test: Callable[[Scene], Awaitable[None]]) -> None:
         async with ObjectHub() as hub:
             await test(Scene(hub))
 
-    asyncio.run(go())
+    virtual_time.run(go())
 
 
 async def suspend(scene: Scene) -> None:

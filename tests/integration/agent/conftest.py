@@ -1,0 +1,36 @@
+"""What tests of the agent share: each fails if it leaves tasks or descriptors behind."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _no_descriptor_left() -> Iterator[None]:
+    before = _descriptors()
+    yield
+    # The file watch ends in a thread of its own, a moment after its last user.
+    end = time.monotonic() + 30
+    while (left := _descriptors() - before) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not left, f"descriptors left behind: {sorted(left)}"
+
+
+@pytest.fixture(autouse=True)
+async def _no_task_left(_no_descriptor_left: None) -> AsyncIterator[None]:
+    before = asyncio.all_tasks()
+    yield
+    left = asyncio.all_tasks() - before - {asyncio.current_task()}
+    assert not left, f"tasks left behind: {sorted(task.get_name() for task in left if task)}"
+
+
+def _descriptors() -> set[str]:
+    found = set()
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.add(f"{path.name} {path.readlink()}")
+    return found
