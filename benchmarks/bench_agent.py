@@ -8,13 +8,16 @@ when a figure misses its goal.
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +26,7 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from dsf_agent.exposition import KEPT_LEVEL, Lines, SampleText
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply
 from tests.support.agent.hub import HubFake, kubeconfig
@@ -78,9 +82,9 @@ def matrix(series: int, points: int) -> bytes:
     return f'{{"status":"success","data":{{"resultType":"matrix","result":[{",".join(rows)}]}}}}'.encode()
 
 
-def results(count: int) -> bytes:
+def results(count: int, *, more: int = 0) -> bytes:
     rows = [
-        {"metric": {"node": f"node-{n % 100}", "namespace": f"team-{n % 40}", "pod": f"app-{n}"}, "score": n % 97 + 0.123456}
+        {"metric": {"node": f"node-{n % 100}", "namespace": f"team-{n % 40}", "pod": f"app-{n}"}, "score": n % 87 + 0.123456 + more}
         for n in range(count)
     ]
     return json.dumps({"results": rows}, separators=(",", ":")).encode()
@@ -103,16 +107,34 @@ def _flags(bench: Bench, volume: ConfigMapVolume) -> list[str | Path]:
 
 async def big_cycle(bench: Bench) -> list[Figure]:
     """10,000 series of 60 points, one result per series, every two seconds; each sample holds one cycle and the idle work around it."""
-    body, answer = matrix(10_000, 60), results(10_000)
+    return await _cycles(bench, what="10,000 results")
+
+
+async def hub_cycle(bench: Bench) -> list[Figure]:
+    """The same with a hub: 10,000 scores that stay as they are, as in most cycles, then such that are written anew in each."""
+    hub, figures = HubFake(namespaces=("bench",)), []
+    async with HttpFake(hub) as server:
+        flags = ["--publish", "hub", "--hub-kubeconfig", kubeconfig(bench.directory / "kubeconfig", server=server.url)]
+        for what, change in (("10,000 results, --publish hub", 0), ("10,000 items written to the hub in each", 10)):
+            figures += await _cycles(bench, what=what, flags=flags, change=change)
+            hub.scores.clear()
+    return figures
+
+
+async def _cycles(bench: Bench, *, what: str, flags: Sequence[str | Path] = (), change: int = 0) -> list[Figure]:
+    """``change`` is by how much each score moves up and down again."""
+    body, answers = matrix(10_000, 60), [results(10_000), results(10_000, more=change)]
     rounds = 6 if bench.quick else 30
-    async with HttpFake(lambda _seen: Reply(body=body)) as source, HttpFake(lambda _seen: Reply(body=answer)) as scoring:
+    turns = itertools.cycle(answers)
+    async with HttpFake(lambda _seen: Reply(body=body)) as source, HttpFake(lambda _seen: Reply(body=next(turns))) as scoring:
         volume = ConfigMapVolume(bench.directory / "config")
-        volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, scoreDimensionFormat="${pod}"))
+        publish = {"deadband": 2, "minIntervalSeconds": 0}
+        volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, scoreDimensionFormat="${pod}", publish=publish))
         floor = await asyncio.create_subprocess_exec(
             sys.executable, HERE / "loopback.py", "127.0.0.1", str(source.port), str(len(body)), str(rounds), stdout=asyncio.subprocess.PIPE
         )
         bare, _ = await floor.communicate()
-        async with agent(*_flags(bench, volume), command=bench.command) as process:
+        async with agent(*_flags(bench, volume), *flags, command=bench.command) as process:
             await until(lambda: len(scoring.seen) >= 3, what="warm", seconds=60)
             await asyncio.sleep(1)
             spent: list[float] = []
@@ -122,9 +144,9 @@ async def big_cycle(bench: Bench) -> list[Figure]:
                 await asyncio.sleep(1)
                 spent.append((cpu(process.process.pid) - before) / (len(scoring.seen) - calls))
             return [
-                median(f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), CPU", spent, 0.08, "s"),
+                median(f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), {what}, CPU", spent, 0.08, "s"),
                 median("floor: these bytes in and out, unread, CPU", json.loads(bare), None, "s"),
-                Figure("peak memory of such cycles", peak(process.process.pid), 100, "MB"),
+                Figure(f"peak memory of such cycles, {what}", peak(process.process.pid), 100, "MB"),
             ]
 
 
@@ -142,6 +164,33 @@ async def scrape(bench: Bench) -> list[Figure]:
                 spent = await _scrapes(process, client, coding)
                 figures.append(median(f"scrape of 50,000 series, {coding}, CPU", spent, 0.010, "s"))
             return figures
+
+
+def pod_samples(count: int) -> bytes:
+    """The text of so many samples as a cluster has them: names of pods with random ends, scores with all their digits."""
+    chance, lines, text = random.Random(1), Lines(cluster="cluster-0042", score_name="cpu-headroom"), SampleText()
+    pods = [f"app-{n % 400}-{chance.getrandbits(40):010x}-{chance.getrandbits(20):05x}" for n in range(count)]
+    begins = [lines.begin((f"node-{n % 100}", "", f"team-{n % 40}", "", pod, "main", "")) for n, pod in enumerate(pods)]
+    text.add(begins, [chance.uniform(0, 100) for _ in range(count)])
+    return b"".join(text.pieces())
+
+
+async def gzip_levels(bench: Bench) -> list[Figure]:
+    """Bytes and CPU of the text of 10,000 series by zlib's levels: bytes are paid with each scrape, CPU once per cycle."""
+    data, figures = pod_samples(10_000), []
+    for level in range(1, 10):
+        spent, size = [], 0
+        for _ in range(3 if bench.quick else 15):
+            start = time.thread_time()
+            engine = zlib.compressobj(level=level, wbits=-zlib.MAX_WBITS)
+            size = len(engine.compress(data) + engine.flush(zlib.Z_FULL_FLUSH))
+            spent.append(1000 * (time.thread_time() - start))
+        kept = ", the agent's" if level == KEPT_LEVEL else ""
+        figures += [
+            Figure(f"gzip of 10,000 series ({len(data) / 1e6:.1f} MB), level {level}{kept}", size / 1000, None, "kB"),
+            median(f"its CPU, level {level}", spent, None, "ms"),
+        ]
+    return figures
 
 
 async def _scrapes(process: AgentProcess, client: httpx.AsyncClient, coding: str) -> list[float]:
@@ -238,7 +287,9 @@ async def swaps(bench: Bench) -> list[Figure]:
 
 BENCHES: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
     "cycle": big_cycle,
+    "hub": hub_cycle,
     "scrape": scrape,
+    "gzip": gzip_levels,
     "blocks": blocks,
     "rest": rest,
     "swaps": swaps,
