@@ -6,10 +6,9 @@ from collections.abc import Mapping
 import msgspec
 
 from dsf_agent.apiserver import APPLY, JSON, ApiServer, Reply
-from dsf_agent.clock import SystemClock
 from dsf_agent.kubeaccess import Access
 from dsf_agent.store_hub import HubStore
-from tests.support.agent.running import play
+from tests.support.virtual_time import LoopClock
 
 ITEMS: Mapping[str, int] = {f"app-{number}": number % 90 for number in range(10_000)}
 
@@ -23,7 +22,7 @@ class Answered(ApiServer):
     """Answers every apply with the object as a hub has it then, made beforehand."""
 
     def __init__(self) -> None:
-        super().__init__(loader=NoAccess(), clock=SystemClock(), timeout_seconds=1)
+        super().__init__(loader=NoAccess(), clock=LoopClock(), timeout_seconds=1)
         fields = {f'k:{{"name":"{name}"}}': {".": {}, "f:name": {}, "f:value": {}} for name in ITEMS}
         entry = {
             "manager": "gitops-dsf-agent",
@@ -51,20 +50,16 @@ class Answered(ApiServer):
         return Reply(url=path, body=self.body)
 
 
-def test_a_write_of_many_items_builds_no_objects_of_the_answer() -> None:
+async def test_a_write_of_many_items_builds_no_objects_of_the_answer() -> None:
     """The hub's answer has three times the bytes of the request, most of them about who owns which item. As dictionaries it takes 7 MB."""
-
-    async def story() -> None:
-        server = Answered()
-        store = HubStore(server=server, cluster="c1")
+    server = Answered()
+    store = HubStore(server=server, cluster="c1")
+    await store.write("cpu", scorer="cpu", values=ITEMS, valid_until=1_800_000_000.0)
+    tracemalloc.start()
+    try:
         await store.write("cpu", scorer="cpu", values=ITEMS, valid_until=1_800_000_000.0)
-        tracemalloc.start()
-        try:
-            await store.write("cpu", scorer="cpu", values=ITEMS, valid_until=1_800_000_000.0)
-            _, peak = tracemalloc.get_traced_memory()
-        finally:
-            tracemalloc.stop()
-        assert server.applies == 2
-        assert peak < 3_000_000
-
-    play(story())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert server.applies == 2
+    assert peak < 3_000_000
