@@ -302,7 +302,7 @@ BENCHES: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
 
 def install(dist: Path, directory: Path) -> Path:
     """The agent's wheels and nothing else of the project."""
-    wheels = [next(dist.glob(f"{name}-*.whl")) for name in ("gitops_dsf_wire", "gitops_dsf_agent")]
+    wheels = [next(dist.glob(f"{name}-*.whl")) for name in ("gitops_dsf_wire", "gitops_dsf_runtime", "gitops_dsf_agent")]
     uv = Path(sys.executable).with_name("uv")
     subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, directory], check=True)
     subprocess.run([uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", directory / "bin/python", *wheels], check=True)
