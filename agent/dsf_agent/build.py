@@ -2,16 +2,15 @@
 
 import os
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from dsf_agent import kubeaccess
 from dsf_agent.apiserver import ApiServer
 from dsf_agent.budget import Budget
 from dsf_agent.cadence import Cadence, fraction
 from dsf_agent.credentials import Credentials
 from dsf_agent.cycle import Cycle
 from dsf_agent.fetch import Fetch
-from dsf_agent.kubeaccess import AccessLoader, InCluster, KubeconfigFile
 from dsf_agent.labelset import LabelSets
 from dsf_agent.metrics import Metrics
 from dsf_agent.publish import Publication
@@ -25,6 +24,7 @@ from dsf_agent.store_hub import HubStore
 from dsf_agent.transport import Transport
 from dsf_agent.vault import NoVault, SpokeVault, Vault
 from dsf_agent.worker import Worker
+from dsf_runtime.access import Access, InCluster, Kubeconfig, runs_in_pod
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
 
@@ -95,9 +95,9 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
     timeout = settings.hub_timeout_seconds
     hub = None
     if settings.hub_kubeconfig is not None:
-        hub = ApiServer(loader=KubeconfigFile(path=settings.hub_kubeconfig), clock=clock, timeout_seconds=timeout)
-    loader = _spoke_loader(settings)
-    spoke = None if loader is None else ApiServer(loader=loader, clock=clock, timeout_seconds=timeout)
+        hub = ApiServer(load=Kubeconfig(path=settings.hub_kubeconfig).load, clock=clock, timeout_seconds=timeout)
+    load = _spoke_access(settings)
+    spoke = None if load is None else ApiServer(load=load, clock=clock, timeout_seconds=timeout)
     vault: Vault = NoVault() if spoke is None else SpokeVault(server=spoke, namespace=settings.namespace)
     store: ScoreStore | None = None
     if hub is not None:
@@ -121,9 +121,9 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
     )
 
 
-def _spoke_loader(settings: Settings) -> AccessLoader | None:
+def _spoke_access(settings: Settings) -> Callable[[], Access] | None:
     if settings.spoke_kubeconfig is not None:
-        return KubeconfigFile(path=settings.spoke_kubeconfig)
-    if kubeaccess.environment_has_pod(os.environ):
-        return InCluster(token_file=settings.token_file)
+        return Kubeconfig(path=settings.spoke_kubeconfig).load
+    if runs_in_pod(os.environ):
+        return InCluster(token_file=settings.token_file).load
     return None

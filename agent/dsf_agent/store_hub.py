@@ -14,10 +14,11 @@ from urllib.parse import quote
 import msgspec
 
 from dsf_agent import store
-from dsf_agent.apiserver import APPLY, JSON_PATCH, ApiServer
+from dsf_agent.apiserver import ApiServer
 from dsf_agent.errors import PublishError
 from dsf_agent.reasons import Reason
 from dsf_agent.store import Stored
+from dsf_runtime.apiserver import APPLY, JSON_PATCH
 from dsf_wire import ownership
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_API_VERSION, SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
 from dsf_wire.ownership import FieldsEntry, Writer

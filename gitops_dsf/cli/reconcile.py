@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gitops_dsf.live.access import Access
+    from dsf_runtime.access import Access
     from gitops_dsf.reconciler.settings import GitSettings, ProposalSettings, Settings
 
 DESCRIPTION = """\
@@ -93,12 +93,16 @@ def run(args: argparse.Namespace) -> int:
 
     try:
         from dsf_runtime import logs
+        from dsf_runtime.access import AccessError
         from gitops_dsf.reconciler import run as program
     except ModuleNotFoundError as error:
         msg = f"{error.name} is not installed; reconciling needs: pip install 'gitops-dsf[live]'"
         raise GitopsDsfError(msg) from error
     settings, load = _settings(args), _loader(args)
-    load()  # a wrong context is a message, not a log line
+    try:
+        load()  # a wrong context is a message, not a log line
+    except AccessError as error:
+        raise GitopsDsfError(str(error)) from error
     logs.configure(package="gitops_dsf", formatter=logs.JsonFormatter(below="gitops_dsf", traceback="error"))
     if args.once:
         written = asyncio.run(program.run_once(settings, load=load))
@@ -201,6 +205,7 @@ def _check_branches(args: argparse.Namespace) -> None:
 
 
 def _loader(args: argparse.Namespace) -> "Callable[[], Access]":
-    from gitops_dsf.live.access import load_access
+    from dsf_runtime.access import InCluster, Kubeconfig
 
-    return lambda: load_access(context=args.context, kubeconfig=args.kubeconfig)
+    inside = args.context is None and args.kubeconfig is None
+    return InCluster().load if inside else Kubeconfig(path=args.kubeconfig, context=args.context).load

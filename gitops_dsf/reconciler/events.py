@@ -16,8 +16,9 @@ from typing import Any, Final, Literal
 import msgspec
 from prometheus_client import CollectorRegistry, Counter
 
+from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.prefix import PREFIX
 from gitops_dsf.timestamp import timestamp_of
 

@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
-from gitops_dsf.reconciler.hub.api import ApiError
 from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 
 LOG = logging.getLogger(__name__)

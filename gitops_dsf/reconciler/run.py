@@ -8,13 +8,14 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from typing import Any, Final
 
+from dsf_runtime.access import Access
+from dsf_runtime.apiserver import ApiError
 from dsf_runtime.threads import use_threads
 from gitops_dsf.errors import HubError
-from gitops_dsf.live.access import Access
 from gitops_dsf.reconciler.deadscores.duty import DeadScoresDuty
 from gitops_dsf.reconciler.duty import Duty, keep_running
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.fence import Fence
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost

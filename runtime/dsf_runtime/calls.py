@@ -33,6 +33,8 @@ class Kind(StrEnum):
     TIMEOUT = "timeout"
     CONNECTION_LOST = "connection_lost"
     INVALID_BODY = "invalid_body"
+    CREDENTIALS = "bad_credentials"
+    """The call was not made: our own credentials cannot be read."""
 
 
 class CallFault(Exception):  # noqa: N818 - a finding about the peer, not a mistake of ours

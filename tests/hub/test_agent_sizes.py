@@ -9,9 +9,9 @@ import pytest
 
 from dsf_agent.apiserver import ApiServer
 from dsf_agent.errors import PublishError
-from dsf_agent.kubeaccess import KubeconfigFile
 from dsf_agent.reasons import Reason
 from dsf_agent.store_hub import MAX_OBJECT_BYTES, HubStore, status_body, stored_bytes
+from dsf_runtime.access import Kubeconfig
 from dsf_runtime.clock import SystemClock
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
@@ -46,7 +46,7 @@ def _most(*, length: int) -> int:
 @pytest.mark.parametrize("length", [6, 60, 250])
 def test_the_largest_object_that_it_sends_is_stored(kubeconfig: Path, length: int, note: Callable[[str], None]) -> None:
     async def story() -> None:
-        server = ApiServer(loader=KubeconfigFile(path=kubeconfig), clock=SystemClock(), timeout_seconds=60)
+        server = ApiServer(load=Kubeconfig(path=kubeconfig).load, clock=SystemClock(), timeout_seconds=60)
         try:
             store, most, name = HubStore(server=server, cluster=NAMESPACE), _most(length=length), f"most-{length}"
             for _ in range(2):

@@ -12,9 +12,9 @@ import pytest
 
 from dsf_agent.apiserver import ApiServer
 from dsf_agent.errors import PublishError
-from dsf_agent.kubeaccess import KubeconfigFile
 from dsf_agent.reasons import Reason
 from dsf_agent.store_hub import SILENT_SECONDS, HubStore
+from dsf_runtime.access import Kubeconfig
 from dsf_runtime.clock import SystemClock
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_API_VERSION
 from tests.hub.controlplane.api import ApiError, Client, Object
@@ -224,7 +224,7 @@ def test_one_request_tells_which_scores_are_still_there(kubeconfig: Path) -> Non
 
 def on(kubeconfig: Path, play: Callable[[ApiServer, Client, Upstream], Any]) -> None:
     async def run() -> None:
-        server = ApiServer(loader=KubeconfigFile(path=kubeconfig), clock=SystemClock(), timeout_seconds=60)
+        server = ApiServer(load=Kubeconfig(path=kubeconfig).load, clock=SystemClock(), timeout_seconds=60)
         try:
             with Client(kubeconfig) as client:
                 await play(server, client, Upstream(real(client)))

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.deadscores.allowance import DAY, Allowance
 from gitops_dsf.reconciler.deadscores.candidates import DeadScore, find_dead
 from gitops_dsf.reconciler.deadscores.removal import Outcome, remove
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.fence import Refusal
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics

@@ -8,9 +8,10 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from dsf_runtime.apiserver import ApiError
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
 from gitops_dsf.reconciler.deadscores.candidates import DeadScore, absence, expired_for_long
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi, NotSentError
+from gitops_dsf.reconciler.hub.api import HubApi, NotSentError
 from gitops_dsf.reconciler.hub.kinds import ADDONS_PATH, CLUSTERS_PATH, addon, cluster
 from gitops_dsf.reconciler.hub.mirror import UNREADABLE
 
@@ -85,7 +86,6 @@ async def _remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callabl
 
 async def _one(api: HubApi, path: str, name: str, read: Callable[[msgspec.Raw], T]) -> T | None:
     """One object by a list with its name as the selector: the right to list is there anyway, and no other is needed."""
-    async for page in api.pages(path, fieldSelector=f"metadata.name={name}"):
-        for item in page.items:
-            return read(item)
-    return None
+    found = list[T]()
+    await api.list(path, lambda item: found.append(read(item)), fieldSelector=f"metadata.name={name}")
+    return found[0] if found else None

@@ -10,9 +10,10 @@ from typing import Final
 
 import msgspec
 
+from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.masks import Mask, read_masks
 from gitops_dsf.hub.names import MASKS_CONFIGMAP, MASKS_KEY
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
 
 LOG = logging.getLogger(__name__)
 POLL_SECONDS: Final = 30.0

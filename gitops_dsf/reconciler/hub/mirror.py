@@ -9,9 +9,10 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
+from dsf_runtime.apiserver import WATCH_SECONDS, ApiError
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
-from gitops_dsf.reconciler.hub.api import WATCH_SECONDS, ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -128,18 +129,18 @@ class Mirror(Generic[T]):
     async def refresh(self) -> str:
         """Reads the whole list; the version to watch from. Nothing changes when it fails half-way. Raises ApiError."""
         found, old = self._shelf(), self._items
-        version, unreadable = "", set[str]()
-        async for page in self._api.pages(self._path, **self._selector):
-            for raw in page.items:
-                key, item = self._read(raw)
-                if key in self._unreadable:
-                    unreadable.add(key)
-                if item is None:
-                    continue
+        unreadable = set[str]()
+
+        def take(raw: msgspec.Raw) -> None:
+            key, item = self._read(raw)
+            if key in self._unreadable:
+                unreadable.add(key)
+            if item is not None:
                 # What is equal is kept once: both lists are in memory for a while.
                 known = old.get(key)
                 found[key] = known if known is not None and known == item else item
-            version = page.metadata.resource_version
+
+        version = await self._api.list(self._path, take, **self._selector)
         self._unreadable = {key: self._unreadable[key] for key in unreadable}
         self.relists += 1
         self._resync_at = monotonic() + self._resync_seconds * random.uniform(0.8, 1.0)  # noqa: S311 - spreads lists, keeps no secret

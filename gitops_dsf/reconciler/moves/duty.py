@@ -7,10 +7,11 @@ remembers are times: when a decision changed, and when it deleted. A new leader 
 import asyncio
 from typing import Final
 
+from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi, NotSentError
+from gitops_dsf.reconciler.hub.api import HubApi, NotSentError
 from gitops_dsf.reconciler.hub.fence import Refusal
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics

@@ -11,8 +11,9 @@ import logging
 from datetime import UTC, datetime
 from typing import Final
 
+from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import SETS_PATH
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics

@@ -11,11 +11,12 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.applicationsets import ApplicationSet, Handover
 from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.hub.names import APPLICATION_LABEL, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ManagedCluster
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import (
     APPLICATIONS_PATH,
     CLUSTERS_PATH,
@@ -146,4 +147,6 @@ class Removal:
         return found[0] if found else None
 
     async def _all(self, path: str, project: Callable[[msgspec.Raw], T], **selector: str) -> list[T]:
-        return [project(item) async for page in self._api.pages(path, **selector) for item in page.items]
+        found = list[T]()
+        await self._api.list(path, lambda item: found.append(project(item)), **selector)
+        return found

@@ -8,11 +8,12 @@ from typing import Any, Final
 
 import msgspec
 
+from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import SCORERS_PATH
 from gitops_dsf.reconciler.scorers.about import about
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics

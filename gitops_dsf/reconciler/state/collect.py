@@ -49,11 +49,12 @@ async def collect(*, api: HubApi, view: HubView, raw: Raw) -> dict[str, bytes]:
     """Every file of the branch. Raises ApiError: a snapshot of half a hub would say that the other half has no scores."""
     observed = datetime.fromtimestamp(api.now(), tz=UTC)
     rows: dict[str, list[tuple[str, str]]] = {}
-    async for page in api.pages(SCORES_PATH):
-        for item in page.items:
-            found = msgspec.json.decode(item, type=_Score)
-            rows.setdefault(found.metadata.name, []).append((found.metadata.namespace, _row(found, raw, observed)))
-        await asyncio.sleep(0)
+
+    def take(item: msgspec.Raw) -> None:
+        found = msgspec.json.decode(item, type=_Score)
+        rows.setdefault(found.metadata.name, []).append((found.metadata.namespace, _row(found, raw, observed)))
+
+    await api.list(SCORES_PATH, take)
     files = {README: _README, MOMENT: moment_file(hub=HUB, observed_at=observed)}
     for name, table in rows.items():
         files[f"scores/{name}.json"] = scores_file(name, (row for _, row in sorted(table)), hub=HUB)

@@ -5,10 +5,11 @@ import logging
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.settings import GitSettings, StateSettings
 from gitops_dsf.reconciler.state.branch import Digests, StateBranch, Tip, digests

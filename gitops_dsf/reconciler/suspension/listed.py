@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
+from dsf_runtime.apiserver import ApiError
 from dsf_wire.constants import MANAGED_BY_LABEL, SUSPENDED_CONFIGMAP, SUSPENDED_KEY
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from gitops_dsf.reconciler.hub.api import HubApi
 
 LOG = logging.getLogger(__name__)
 RECONCILER_MANAGER: Final = "gitops-dsf-reconciler"

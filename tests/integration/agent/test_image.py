@@ -85,7 +85,11 @@ def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
 @pytest.mark.parametrize(
     ("output", "needed", "foreign"),
     [
-        ("agent.txt", {"httpx", "kubernetes", "msgspec", "watchfiles"}, {"promql-parser", "cel-expr-python", "ruamel-yaml", "pytest"}),
+        (
+            "agent.txt",
+            {"httpx", "msgspec", "pyyaml", "watchfiles"},
+            {"kubernetes", "promql-parser", "cel-expr-python", "ruamel-yaml", "pytest"},
+        ),
         ("build.txt", {"hatchling"}, {"httpx", "pytest"}),
     ],
 )

@@ -7,9 +7,9 @@ import pytest
 
 from dsf_agent.apiserver import ApiServer
 from dsf_agent.errors import PublishError
-from dsf_agent.kubeaccess import KubeconfigFile
 from dsf_agent.reasons import Reason
 from dsf_agent.store_hub import LIST_SECONDS, SILENT_SECONDS, HubStore
+from dsf_runtime.access import Kubeconfig
 from tests.support import virtual_time
 from tests.support.agent.http import HttpFake
 from tests.support.agent.hub import UPSTREAM, HubFake, kubeconfig
@@ -46,8 +46,8 @@ def on(folder: Path, story: Callable[[Scene], Awaitable[None]]) -> None:
     async def run() -> None:
         hub = HubFake()
         async with HttpFake(hub) as http:
-            loader = KubeconfigFile(path=kubeconfig(folder / "kubeconfig", server=http.url))
-            server = ApiServer(loader=loader, clock=LoopClock(), timeout_seconds=60)
+            load = Kubeconfig(path=kubeconfig(folder / "kubeconfig", server=http.url)).load
+            server = ApiServer(load=load, clock=LoopClock(), timeout_seconds=60)
             try:
                 await story(Scene(hub, HubStore(server=server, cluster="c1")))
             finally:

@@ -11,7 +11,7 @@ from email.utils import formatdate
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
-from gitops_dsf.live.access import Access
+from dsf_runtime.access import Access
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.fence import Claim, Fence
 

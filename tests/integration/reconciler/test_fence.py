@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from dsf_runtime.apiserver import ApiError
 from gitops_dsf.reconciler.hub import api as hub_api
-from gitops_dsf.reconciler.hub.api import ApiError, NotSentError
+from gitops_dsf.reconciler.hub.api import NotSentError
 from tests.integration.reconciler.objecthub import FixedClaim, ObjectHub
 from tests.support.waiting import until
 
@@ -118,7 +119,7 @@ async def test_a_deletion_that_takes_too_long_is_given_up_as_a_whole() -> None:
         patch.setattr(hub_api, "DELETION_SECONDS", 0.2)
         async with ObjectHub() as hub, hub.api() as api:
             hub.gate = asyncio.Event()
-            with pytest.raises(ApiError, match="the hub does not answer"):
+            with pytest.raises(ApiError, match="the API server does not answer"):
                 await api.delete(THING, uid=uid(hub))
             assert not await api.settled()
 

@@ -13,8 +13,9 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 import pytest
 
-from gitops_dsf.live.access import Access
-from gitops_dsf.reconciler.hub.api import ApiError, HubApi
+from dsf_runtime.access import Access
+from dsf_runtime.apiserver import ApiError
+from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.mirror import STALE_SECONDS, Mirror
 from gitops_dsf.reconciler.lease import LEASE, Leadership, LeaseLost
 from tests.support import virtual_time

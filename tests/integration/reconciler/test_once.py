@@ -5,8 +5,8 @@ import ssl
 
 import pytest
 
+from dsf_runtime.access import Access
 from gitops_dsf.errors import HubError
-from gitops_dsf.live.access import Access
 from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.run import run_once
 from gitops_dsf.reconciler.settings import Settings

@@ -1,5 +1,7 @@
 """What agent and reconciler must do alike, asked of each: they call one API server through the code that their programs use."""
 
+import asyncio
+import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -10,11 +12,13 @@ import pytest
 
 from dsf_agent import store
 from dsf_agent.apiserver import ApiServer
-from dsf_agent.kubeaccess import KubeconfigFile
+from dsf_agent.errors import PublishError
+from dsf_runtime.access import Kubeconfig
+from dsf_runtime.apiserver import RECHECK_SECONDS, ApiError
 from dsf_runtime.clock import Clock, SystemClock
-from gitops_dsf.live.access import load_access
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.timestamp import timestamp_of
+from tests.support.agent.certificates import Authority
 from tests.support.agent.http import HttpFake, Reply, Seen
 from tests.support.agent.hub import kubeconfig
 
@@ -43,7 +47,7 @@ class Program:
 
 @asynccontextmanager
 async def agent(config: Path, clock: Clock) -> AsyncIterator[Program]:
-    server = ApiServer(loader=KubeconfigFile(path=config), clock=clock, timeout_seconds=20)
+    server = ApiServer(load=Kubeconfig(path=config).load, clock=clock, timeout_seconds=20)
     try:
         yield Program(
             get=lambda: server.call("GET", PATH),
@@ -56,7 +60,7 @@ async def agent(config: Path, clock: Clock) -> AsyncIterator[Program]:
 
 @asynccontextmanager
 async def reconciler(config: Path, clock: Clock) -> AsyncIterator[Program]:
-    async with HubApi(load=lambda: load_access(context=None, kubeconfig=config), timeout_seconds=20, clock=clock) as api:
+    async with HubApi(load=Kubeconfig(path=config).load, timeout_seconds=20, clock=clock) as api:
         yield Program(get=lambda: api.get(PATH), hub_time=api.now, write_time=timestamp_of)
 
 
@@ -99,3 +103,46 @@ async def test_a_date_that_cannot_be_true_changes_nothing(program: Start, tmp_pa
         await it.get()
         assert it.hub_time() == pytest.approx(SystemClock().wall(), abs=5)
         it.write_time(it.hub_time())
+
+
+@both
+@pytest.mark.parametrize("named", [True, False])
+async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(program: Start, tmp_path: Path, *, named: bool) -> None:
+    """An address that is not in the certificate, as behind a load balancer: with tls-server-name it is trusted, without it is not."""
+    authority = Authority()
+    tls = authority.server(tmp_path / "server", host="hub.example")
+    extra = {"tls-server-name": "hub.example"} if named else {}
+    ca = base64.b64encode(authority.pem.encode()).decode()
+    async with HttpFake(Hub(), tls=tls) as server:
+        config = kubeconfig(tmp_path / "config", server=server.url, **{"certificate-authority-data": ca}, **extra)
+        async with program(config, SystemClock()) as it:
+            if named:
+                await it.get()
+                assert len(server.seen) == 1
+            else:
+                with pytest.raises((ApiError, PublishError), match="the certificate is not trusted"):
+                    await it.get()
+
+
+@both
+async def test_what_the_api_server_repeats_of_a_token_is_hidden(program: Start, tmp_path: Path) -> None:
+    token = "a-token-that-nobody-should-read"
+    refusal = Reply.of({"kind": "Status", "message": f"who is {token}?"}, status=403)
+    async with HttpFake(lambda _seen: refusal) as server:
+        config = kubeconfig(tmp_path / "config", server=server.url, token=token)
+        async with program(config, SystemClock()) as it:
+            with pytest.raises((ApiError, PublishError), match=r"403 who is \(token\)\?"):
+                await it.get()
+
+
+@both
+async def test_a_kubeconfig_that_changes_is_read_again(program: Start, tmp_path: Path) -> None:
+    """Also without a 401: a token may be replaced while the old one still works."""
+    async with HttpFake(Hub()) as server:
+        config = kubeconfig(tmp_path / "config", server=server.url, token="old")
+        async with program(config, SystemClock()) as it:
+            await it.get()
+            kubeconfig(config, server=server.url, token="new")
+            await asyncio.sleep(RECHECK_SECONDS)
+            await it.get()
+        assert [seen.headers["authorization"] for seen in server.seen] == ["Bearer old", "Bearer new"]

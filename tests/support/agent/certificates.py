@@ -32,12 +32,11 @@ class Authority:
         self._certificate = builder.add_extension(usage, critical=True).sign(self._key, hashes.SHA256())
         self.pem = self._certificate.public_bytes(serialization.Encoding.PEM).decode()
 
-    def pair(self, directory: Path, *, name: str) -> tuple[Path, Path]:
-        """Writes ``tls.crt`` and ``tls.key`` for 127.0.0.1 into the directory."""
+    def pair(self, directory: Path, *, name: str, host: str = "") -> tuple[Path, Path]:
+        """Writes ``tls.crt`` and ``tls.key`` for a host, or for 127.0.0.1, into the directory."""
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(_named(name), self._name, key).add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
-        )
+        subject = x509.DNSName(host) if host else x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+        builder = _builder(_named(name), self._name, key).add_extension(x509.SubjectAlternativeName([subject]), critical=False)
         certificate = builder.sign(self._key, hashes.SHA256())
         directory.mkdir(parents=True, exist_ok=True)
         crt, pem_key = directory / "tls.crt", directory / "tls.key"
@@ -45,10 +44,12 @@ class Authority:
         pem_key.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
         return crt, pem_key
 
-    def server(self, directory: Path, *, name: str = "server", client_authority: "Authority | None" = None) -> ssl.SSLContext:
+    def server(
+        self, directory: Path, *, name: str = "server", host: str = "", client_authority: "Authority | None" = None
+    ) -> ssl.SSLContext:
         """The context of a TLS server; with an authority, clients must show a certificate of it."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*self.pair(directory, name=name))
+        context.load_cert_chain(*self.pair(directory, name=name, host=host))
         if client_authority is not None:
             context.verify_mode = ssl.CERT_REQUIRED
             context.load_verify_locations(cadata=client_authority.pem)

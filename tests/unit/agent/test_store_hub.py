@@ -5,24 +5,24 @@ from collections.abc import Mapping
 
 import msgspec
 
-from dsf_agent.apiserver import APPLY, JSON, ApiServer, Reply
-from dsf_agent.kubeaccess import Access
+from dsf_agent.apiserver import ApiServer, Reply
 from dsf_agent.store_hub import HubStore
+from dsf_runtime.access import Access
+from dsf_runtime.apiserver import APPLY, JSON
 from tests.support.virtual_time import LoopClock
 
 ITEMS: Mapping[str, int] = {f"app-{number}": number % 90 for number in range(10_000)}
 
 
-class NoAccess:
-    def load(self) -> Access:
-        raise AssertionError
+def no_access() -> Access:
+    raise AssertionError
 
 
 class Answered(ApiServer):
     """Answers every apply with the object as a hub has it then, made beforehand."""
 
     def __init__(self) -> None:
-        super().__init__(loader=NoAccess(), clock=LoopClock(), timeout_seconds=1)
+        super().__init__(load=no_access, clock=LoopClock(), timeout_seconds=1)
         fields = {f'k:{{"name":"{name}"}}': {".": {}, "f:name": {}, "f:value": {}} for name in ITEMS}
         entry = {
             "manager": "gitops-dsf-agent",

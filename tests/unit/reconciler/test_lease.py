@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.hub.api import ApiError
+from dsf_runtime.apiserver import ApiError
 from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS, Fence
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from tests.support import virtual_time

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.applications import Application
-from gitops_dsf.reconciler.hub.api import ApiError
 from gitops_dsf.reconciler.moves.decided import Doubt
 from gitops_dsf.reconciler.moves.handover import Action, Verdict
 from gitops_dsf.reconciler.moves.removal import ATTEMPTS, ONE_BY_ONE, Candidate, Removal

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from gitops_dsf.reconciler.hub.api import ApiError
+from dsf_runtime.apiserver import ApiError
 from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import Scene, stamp, working
 from tests.integration.sync.pageserver import Answer, PageServer

@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from prometheus_client import CollectorRegistry
 
+from dsf_runtime.access import Access
 from gitops_dsf.cli.main import main
-from gitops_dsf.live.access import Access
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.settings import GitSettings, StateSettings

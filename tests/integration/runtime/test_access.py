@@ -1,0 +1,170 @@
+"""Credentials: what is read without the kubernetes package is what the package reads, and everything else is left to it."""
+
+import base64
+import json
+import ssl
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dsf_runtime.access import Access, AccessError, InCluster, Kubeconfig, fingerprint
+from tests.support.agent.certificates import Authority
+
+SERVER = "https://hub.example:6443"
+
+
+def written(folder: Path, *, cluster: dict[str, Any], user: dict[str, Any], current: str | None = "one") -> Path:
+    plain = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": SERVER, **cluster}}, {"name": "other", "cluster": {"server": "https://x"}}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "one", "context": {"cluster": "c", "user": "u"}}, {"name": "nobody", "context": {"cluster": "other"}}],
+        **({"current-context": current} if current else {}),
+    }
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump(plain))
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("files")
+    authority = Authority()
+    (folder / "ca.crt").write_text(f"# ünser CA\n{authority.pem}")
+    authority.pair(folder, name="client")
+    (folder / "token").write_text("from-a-file\n")
+    return folder
+
+
+def inline(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+PLAIN: dict[str, Callable[[Path], tuple[dict[str, Any], dict[str, Any]]]] = {
+    "a token": lambda _: ({}, {"token": "t"}),
+    "nobody": lambda _: ({}, {}),
+    "a token file": lambda _: ({}, {"tokenFile": "token"}),
+    "an absolute token file": lambda files: ({}, {"tokenFile": str(files / "token")}),
+    "a CA": lambda _: ({"certificate-authority": "ca.crt"}, {"token": "t"}),
+    "a CA inside": lambda files: ({"certificate-authority-data": inline(files / "ca.crt")}, {"token": "t"}),
+    "a CA inside and in a file": lambda files: (
+        {"certificate-authority-data": inline(files / "ca.crt"), "certificate-authority": "no"},
+        {},
+    ),
+    "no check": lambda _: ({"insecure-skip-tls-verify": True}, {"token": "t"}),
+    "a server name": lambda _: ({"tls-server-name": "other.example"}, {"token": "t"}),
+    "a proxy": lambda _: ({"proxy-url": "http://proxy.example:3128"}, {"token": "t"}),
+    "a certificate": lambda _: ({}, {"client-certificate": "tls.crt", "client-key": "tls.key"}),
+    "a certificate inside": lambda files: (
+        {},
+        {"client-certificate-data": inline(files / "tls.crt"), "client-key-data": inline(files / "tls.key")},
+    ),
+    "a certificate and its key inside": lambda files: (
+        {},
+        {"client-certificate": "tls.crt", "client-key-data": inline(files / "tls.key")},
+    ),
+}
+
+
+def facts(access: Access) -> dict[str, object]:
+    return {
+        "host": access.host,
+        "authorization": access.authorization,
+        "server_name": access.server_name,
+        "proxy": access.proxy,
+        "verify": (access.trust.verify_mode, access.trust.check_hostname),
+        "authorities": sorted(json.dumps(each, sort_keys=True) for each in access.trust.get_ca_certs()),
+    }
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+@pytest.mark.parametrize("proxy", ["", "http://from-the-environment.example:3128"])
+def test_both_readers_say_the_same(kind: str, proxy: str, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    if proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy)
+    cluster, user = PLAIN[kind](files)
+    kubeconfig = Kubeconfig(path=written(files, cluster=cluster, user=user))
+    ours, theirs = kubeconfig._plain(kubeconfig.path or files), kubeconfig._by_package()
+    assert ours is not None
+    assert facts(ours) == facts(theirs)
+
+
+def test_hosts_of_no_proxy_are_called_directly(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.setenv("NO_PROXY", "hub.example")
+    monkeypatch.setenv("no_proxy", "hub.example")
+    assert Kubeconfig(path=written(files, cluster={}, user={})).load().proxy is None
+
+
+def test_the_package_is_not_imported_for_what_ocm_gives_an_agent(files: Path) -> None:
+    cluster = {"certificate-authority-data": inline(files / "ca.crt")}
+    path = written(files, cluster=cluster, user={"client-certificate": "tls.crt", "client-key": "tls.key"})
+    load = f"from dsf_runtime.access import Kubeconfig; Kubeconfig(path=pathlib.Path({str(path)!r})).load()"
+    subprocess.run([sys.executable, "-c", f"import pathlib, sys; {load}; assert 'kubernetes' not in sys.modules"], check=True)
+
+
+def test_exec_plug_ins_are_the_packages(files: Path) -> None:
+    credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "from-a-plug-in"}}
+    plug_in = files / "plug-in"
+    plug_in.write_text(f"#!{sys.executable}\nprint({json.dumps(json.dumps(credential))})\n")
+    plug_in.chmod(0o755)
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(plug_in), "interactiveMode": "Never"}}
+    assert Kubeconfig(path=written(files, cluster={}, user=user)).load().authorization == "Bearer from-a-plug-in"
+
+
+def test_without_the_package_a_plug_in_is_told(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    with pytest.raises(AccessError, match=r"pip install 'gitops-dsf-runtime\[plugins\]'"):
+        Kubeconfig(path=written(files, cluster={}, user={"exec": {"command": "no"}})).load()
+
+
+def test_a_context_may_be_named_and_must_be_there(files: Path) -> None:
+    path = written(files, cluster={}, user={"token": "t"}, current=None)
+    assert Kubeconfig(path=path, context="one").load().authorization == "Bearer t"
+    assert Kubeconfig(path=path, context="nobody").load().host == "https://x"
+    with pytest.raises(AccessError, match="two"):
+        Kubeconfig(path=path, context="two").load()
+
+
+@pytest.mark.parametrize(
+    ("user", "words"),
+    [
+        ({"token": "secr\tet"}, "no HTTP header can carry"),
+        ({"tokenFile": "nowhere"}, "No such file"),
+        ({"client-certificate-data": "c2VjcmV0", "client-key-data": "c2VjcmV0"}, "kubeconfig"),
+    ],
+)
+def test_what_is_wrong_is_told_without_what_it_holds(files: Path, user: dict[str, Any], words: str) -> None:
+    with pytest.raises(AccessError, match=words) as told:
+        Kubeconfig(path=written(files, cluster={}, user=user)).load()
+    assert "secr" not in str(told.value)
+
+
+def test_without_a_path_it_is_kubectls(files: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = written(files, cluster={}, user={"token": "t"})
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    assert Kubeconfig().load().host == SERVER
+    extra = tmp_path / "extra"
+    extra.write_text(yaml.safe_dump({"users": [], "clusters": [], "contexts": []}))
+    monkeypatch.setenv("KUBECONFIG", f"{extra}:{path}")
+    assert Kubeconfig(context="one").load().host == SERVER
+
+
+def test_the_pods_own_account(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(AccessError, match="runs in no pod"):
+        InCluster(folder=files).load()
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    access = InCluster(folder=files).load()
+    assert (access.host, access.authorization) == ("https://[fd00::1]:443", "Bearer from-a-file")
+    assert access.trust.verify_mode is ssl.CERT_REQUIRED
+    assert access.fingerprint == fingerprint(access.files)

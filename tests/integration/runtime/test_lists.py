@@ -1,0 +1,100 @@
+"""Lists by pages whose number of objects follows their sizes, so that no object's size decides how much memory a list takes."""
+
+import asyncio
+import json
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from dsf_runtime.access import Access
+from dsf_runtime.apiserver import MOST_PAGE_BYTES, PAGE, PAGE_BYTES, ApiError, ApiServer
+from tests.support.agent.http import HttpFake, Reply, Seen
+
+PATH = "/apis/example.com/v1/things"
+ROOT = Path(__file__).parents[3]
+
+
+class Things:
+    """A collection with objects of the given sizes, in pages as the API server makes them: by number."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes = sizes
+        self.limits: list[int] = []
+
+    def __call__(self, seen: Seen) -> Reply:
+        limit, start = int(seen.query["limit"]), int(seen.query.get("continue", "0"))
+        self.limits.append(limit)
+        end = min(start + limit, len(self.sizes))
+        items = [{"metadata": {"name": f"t{number}"}, "text": "x" * self.sizes[number]} for number in range(start, end)]
+        more = {"continue": str(end)} if end < len(self.sizes) else {}
+        return Reply.of({"metadata": {"resourceVersion": "7", **more}, "items": items})
+
+
+async def listed(url: str) -> tuple[list[str], str]:
+    class Meta(msgspec.Struct):
+        name: str
+
+    class Thing(msgspec.Struct):
+        metadata: Meta
+
+    found = list[str]()
+    access = Access(host=url, trust=ssl.create_default_context())
+    async with ApiServer(load=lambda: access, user_agent="test", timeout_seconds=20) as server:
+        version = await server.list(PATH, lambda raw: found.append(msgspec.json.decode(raw, type=Thing).metadata.name))
+    return found, version
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most_requests"),
+    [
+        ([], 1),
+        ([100] * (PAGE + 1), 2),
+        ([PAGE_BYTES // 4] * 40, 20),
+        ([100] * 300 + [PAGE_BYTES] * 12 + [100] * 300, 40),
+        ([MOST_PAGE_BYTES + 1, 10, MOST_PAGE_BYTES + 1], 12),
+    ],
+)
+async def test_every_object_comes_once_whatever_its_size(sizes: list[int], most_requests: int) -> None:
+    things = Things(sizes)
+    async with HttpFake(things) as server:
+        assert await listed(server.url) == ([f"t{number}" for number in range(len(sizes))], "7")
+    assert len(things.limits) <= most_requests
+
+
+async def test_an_answer_that_is_no_list_is_refused() -> None:
+    async with HttpFake(lambda _seen: Reply(body=b"<html>")) as server:
+        with pytest.raises(ApiError, match="the answer is no list"):
+            await listed(server.url)
+
+
+async def test_large_objects_do_not_add_up_in_memory() -> None:
+    """120 MB of objects in one page of 500: the reader takes a fraction of that."""
+    async with HttpFake(Things([1 << 20] * 120)) as server:
+        run = await asyncio.create_subprocess_exec(
+            sys.executable, __file__, server.url, cwd=ROOT, stdout=subprocess.PIPE, env={"PYTHONPATH": str(ROOT)}
+        )
+        output, _ = await run.communicate()
+    before, after, count = json.loads(output)
+    assert count == 120
+    assert after - before < 60_000
+
+
+def main() -> None:
+    """In a process of its own: peaks of memory in kB before and after the list, and the number of objects."""
+    before = peak()
+    found, _ = asyncio.run(listed(sys.argv[1]))
+    sys.stdout.write(json.dumps([before, peak(), len(found)]))
+
+
+def peak() -> int:
+    """Of this program; ru_maxrss also has what the process took before it was this program."""
+    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1])
+
+
+if __name__ == "__main__":
+    main()
