@@ -175,7 +175,7 @@ def policy(configurations: str, mode: str = "Exact") -> str:
         ("{predicates: [{requiredClusterSelectr: {}}]}", ["DSF013"]),
         ("{predicates: [{requiredClusterSelector: {labelSelector: {matchLabel: {a: b}}}}]}", ["DSF013"]),
         ("{tolerations: [{key: a, operatr: Exists}]}", ["DSF013"]),
-        ("{spreadPolicy: {spreadConstraints: [{topologyKey: region, topologyKeyType: Label, maxSkew: 1}]}}", []),
+        ("{spreadPolicy: {spreadConstraints: [{topologyKey: region, topologyKeyType: Label, maxSkew: 1}]}}", ["DSF325"]),
         ("{numberOfCluster: 1}", ["DSF013"]),
         ("{clusterSets: [default, global]}", []),
         ("{clusterSets: [globl]}", ["DSF309"]),
