@@ -236,7 +236,7 @@ BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
         "DSF117: the lock of cpu sends metrics to elsewhere.example.com",
     ),
     "credentials": (says(**page(scoring={"host": "http://user:secret@127.0.0.1:1"})), "DSF104"),
-    "a path that is none": (says(**page(scoring={"path": "scoring"})), "DSF103"),
+    "a path that is none": (says(**page(scoring={"path": "scoring?model=small"})), "DSF103"),
 }
 
 
