@@ -173,7 +173,8 @@ def _settings(draw: st.DrawFn, mode: str) -> Object:
 def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
     source: dict[str, Any] = {"type": "None"}
     if draw(st.booleans()):
-        params = {"query": draw(st.sampled_from(QUERIES)), "range": draw(st.integers(60, 7200)), "step": draw(st.integers(15, 600))}
+        queries = [query for query in QUERIES if not (upstream and '"a;b"' in query)]  # its agent cuts a query at every `;`
+        params = {"query": draw(st.sampled_from(queries)), "range": draw(st.integers(60, 7200)), "step": draw(st.integers(15, 600))}
         source = {"type": "Prometheus", "host": "http://prometheus.monitoring.svc:9090", "params": params}
         if draw(st.booleans()):
             source["auth"] = {"tokenSecretRef": {"name": draw(DNS_LABELS), "key": "token"}}
