@@ -3,7 +3,7 @@
 `run` leads and starts the duties (`duty.Duty`); every duty has a room of its own and shares with the others only the view of the hub
 (`hub.view.HubView`), the API client and the metrics:
 
-    hub/         requests, mirrors, and what is kept of each kind
+    hub/         writes under the Lease, informers, and what is kept of each kind
     events       what was seen and done, as Kubernetes Events
     freshness/   which scores are where they should be, and which Placements miss one
     scorers/     health, /config and freshness of every DynamicScorer, in its status

@@ -215,7 +215,7 @@ class ApiServer:
 
     async def watch(
         self, path: str, *, resource_version: str, opened: Callable[[], None] = lambda: None, **selector: str
-    ) -> AsyncIterator[WatchEvent]:
+    ) -> AsyncGenerator[WatchEvent, None]:
         """Changes after a version until the server ends the watch; `opened` is called once it begins. Raises ApiError."""
         params = {
             **selector,

@@ -9,11 +9,11 @@ from typing import Final, TypeVar
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
+from dsf_runtime.informer import UNREADABLE
 from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
 from gitops_dsf.reconciler.deadscores.candidates import DeadScore, absence, expired_for_long
 from gitops_dsf.reconciler.hub.api import HubApi, NotSentError
 from gitops_dsf.reconciler.hub.kinds import ADDONS_PATH, CLUSTERS_PATH, addon, cluster
-from gitops_dsf.reconciler.hub.mirror import UNREADABLE
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")

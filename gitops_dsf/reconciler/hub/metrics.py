@@ -6,7 +6,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from gitops_dsf.reconciler.hub.mirror import Mirror
+from dsf_runtime.informer import Informer
 from gitops_dsf.reconciler.prefix import PREFIX
 
 
@@ -22,15 +22,15 @@ class WatchMetrics:
         )
 
     @contextlib.contextmanager
-    def following(self, mirrors: Sequence[Mirror[Any]]) -> Iterator[None]:
+    def following(self, informers: Sequence[Informer[Any]]) -> Iterator[None]:
         """Shows them while the block runs."""
 
-        def shown(mirror: Mirror[Any]) -> float:
-            return float(bool(mirror.broken))
+        def shown(informer: Informer[Any]) -> float:
+            return float(bool(informer.broken))
 
         try:
-            for mirror in mirrors:
-                self.broken.labels(resource=mirror.resource).set_function(lambda mirror=mirror: shown(mirror))  # type: ignore[misc]
+            for informer in informers:
+                self.broken.labels(resource=informer.resource).set_function(lambda informer=informer: shown(informer))  # type: ignore[misc]
             yield
         finally:
             self.broken.clear()

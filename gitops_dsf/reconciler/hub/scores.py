@@ -7,10 +7,10 @@ from typing import Final, cast
 
 import msgspec
 
+from dsf_runtime.informer import Informer
 from dsf_wire.constants import SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
 from gitops_dsf.hub.scores import AddOnPlacementScore, ScoreStatus
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.mirror import Mirror
 
 SCORES_PATH: Final = f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/{SCORE_PLURAL}"
 NAMES: Final = 8
@@ -98,7 +98,7 @@ class ScoreTable(MutableMapping[str, ScoreSummary]):
         return known
 
 
-class ScoreMirror(Mirror[ScoreSummary]):
+class ScoreInformer(Informer[ScoreSummary]):
     """All scores of the hub."""
 
     def __init__(self, *, api: HubApi) -> None:

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from dsf_runtime.informer import Informer
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.targets import TargetClusters
@@ -29,11 +30,10 @@ from gitops_dsf.reconciler.hub.kinds import (
 )
 from gitops_dsf.reconciler.hub.masks import MaskPoll
 from gitops_dsf.reconciler.hub.metrics import WatchMetrics
-from gitops_dsf.reconciler.hub.mirror import Mirror
-from gitops_dsf.reconciler.hub.scores import ScoreMirror
+from gitops_dsf.reconciler.hub.scores import ScoreInformer
 
 RETRY_SECONDS: Final = 5.0
-"""Until a broken mirror is worth another look."""
+"""Until a broken informer is worth another look."""
 
 
 class HubView:
@@ -44,14 +44,14 @@ class HubView:
     def __init__(self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, metrics: WatchMetrics | None = None) -> None:
         self._metrics = metrics
         self.hub_namespace, self.argocd_namespace = hub_namespace, argocd_namespace
-        self.scorers = Mirror(api=api, path=SCORERS_PATH.format(hub_namespace), project=scorer)
-        self.scores = ScoreMirror(api=api)
-        self.clusters = Mirror(api=api, path=CLUSTERS_PATH, project=cluster)
-        self.addons = Mirror(api=api, path=ADDONS_PATH, project=addon, selector=OURS, key=lambda cluster, _: cluster)
-        self.placements = Mirror(api=api, path=PLACEMENTS_PATH.format(argocd_namespace), project=placement)
-        self.decisions = Mirror(api=api, path=DECISIONS_PATH.format(argocd_namespace), project=decision_page)
-        self.sets = Mirror(api=api, path=SETS_PATH.format(argocd_namespace), project=application_set)
-        self.applications = Mirror(api=api, path=APPLICATIONS_PATH.format(argocd_namespace), project=application)
+        self.scorers = Informer(api=api, path=SCORERS_PATH.format(hub_namespace), project=scorer)
+        self.scores = ScoreInformer(api=api)
+        self.clusters = Informer(api=api, path=CLUSTERS_PATH, project=cluster)
+        self.addons = Informer(api=api, path=ADDONS_PATH, project=addon, selector=OURS, key=lambda cluster, _: cluster)
+        self.placements = Informer(api=api, path=PLACEMENTS_PATH.format(argocd_namespace), project=placement)
+        self.decisions = Informer(api=api, path=DECISIONS_PATH.format(argocd_namespace), project=decision_page)
+        self.sets = Informer(api=api, path=SETS_PATH.format(argocd_namespace), project=application_set)
+        self.applications = Informer(api=api, path=APPLICATIONS_PATH.format(argocd_namespace), project=application)
 
         self.masks = MaskPoll(api=api, namespace=hub_namespace)
         self._targets: TargetClusters | None = None
@@ -66,7 +66,7 @@ class HubView:
         return self._targets
 
     @property
-    def mirrors(self) -> Sequence[Mirror[Any]]:
+    def informers(self) -> Sequence[Informer[Any]]:
         """All of them."""
         return (
             self.scorers,
@@ -82,37 +82,37 @@ class HubView:
     @property
     def ready(self) -> bool:
         """Whether every list was read once, and all can be trusted."""
-        return self.masks.synced.is_set() and all(mirror.synced.is_set() and not mirror.broken for mirror in self.mirrors)
+        return self.masks.synced.is_set() and all(informer.synced.is_set() and not informer.broken for informer in self.informers)
 
     @property
     def broken(self) -> Sequence[str]:
-        """Why mirrors may be old, one sentence each."""
-        return [mirror.broken for mirror in self.mirrors if mirror.broken]
+        """Why informers may be old, one sentence each."""
+        return [informer.broken for informer in self.informers if informer.broken]
 
     @staticmethod
-    def untrusted(mirrors: Iterable[Mirror[Any]]) -> Refusal | None:
+    def untrusted(informers: Iterable[Informer[Any]]) -> Refusal | None:
         """What speaks against a deletion that rests on these."""
-        found = next((mirror.broken for mirror in mirrors if mirror.broken), "")
+        found = next((informer.broken for informer in informers if informer.broken), "")
         return Refusal(reason="InformerBroken", message=f"what it rests on may be old: {found}", seconds=RETRY_SECONDS) if found else None
 
     async def synced(self) -> None:
         """Waits until every list was read once."""
         await self.masks.synced.wait()
-        for mirror in self.mirrors:
-            await mirror.synced.wait()
+        for informer in self.informers:
+            await informer.synced.wait()
 
     async def refresh(self) -> None:
         """Reads every list anew. Raises ApiError."""
         await self.masks.refresh()
-        for mirror in self.mirrors:
-            await mirror.refresh()
+        for informer in self.informers:
+            await informer.refresh()
 
     async def run(self) -> None:
         """Follows all resources until it is cancelled."""
-        with self._metrics.following(self.mirrors) if self._metrics is not None else contextlib.nullcontext():
+        with self._metrics.following(self.informers) if self._metrics is not None else contextlib.nullcontext():
             async with asyncio.TaskGroup() as group:
-                for mirror in self.mirrors:
-                    group.create_task(mirror.run())
+                for informer in self.informers:
+                    group.create_task(informer.run())
                 group.create_task(self.masks.run())
 
     def _on_cluster(self, key: str, item: ManagedCluster | None) -> None:

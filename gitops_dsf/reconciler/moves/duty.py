@@ -53,20 +53,20 @@ class HandoverDuty:
         self._next, self._pace = 0.0, pace
         self.looks = 0
         """How often everything was judged."""
-        self._mirrors = (view.sets, view.applications, view.placements, view.clusters, view.decisions)
-        for mirror in self._mirrors[:-1]:
-            mirror.listen(lambda _key, _item: self._wake.set())
+        self._informers = (view.sets, view.applications, view.placements, view.clusters, view.decisions)
+        for informer in self._informers[:-1]:
+            informer.listen(lambda _key, _item: self._wake.set())
         watch.listen(self._wake.set)
 
     @property
     def ready(self) -> bool:
         """Whether everything that it judges by was read."""
-        return all(mirror.synced.is_set() for mirror in self._mirrors)
+        return all(informer.synced.is_set() for informer in self._informers)
 
     async def run(self) -> None:
         """Works until it is cancelled."""
-        for mirror in self._mirrors:
-            await mirror.synced.wait()
+        for informer in self._informers:
+            await informer.synced.wait()
         try:
             while True:
                 self._wake.clear()
@@ -109,7 +109,7 @@ class HandoverDuty:
     def _situation(
         self, item: ApplicationSet, copies: tuple[Application, ...], reach: Reach, now: float
     ) -> Situation | tuple[Verdict, ...]:
-        """What the mirrors say; verdicts where there is nothing to judge by, none where no copy left the decision."""
+        """What the informers say; verdicts where there is nothing to judge by, none where no copy left the decision."""
         decided = self._decided(item)
         leaving = [copy for copy in sorted(copies, key=lambda each: each.name) if copy.cluster not in decided]
         if not leaving:
@@ -167,7 +167,7 @@ class HandoverDuty:
 
     def _unable(self) -> Pause | None:
         """What speaks against every deletion now."""
-        refusal = self._api.no_deletion() or self._view.untrusted(self._mirrors)
+        refusal = self._api.no_deletion() or self._view.untrusted(self._informers)
         return None if refusal is None else self._refused(refusal)
 
     def _refused(self, refusal: Refusal) -> Pause:

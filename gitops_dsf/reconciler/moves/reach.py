@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from dsf_runtime.informer import Informer
 from gitops_dsf.hub.objects import ManagedCluster
-from gitops_dsf.reconciler.hub.mirror import Mirror
 
 HOLD_SECONDS: Final = 180.0
 """For which a cluster that became reachable keeps its copies. OCM decides within seconds while it runs; when the leader of its placement
@@ -25,7 +25,7 @@ class Reach:
 class Reachability:
     """Remembers changes that it saw; for those before, the time of the condition counts, by the hub's clock."""
 
-    def __init__(self, *, clusters: Mirror[ManagedCluster], clock: Callable[[], float], hub_time: Callable[[], float]) -> None:
+    def __init__(self, *, clusters: Informer[ManagedCluster], clock: Callable[[], float], hub_time: Callable[[], float]) -> None:
         self._clusters, self._clock, self._hub_time = clusters, clock, hub_time
         self._at: dict[str, float] = {}
         """When a cluster returned, by our own clock."""

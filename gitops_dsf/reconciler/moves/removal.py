@@ -12,6 +12,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from dsf_runtime.apiserver import ApiError
+from dsf_runtime.informer import UNREADABLE
 from gitops_dsf.hub.applicationsets import ApplicationSet, Handover
 from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.hub.names import APPLICATION_LABEL, PLACEMENT_LABEL
@@ -29,7 +30,6 @@ from gitops_dsf.reconciler.hub.kinds import (
     decision_page,
     versioned,
 )
-from gitops_dsf.reconciler.hub.mirror import UNREADABLE
 from gitops_dsf.reconciler.moves.decided import Doubt, PlacementNow, whole
 from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, judge
 from gitops_dsf.reconciler.moves.reach import Reachability
@@ -43,7 +43,7 @@ ATTEMPTS: Final = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """What the mirrors say may go."""
+    """What the informers say may go."""
 
     set_name: str
     set_uid: str
@@ -102,7 +102,7 @@ class Removal:
             asked_for=placement.spec.number_of_clusters if placement is not None else None,
             copies=tuple(item.copy for item in copies),
             unreachable=reach.unreachable,
-            # What the mirrors saw come back may be old news for the hub, and still too new for OCM.
+            # What the informers saw come back may be old news for the hub, and still too new for OCM.
             returned=reach.returned | candidate.situation.returned,
         )
         uid = candidate.verdict.copy.uid

@@ -4,11 +4,11 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
+from dsf_runtime.informer import Informer
 from gitops_dsf.hub.applicationsets import Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import CLUSTERS_PATH, cluster
-from gitops_dsf.reconciler.hub.mirror import Mirror
 from gitops_dsf.reconciler.moves.handover import Situation
 from gitops_dsf.reconciler.moves.reach import Reachability
 from gitops_dsf.reconciler.moves.removal import Removal
@@ -25,7 +25,7 @@ HANDOVER = Handover(placement="web", timeout=60.0, template_name="web-{{.name}}"
 
 
 def situation(*decided: str, overdue: bool = False) -> Situation:
-    """As the mirrors saw it; which copies there were does not matter to a removal."""
+    """As the informers saw it; which copies there were does not matter to a removal."""
     return Situation(
         decided=frozenset(decided),
         asked_for=None,
@@ -39,9 +39,9 @@ def situation(*decided: str, overdue: bool = False) -> Situation:
 
 
 def removal(api: HubApi) -> Removal:
-    """Whose mirror of clusters has seen none yet."""
-    mirror = Mirror(api=api, path=CLUSTERS_PATH, project=cluster)
-    return Removal(api=api, argocd_namespace=NAMESPACE, reach=Reachability(clusters=mirror, clock=time.monotonic, hub_time=api.now))
+    """Whose informer of clusters has seen none yet."""
+    informer = Informer(api=api, path=CLUSTERS_PATH, project=cluster)
+    return Removal(api=api, argocd_namespace=NAMESPACE, reach=Reachability(clusters=informer, clock=time.monotonic, hub_time=api.now))
 
 
 class Scene:

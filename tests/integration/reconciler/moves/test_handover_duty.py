@@ -1,4 +1,4 @@
-"""The duty over mirrors of an API server: what it deletes and when, what it says while it waits, and that a new leader begins anew."""
+"""The duty over informers of an API server: what it deletes and when, what it says while it waits, and that a new leader begins anew."""
 
 import asyncio
 import contextlib
@@ -43,7 +43,7 @@ class Leader:
         events = Events(api=self.api, metrics=self.metrics.events)
         self.duty = HandoverDuty(api=self.api, view=self.view, metrics=self.metrics, events=events, watch=watch, pace=0.01)
         self.shown = contextlib.ExitStack()
-        self.shown.enter_context(self.metrics.watches.following(self.view.mirrors))
+        self.shown.enter_context(self.metrics.watches.following(self.view.informers))
         self.task = asyncio.create_task(self.duty.run())
         await self.after(0)
         return self
@@ -55,9 +55,9 @@ class Leader:
         await self.api.__aexit__(None, None, None)
 
     async def after(self, seconds: float) -> None:
-        """Time goes by, the mirrors see what there is, and the duty looks, at least once, at all of it and at what it made of it."""
+        """Time goes by, the informers see what there is, and the duty looks, at least once, at all of it and at what it made of it."""
         self.now += seconds
-        # Of two looks the second began after the mirrors were read. Twice: it may delete, and until the mirrors see that, it is "Gone".
+        # Of two looks the second began after the informers were read. Twice: it may delete, and until the informers see that, it is "Gone".
         for _ in range(4):
             await self.view.refresh()
             looks = self.duty.looks

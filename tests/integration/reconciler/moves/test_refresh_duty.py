@@ -1,4 +1,4 @@
-"""The duty over mirrors of an API server: when it asks an ApplicationSet to look, and what becomes of a request that the hub refuses."""
+"""The duty over informers of an API server: when it asks an ApplicationSet to look, and what becomes of a request that the hub refuses."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ class Leader:
         self.hub, self.view, self.metrics, self.now = hub, view, metrics, 1000.0
 
     async def after(self, seconds: float) -> None:
-        """Time goes by, and the mirrors see what there is; that an ApplicationSet changed wakes the duty."""
+        """Time goes by, and the informers see what there is; that an ApplicationSet changed wakes the duty."""
         self.now += seconds
         item = self.hub.get(SETS, "web", namespace=NAMESPACE)
         assert item is not None
@@ -87,7 +87,7 @@ async def test_what_the_hub_refuses_is_asked_again_and_one_that_was_made_anew_is
         scene.decide("b")
         await leader.after(1)
         scene.application_set(uid="set-2")
-        # The mirror still has the old one; that a page changed wakes the duty.
+        # The informer still has the old one; that a page changed wakes the duty.
         leader.now += 60
         scene.decide("b", owner="placement-2")
         await leader.view.decisions.refresh()

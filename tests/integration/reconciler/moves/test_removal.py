@@ -27,7 +27,7 @@ from tests.support import virtual_time
 
 
 def candidate() -> Candidate:
-    """web moved from a to b, as the mirrors saw it."""
+    """web moved from a to b, as the informers saw it."""
     old = Application(name="web-a", uid="copy-a", owner="web", owner_uid="set-1", application="web", cluster="a", prunes=True)
     return Candidate(
         set_name="web",
@@ -106,7 +106,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize(("change", "why"), CHANGES.values(), ids=CHANGES)
-def test_what_changed_since_the_mirrors_saw_it_speaks_against_it(change: Change, why: str) -> None:
+def test_what_changed_since_the_informers_saw_it_speaks_against_it(change: Change, why: str) -> None:
     async def test(scene: Scene, removal: Removal) -> None:
         change(scene)
         before = scene.copies()

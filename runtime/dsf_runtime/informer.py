@@ -1,39 +1,42 @@
-"""A resource of the hub kept in memory, as little of each object as is needed: paged list, watch, and a list anew when either breaks."""
+"""An informer: a resource of an API server kept in memory, as little of each object as is needed.
+
+It reads the list, follows the watch, and reads the list again when the watch breaks or was long ago.
+"""
 
 import asyncio
 import logging
 import random
 from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import aclosing
 from http import HTTPStatus
 from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from dsf_runtime.apiserver import WATCH_SECONDS, ApiError
+from dsf_runtime.apiserver import SILENCE, ApiError, ApiServer
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
-from gitops_dsf.reconciler.hub.api import HubApi
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 RETRIES: Final = Backoff(first=0.4, ceiling=23.0, jitter=0.3)
 SHORT_SECONDS: Final = 1.0
-"""A watch that ended sooner, and without an event, is a failure, too: nobody asks a hub a thousand times a second."""
+"""A watch that ended sooner, and without an event, is a failure: otherwise a server could be asked a thousand times a second."""
 OVERLOADED: Final = frozenset({401, 429, 500, 502, 503, 504})
-"""Statuses that say nothing about the version that was asked for: the watch is tried again where it ended, not the whole list."""
+"""Statuses that say nothing about the version that was asked for: the watch is tried again from there, and the list is not read again."""
 TRIES: Final = 3
-"""Watches refused so, in a row, after which the list is read anew."""
+"""Watches that are refused so in a row, after which the list is read again."""
 UNREADABLE: Final = (msgspec.MsgspecError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
-"""What reading raises about values that nobody would write, and that the API server takes all the same."""
+"""What reading an object may raise: the API server accepts values that nobody would expect."""
 
-STALE_SECONDS: Final = WATCH_SECONDS / 2 + 30
-"""Without a word from the hub for so long, what is kept is not trusted. A watch without events is given up after half of WATCH_SECONDS
-(bookmarks come every minute) and opened anew, so a healthy hub is never silent for longer."""
+STALE_SECONDS: Final = SILENCE + 30
+"""Without a word from the server for so long, what is kept is not trusted. A watch without events is given up after SILENCE (bookmarks come
+every minute) and opened again, so a healthy server is never silent for longer."""
 SLICE: Final = 2000
-"""Objects that are compared at a time after a new list: a fleet's scores are hundreds of thousands, and other work waits meanwhile."""
+"""Objects of two lists that are compared before other tasks have their turn: a fleet has hundreds of thousands of scores."""
 RESYNC_SECONDS: Final = 6 * 3600.0
-"""After which the list is read anew although the watch never broke: a change that was missed is not missed for ever."""
+"""After which the list is read again although the watch never broke, so that a change that was missed is not missed for ever."""
 
 Project = Callable[[msgspec.Raw], tuple[str, T]]
 """From an undecoded object to its key and what is kept of it."""
@@ -52,21 +55,21 @@ class _Versioned(msgspec.Struct, frozen=True):
 
 
 def by_name(_namespace: str, name: str) -> str:
-    """The key of what is mirrored from one namespace, or has none."""
+    """The key of objects of one namespace, or of none."""
     return name
 
 
-class Mirror(Generic[T]):
-    """`items` is always one whole list with the changes since; before the first list it is empty and `synced` is not set.
+class Informer(Generic[T]):
+    """`items` is one whole list with all changes since; before the first list it is empty and `synced` is not set.
 
-    An object that `project` cannot read is logged, and what was kept of it stays: one object of anybody's stops nothing. `key` makes of
-    namespace and name the key that `project` would give it.
+    An object that `project` cannot read is logged, and what was kept of it stays: one bad object stops nothing. `key` makes the key that
+    `project` would give to an object of this namespace and name.
     """
 
     def __init__(
         self,
         *,
-        api: HubApi,
+        api: ApiServer,
         path: str,
         project: Project[T],
         selector: Mapping[str, str] | None = None,
@@ -180,12 +183,14 @@ class Mirror(Generic[T]):
 
     async def _follow(self) -> None:
         """One watch, to its end; `_version` is where the next one goes on, empty when the list must be read anew. Raises ApiError."""
-        async for event in self._api.watch(self._path, resource_version=self._version, opened=self._opened, **self._selector):
-            self._heard_at = self._clock()
-            self._version = self._take(event.type, event.object, self._version)
-            if not self._version:
-                return
-            self._heard = True
+        watch = self._api.watch(self._path, resource_version=self._version, opened=self._opened, **self._selector)
+        async with aclosing(watch) as events:
+            async for event in events:
+                self._heard_at = self._clock()
+                self._version = self._take(event.type, event.object, self._version)
+                if not self._version:
+                    return
+                self._heard = True
 
     def _opened(self) -> None:
         self._heard_at, self._refused = self._clock(), ""

@@ -1,4 +1,4 @@
-"""Mirror, API client and lease against an HTTP server that behaves as an API server does, on its bad days, too."""
+"""Informer, API client and lease against an HTTP server that behaves as an API server does, on its bad days, too."""
 
 import asyncio
 import json
@@ -15,8 +15,8 @@ import pytest
 
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError
+from dsf_runtime.informer import STALE_SECONDS, Informer
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.mirror import STALE_SECONDS, Mirror
 from gitops_dsf.reconciler.lease import LEASE, Leadership, LeaseLost
 from tests.support import virtual_time
 from tests.support.waiting import until
@@ -158,17 +158,17 @@ def event(kind: str, name: str, value: Any, version: int = 11) -> dict[str, Any]
     }
 
 
-def mirroring(
-    test: Callable[[FakeHub, "Mirror[int]", list[tuple[str, int | None]]], Awaitable[None]], hub: FakeHub, *, resync_seconds: float = 3600
+def following(
+    test: Callable[[FakeHub, "Informer[int]", list[tuple[str, int | None]]], Awaitable[None]], hub: FakeHub, *, resync_seconds: float = 3600
 ) -> None:
     async def go() -> None:
         async with hub, hub.api() as api:
             changes: list[tuple[str, int | None]] = []
-            mirror = Mirror(api=api, path=PATH, project=project, resync_seconds=resync_seconds)
-            mirror.listen(lambda key, item: changes.append((key, item)))
-            task = asyncio.create_task(mirror.run())
+            informer = Informer(api=api, path=PATH, project=project, resync_seconds=resync_seconds)
+            informer.listen(lambda key, item: changes.append((key, item)))
+            task = asyncio.create_task(informer.run())
             try:
-                await test(hub, mirror, changes)
+                await test(hub, informer, changes)
             finally:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
@@ -182,13 +182,13 @@ def test_pages_then_changes() -> None:
     bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "12"}}}
     hub.watches = [[event("ADDED", "d", 4), event("MODIFIED", "a", 5), bookmark, event("DELETED", "b", 2), {"hang": True}]]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
-        await until(lambda: mirror.items == {"a": 5, "c": 3, "d": 4})
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: informer.items == {"a": 5, "c": 3, "d": 4})
         assert sorted(changes[:3]) == [("a", 1), ("b", 2), ("c", 3)]
         assert changes[3:] == [("d", 4), ("a", 5), ("b", None)]
         assert hub.asked == {"list": 2, "watch": 1}
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
 def test_an_expired_watch_is_followed_by_a_new_list_that_keeps_what_is_the_same_quiet() -> None:
@@ -196,11 +196,11 @@ def test_an_expired_watch_is_followed_by_a_new_list_that_keeps_what_is_the_same_
     hub.things = {"a": 1, "b": 2}
     hub.watches = [[{"type": "ERROR", "object": {"kind": "Status", "code": 410}}]]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
-        await until(lambda: mirror.relists == 2)
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: informer.relists == 2)
         assert sorted(changes) == [("a", 1), ("b", 2)]
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
 def test_what_a_watch_missed_is_seen_with_the_next_list() -> None:
@@ -208,13 +208,13 @@ def test_what_a_watch_missed_is_seen_with_the_next_list() -> None:
     hub.things = {"a": 1, "b": 2}
     hub.watches = [[event("MODIFIED", "a", 1)] for _ in range(500)]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
-        await mirror.synced.wait()
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
+        await informer.synced.wait()
         hub.things = {"a": 1, "c": 3}
-        await until(lambda: mirror.items == {"a": 1, "c": 3})
+        await until(lambda: informer.items == {"a": 1, "c": 3})
         assert changes[2:] == [("c", 3), ("b", None)]
 
-    mirroring(test, hub, resync_seconds=0)
+    following(test, hub, resync_seconds=0)
 
 
 def test_listeners_can_compare_what_was_with_what_is() -> None:
@@ -222,19 +222,19 @@ def test_listeners_can_compare_what_was_with_what_is() -> None:
     hub.things = {"a": 1, "b": 2}
     hub.watches = [[event("MODIFIED", "a", 3), event("DELETED", "b", 2), {"type": "ERROR", "object": {"code": 410}}]]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
         compared: list[tuple[str, int | None, int | None]] = []
-        stop = mirror.compare(lambda key, before, now: compared.append((key, before, now)))
-        await until(lambda: mirror.relists == 2)
+        stop = informer.compare(lambda key, before, now: compared.append((key, before, now)))
+        await until(lambda: informer.relists == 2)
         # The list has what the watch had taken away: it is the truth.
         assert compared == [("a", None, 1), ("b", None, 2), ("a", 1, 3), ("b", 2, None), ("a", 3, 1), ("b", None, 2)]
         stop()
         hub.things = {}
-        await mirror.refresh()
+        await informer.refresh()
         assert len(compared) == 6
         assert changes[-2:] == [("a", None), ("b", None)]
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
 def test_a_watch_that_ends_or_breaks_goes_on_without_a_list() -> None:
@@ -242,12 +242,12 @@ def test_a_watch_that_ends_or_breaks_goes_on_without_a_list() -> None:
     hub.things = {"a": 1}
     hub.watches = [[event("MODIFIED", "a", 2)], [event("MODIFIED", "a", 3, 12), None], [event("MODIFIED", "a", 4, 13), {"hang": True}]]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
-        await until(lambda: mirror.items == {"a": 4})
-        assert mirror.relists == 1
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: informer.items == {"a": 4})
+        assert informer.relists == 1
         assert [value for _, value in changes] == [1, 2, 3, 4]
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
 def test_a_hub_that_is_away_takes_nothing_away() -> None:
@@ -255,17 +255,17 @@ def test_a_hub_that_is_away_takes_nothing_away() -> None:
     hub.things = {"a": 1}
     hub.watches = [[None]]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
-        await mirror.synced.wait()
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
+        await informer.synced.wait()
         hub.away = True
         await asyncio.sleep(1)
-        assert mirror.items == {"a": 1}
+        assert informer.items == {"a": 1}
         hub.away, hub.things = False, {"b": 2}
         hub.watches = [[{"type": "ERROR", "object": {"code": 410}}]]
-        await until(lambda: mirror.items == {"b": 2})
+        await until(lambda: informer.items == {"b": 2})
         assert changes in ([("a", 1), ("a", None), ("b", 2)], [("a", 1), ("b", 2), ("a", None)])
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
 @pytest.mark.parametrize("end", [[], [{"type": "ERROR", "object": {"code": 410}}]], ids=["at once", "expired at once"])
@@ -274,14 +274,14 @@ def test_watches_that_end_at_once_are_tried_ever_more_rarely(end: list[dict[str,
     hub.things = {"a": 1}
     hub.watches = [end for _ in range(2000)]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
         await until(lambda: hub.asked["watch"] >= 2)
         await asyncio.sleep(3)
         # Pauses of 0.25 s and more, doubled each time: a loop without them asks thousands of times.
         assert hub.asked["watch"] <= 5
         assert hub.asked["list"] <= hub.asked["watch"] + 1
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
 def test_an_overloaded_hub_is_not_asked_for_the_whole_list_at_once() -> None:
@@ -290,31 +290,31 @@ def test_an_overloaded_hub_is_not_asked_for_the_whole_list_at_once() -> None:
     hub.refusals = [429, 503]
     hub.watches = [[event("MODIFIED", "a", 2), {"hang": True}]]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
-        await until(lambda: mirror.items == {"a": 2})
-        assert mirror.relists == 1
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: informer.items == {"a": 2})
+        assert informer.relists == 1
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
-def test_a_mirror_whose_watch_is_refused_is_broken_until_one_is_accepted() -> None:
+def test_an_informer_whose_watch_is_refused_is_broken_until_one_is_accepted() -> None:
     hub = FakeHub()
     hub.things = {"a": 1}
     hub.refusals = [403, 403]
     states: list[str] = []
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
-        mirror.listen(lambda _key, _item: states.append(mirror.broken))
-        assert mirror.broken == ""
-        await until(lambda: mirror.broken)
-        assert mirror.broken == f"WATCH {PATH}: 403 not now"
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
+        informer.listen(lambda _key, _item: states.append(informer.broken))
+        assert informer.broken == ""
+        await until(lambda: informer.broken)
+        assert informer.broken == f"WATCH {PATH}: 403 not now"
         hub.things = {"a": 2}
-        await until(lambda: mirror.items == {"a": 2})
-        await until(lambda: not mirror.broken)
+        await until(lambda: informer.items == {"a": 2})
+        await until(lambda: not informer.broken)
         assert states[-1], "a list alone proves no watch"
-        assert mirror.relists > 1
+        assert informer.relists > 1
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
 def test_a_version_that_expired_is_no_refusal() -> None:
@@ -322,14 +322,14 @@ def test_a_version_that_expired_is_no_refusal() -> None:
     hub.things = {"a": 1}
     hub.refusals = [410]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
-        await until(lambda: mirror.relists == 2)
-        assert mirror.broken == ""
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: informer.relists == 2)
+        assert informer.broken == ""
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
-def test_a_mirror_that_hears_nothing_for_too_long_is_broken() -> None:
+def test_an_informer_that_hears_nothing_for_too_long_is_broken() -> None:
     hub = FakeHub()
     hub.things = {"a": 1}
     bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "12"}}}
@@ -338,15 +338,15 @@ def test_a_mirror_that_hears_nothing_for_too_long_is_broken() -> None:
     async def go() -> None:
         now = 100.0
         async with hub, hub.api() as api:
-            mirror = Mirror(api=api, path=PATH, project=project, clock=lambda: now)
-            task = asyncio.create_task(mirror.run())
+            informer = Informer(api=api, path=PATH, project=project, clock=lambda: now)
+            task = asyncio.create_task(informer.run())
             await until(lambda: hub.asked["watch"] == 1)
             now += STALE_SECONDS
-            assert mirror.broken == ""
+            assert informer.broken == ""
             now += 1
-            assert mirror.broken == "things: nothing was heard from the hub for more than 150 s"
+            assert informer.broken == "things: nothing was heard from the hub for more than 150 s"
             hub.writers[-1].close()
-            await until(lambda: not mirror.broken)
+            await until(lambda: not informer.broken)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
@@ -358,10 +358,10 @@ def test_a_watch_that_is_refused_again_and_again_begins_with_a_new_list() -> Non
     hub.things = {"a": 1}
     hub.refusals = [504, 504, 504]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
-        await until(lambda: mirror.relists == 2)
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
+        await until(lambda: informer.relists == 2)
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
 def test_an_object_that_cannot_be_read_stays_as_it_was_and_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
@@ -373,15 +373,15 @@ def test_an_object_that_cannot_be_read_stays_as_it_was_and_stops_no_other(caplog
         [event("MODIFIED", "a", 5), event("DELETED", "b", "none"), {"hang": True}],
     ]
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
-        await mirror.synced.wait()
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
+        await informer.synced.wait()
         hub.unreadable = {"a": "many", "b": "none"}
-        await until(lambda: mirror.items == {"a": 5, "c": 3})
+        await until(lambda: informer.items == {"a": 5, "c": 3})
         assert changes == [("b", 2), ("c", 3), ("c", 4), ("c", 3), ("a", 5), ("b", None)]
         told = [record.getMessage() for record in caplog.records if "cannot be read" in record.getMessage()]
         assert [words.split()[0] for words in told] == ["a", "b"], "said once each"
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
 def test_an_answer_that_is_no_list_is_no_list_that_is_empty() -> None:
@@ -389,13 +389,13 @@ def test_an_answer_that_is_no_list_is_no_list_that_is_empty() -> None:
     hub.things = {"a": 1}
     hub.page = b"<html>Sign in</html>"
 
-    async def test(hub: FakeHub, mirror: "Mirror[int]", changes: list[tuple[str, int | None]]) -> None:
+    async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
         await asyncio.sleep(0.2)
-        assert not mirror.synced.is_set()
+        assert not informer.synced.is_set()
         hub.page = b""
-        await until(lambda: mirror.items == {"a": 1})
+        await until(lambda: informer.items == {"a": 1})
 
-    mirroring(test, hub)
+    following(test, hub)
 
 
 def test_requests_that_are_refused_together_read_credentials_once_and_break_none() -> None:
@@ -425,17 +425,17 @@ def test_a_watch_whose_token_was_replaced_goes_on_without_a_list() -> None:
         tokens = ["old"]
         async with hub, hub.api(lambda: tokens[-1]) as api:
             hub.token = "old"
-            mirror = Mirror(api=api, path=PATH, project=project)
+            informer = Informer(api=api, path=PATH, project=project)
 
             def replace(_key: str, item: int | None) -> None:
                 if item == 2:
                     hub.token = "new"
                     tokens.append("new")
 
-            mirror.listen(replace)
-            task = asyncio.create_task(mirror.run())
-            await until(lambda: mirror.items == {"a": 3})
-            assert mirror.relists == 1
+            informer.listen(replace)
+            task = asyncio.create_task(informer.run())
+            await until(lambda: informer.items == {"a": 3})
+            assert informer.relists == 1
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
