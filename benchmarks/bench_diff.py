@@ -15,7 +15,10 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitops_dsf.snapshot import Decision, PublishedScore, Snapshot, files
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.scores import score_of
+from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshotfile import files
 
 REGIONS = ("eu", "us", "ap")
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -122,11 +125,12 @@ def write_state(root: Path, names: list[str], scorers: int, applications: int, r
         resource = f"score-{number:02}"
         raws = {name: round(rng.uniform(0, 100), 2) for name in names}
         scores[resource] = {
-            name: PublishedScore(values={resource: int(1 + raw * 0.99)}, raw={resource: raw}, valid_until=until)
-            for name, raw in raws.items()
+            name: score_of({resource: int(1 + raw * 0.99)}, raw={resource: raw}, valid_until=until) for name, raw in raws.items()
         }
     decisions = tuple(
-        Decision(namespace="argocd", name=f"app-{number:03}-decision-1", placement=f"app-{number:03}", clusters=tuple(rng.sample(names, 3)))
+        decision_of(
+            namespace="argocd", name=f"app-{number:03}-decision-1", placement=f"app-{number:03}", clusters=tuple(rng.sample(names, 3))
+        )
         for number in range(applications)
     )
     snapshot = Snapshot(origin="bench", observed_at=NOW, scores=scores, decisions=decisions)

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Final
 
 from demo.errors import DemoError
-from gitops_dsf.pipeline import produce
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.scores import Score
+from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
+from gitops_dsf.hub.snapshotfile import files
+from gitops_dsf.live.files import from_path
+from gitops_dsf.pipeline import check
 from gitops_dsf.simulator import Verdict, simulate
-from gitops_dsf.snapshot import Snapshot, SnapshotError, from_path
-from gitops_dsf.snapshot.fileformat import files
-from gitops_dsf.snapshot.values import Decision, PublishedScore
 from gitops_dsf.views.preview.fleet import Fleet, fleet_of
 from gitops_dsf.views.preview.hub import hub_state
 
@@ -32,12 +35,12 @@ class Hub:
         self._scores = scores
         self._state = state
         self._fleet: Fleet | None = None
-        self._decisions: dict[str, tuple[Decision, ...]] = {}
+        self._decisions: dict[str, tuple[PlacementDecision, ...]] = {}
         self.agents: dict[str, str] = {}
 
     def apply(self, repository: Path) -> None:
         """What Argo CD would apply from now on. Raises DemoError when the repository does not render."""
-        fleet = fleet_of(produce(repository))
+        fleet = fleet_of(check(repository))
         if fleet is None:
             msg = f"{repository} has errors; gitops-dsf validate says which"
             raise DemoError(msg)
@@ -75,7 +78,7 @@ class Hub:
         verdict = simulate(state, self.placement(), now)
         name = verdict.placement.partition("/")[2]
         self._decisions[verdict.placement] = tuple(
-            Decision(namespace=item.namespace, name=item.name, placement=name, clusters=item.clusters) for item in verdict.decisions
+            decision_of(namespace=item.namespace, name=item.name, placement=name, clusters=item.clusters) for item in verdict.decisions
         )
         return verdict
 
@@ -107,12 +110,12 @@ class Hub:
             # A file that went away between listing and reading; the next look finds the folder as it is then.
             return None
 
-    def _with_raw(self, found: PublishedScore, resource: str, raw: Mapping[str, float]) -> PublishedScore:
+    def _with_raw(self, found: Score, resource: str, raw: Mapping[str, float]) -> Score:
         """A scorer whose format is one fixed name has one dimension, and its raw score is the one of its score name."""
         scorer = self._fleet.by_resource.get(resource) if self._fleet else None
         if scorer is None or scorer.score_name not in raw or len(found.values) != 1:
             return found
-        return replace(found, raw={next(iter(found.values)): raw[scorer.score_name]})
+        return Score(found.valid_until, found.names, found.values, (raw[scorer.score_name],))
 
     @staticmethod
     def _raw(authority: str) -> dict[str, float]:

@@ -8,7 +8,7 @@ from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.plan import Plan, build
 from gitops_dsf.render import RenderedTree, render
 from gitops_dsf.render.limits import check_limits
-from gitops_dsf.repository.load import Limits, load
+from gitops_dsf.repository.load import Limits, Loaded, load
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.types import Resolved
@@ -35,7 +35,11 @@ class Checked:
 
 def check(root: Path, *, limits: Limits | None = None, notify: Notify = _nobody) -> Checked:
     """Every check, of the sizes of what would be rendered, too. Raises RepositoryError when the repository cannot be read at all."""
-    loaded = load(root, limits=limits or Limits())
+    return check_loaded(load(root, limits=limits or Limits()), notify=notify)
+
+
+def check_loaded(loaded: Loaded, *, notify: Notify = _nobody) -> Checked:
+    """The same for documents that were read already."""
     notify("checking", len(loaded.documents), "documents")
     declared = declare(loaded)
     resolved, found = resolve(declared)

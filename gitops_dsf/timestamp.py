@@ -11,3 +11,11 @@ def timestamp(moment: datetime) -> str:
 def timestamp_of(seconds: float) -> str:
     """The same from seconds since 1970."""
     return timestamp(datetime.fromtimestamp(int(seconds), tz=UTC))
+
+
+def age_text(seconds: float) -> str:
+    """A duration for people: `45 s`, `12 min`, `3 h`, `2 d`."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(0, int(seconds))} s"

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
     from gitops_dsf.diagnostics import Diagnostic
+    from gitops_dsf.pipeline import Checked
     from gitops_dsf.repository.revision import Base
     from gitops_dsf.views.preview.build import Preview
     from gitops_dsf.views.preview.fleet import Fleet
 
 DESCRIPTION = """\
-Renders a fleet repository as it is in the working tree and as it was at a revision, and says what differs: scorers and the clusters
+Reads a fleet repository as it is in the working tree and as it was at a revision, and says what differs: scorers and the clusters
 that gain or lose them, Placements, and the applications that would move, where to and why. The revision is read from git objects;
 the working tree, uncommitted changes included, is only read. Compared is the merge base of the revision and HEAD, as in a pull request."""
 
@@ -58,6 +60,7 @@ class _Side:
     """Whether the revision has no fleet repository in this folder."""
 
 
+@kept()
 def run(args: argparse.Namespace) -> int:
     """0 when a preview was printed; 1 when the head has errors, or on differences with --exit-code."""
     from gitops_dsf.repository.revision import find_base
@@ -76,11 +79,13 @@ def run(args: argparse.Namespace) -> int:
 def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
     from gitops_dsf.views.preview.build import Evidence, Preview, compare
     from gitops_dsf.views.preview.concerns import Thresholds
+    from gitops_dsf.views.preview.hub import resources_ranked
 
-    data = read_hub_data(args)
-    evidence = Evidence(snapshot=data.snapshot, now=data.now, age=data.age, missing=data.missing)
     before = _at(base, base.commit)
     after = _working_tree(args.directory) if args.head is None else _at(base, _head(base, args.head))
+    sides = [side.fleet for side in (before, after) if side.fleet is not None]
+    data = read_hub_data(args, resources=resources_ranked(sides))
+    evidence = Evidence(snapshot=data.snapshot, now=data.now, age=data.age, missing=data.missing)
     if after.absent:
         msg = f"{args.head} has no fleet repository in this folder"
         raise UsageError(msg)
@@ -111,26 +116,32 @@ def _head(base: "Base", revision: str) -> str:
 
 
 def _working_tree(directory: Path) -> _Side:
-    return _side(directory)
+    from gitops_dsf.pipeline import check
+
+    return _side(check(directory))
 
 
 def _at(base: "Base", commit: str) -> _Side:
-    from gitops_dsf.repository.revision import checkout
+    from gitops_dsf.pipeline import check, check_loaded
+    from gitops_dsf.repository.load import load_contents
+    from gitops_dsf.repository.revision import checkout, sources
 
+    files = sources(base.repository, commit)
+    if files is not None:
+        loaded = load_contents(files)
+        return _Side(fleet=None, errors=(), absent=True) if loaded is None else _side(check_loaded(loaded))
     with checkout(base.repository, commit) as root:
         if not any(root.iterdir()):
             return _Side(fleet=None, errors=(), absent=True)
-        return _side(root)
+        return _side(check(root))
 
 
-def _side(root: Path) -> _Side:
+def _side(checked: "Checked") -> _Side:
     from gitops_dsf.diagnostics import Severity
-    from gitops_dsf.pipeline import produce
     from gitops_dsf.views.preview.fleet import fleet_of
 
-    rendered = produce(root)
-    errors = tuple(item for item in rendered.diagnostics if item.severity is Severity.ERROR)
-    return _Side(fleet=fleet_of(rendered), errors=errors)
+    errors = tuple(item for item in checked.diagnostics if item.severity is Severity.ERROR)
+    return _Side(fleet=fleet_of(checked), errors=errors)
 
 
 def _formatted(preview: "Preview", style: str) -> str:

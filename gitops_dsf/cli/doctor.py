@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubflags import add_hub_arguments
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
 
 
+@kept()
 def run(args: argparse.Namespace) -> int:
     """0 without errors; 1 with errors, with --strict also with warnings. Raises HubError when the hub cannot be read."""
     from gitops_dsf.live.facts import read_facts

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
 from gitops_dsf.errors import UsageError
 
@@ -35,17 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_arguments(parser)
 
 
+@kept()
 def run(args: argparse.Namespace) -> int:
     """0 when there is an explanation, whatever it says; 1 when the repository has errors."""
     from gitops_dsf.simulator import explain, simulate
-    from gitops_dsf.views.preview.hub import hub_state
+    from gitops_dsf.views.preview.hub import hub_state, resources_ranked
 
     fleet = read_fleet(args.directory)
     if fleet is None:
         return 1
-    data = read_hub_data(args)
     key = placement_key(fleet, args.placement)
-    state = hub_state(fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else ())
+    data = read_hub_data(args, resources=resources_ranked([fleet], {key}))
+    state = hub_state(fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only={key})
     if args.cluster not in state.positions:
         msg = (
             f"there is no cluster {args.cluster} in clusters/{' or on the hub' if data.snapshot else ''}{_like(args.cluster, state.names)}"

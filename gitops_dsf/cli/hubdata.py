@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
-    from gitops_dsf.snapshot import Snapshot
+    from gitops_dsf.hub.snapshot import Snapshot
     from gitops_dsf.views.preview.fleet import Fleet
 
 NO_DATA = "no scores given (--scores, --state-branch or --context)"
@@ -62,7 +62,7 @@ class HubData:
 
     def describe(self) -> str:
         """One line for people."""
-        from gitops_dsf.snapshot import age_text
+        from gitops_dsf.timestamp import age_text
 
         if self.snapshot is None:
             return self.missing
@@ -82,51 +82,54 @@ class HubData:
         }
 
 
-def read_hub_data(args: argparse.Namespace) -> HubData:
-    """Reads the source that was asked for. A state branch that is not there is no error: pipelines name it before it exists."""
+def read_hub_data(args: argparse.Namespace, *, resources: "frozenset[str] | None" = None) -> HubData:
+    """Reads the source that was asked for; of scores only those of these names.
+
+    A state branch that is not there is no error: pipelines name it before it exists.
+    """
     if args.kubeconfig is not None and args.context is None:
         msg = "--kubeconfig goes with --context"
         raise UsageError(msg)
     today = datetime.now(UTC)
-    snapshot, missing = _snapshot(args)
+    snapshot, missing = _snapshot(args, resources)
     now = args.now or (snapshot.observed_at if snapshot else None) or today
     return HubData(snapshot=snapshot, now=now, today=today, missing=missing)
 
 
-def _snapshot(args: argparse.Namespace) -> "tuple[Snapshot | None, str]":
+def _snapshot(args: argparse.Namespace, resources: "frozenset[str] | None") -> "tuple[Snapshot | None, str]":
     if args.scores is not None:
-        from gitops_dsf.snapshot import from_path
+        from gitops_dsf.live.files import from_path
 
-        return from_path(args.scores), ""
+        return from_path(args.scores, resources=resources), ""
     if args.context is not None:
         from gitops_dsf.live import observe
 
-        return observe(context=args.context, kubeconfig=args.kubeconfig), ""
+        return observe(context=args.context, kubeconfig=args.kubeconfig, resources=resources), ""
     if args.state_branch is not None:
+        from gitops_dsf.live.files import from_contents
         from gitops_dsf.repository.revision import find_branch
-        from gitops_dsf.snapshot import from_texts
 
         branch = find_branch(args.directory, args.state_branch)
         if branch is None:
             fetch = f"git fetch origin +refs/heads/{args.state_branch}:refs/remotes/origin/{args.state_branch}"
             return None, f"there is no branch {args.state_branch} in this clone ({fetch})"
-        return from_texts(branch.texts(), origin=f"branch {branch.name} at {branch.short}"), ""
+        return from_contents(branch.contents(), origin=f"branch {branch.name} at {branch.short}", resources=resources), ""
     return None, NO_DATA
 
 
 def read_fleet(directory: Path) -> "Fleet | None":
-    """Renders a repository in memory; findings go to standard error. None when it has errors."""
+    """Reads a repository, and renders nothing of it; findings go to standard error. None when it has errors."""
     from gitops_dsf.cli.report import report, summary, under
-    from gitops_dsf.pipeline import produce
+    from gitops_dsf.pipeline import check
     from gitops_dsf.views.preview.fleet import fleet_of
 
     if not directory.is_dir():
         msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml"
         raise UsageError(msg)
-    rendered = produce(directory)
-    fleet = fleet_of(rendered)
+    checked = check(directory)
+    fleet = fleet_of(checked)
     if fleet is None:
-        findings = under(directory, rendered.diagnostics)
+        findings = under(directory, checked.diagnostics)
         sys.stderr.write(report(findings, "text"))
         print(f"{summary(findings)}; nothing can be simulated", file=sys.stderr)
     return fleet

@@ -75,24 +75,25 @@ def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
         from gitops_dsf.live.inventory import inventory
 
         return inventory(context=args.context, kubeconfig=args.kubeconfig)
-    from gitops_dsf.snapshot.documents import documents
+    from gitops_dsf.live.documents import documents
 
     name = "standard input" if args.file == "-" else args.file
-    return [document.data for document in documents(_text(args.file), file=name)]
+    return [document.plain() for document in documents(_content(args.file), file=name)]
 
 
-def _text(file: str) -> str:
+def _content(file: str) -> bytes:
     if file == "-" and sys.stdin.isatty():
         print("reading standard input; end it with Ctrl-D", file=sys.stderr)
     try:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-        return content.decode("utf-8-sig")
+        content.decode()
     except UnicodeDecodeError as error:
         msg = f"{file} is not UTF-8 (byte {error.start}); in PowerShell write kubectl's output with Out-File -Encoding utf8"
         raise RepositoryError(msg) from error
     except OSError as error:
         msg = f"{file} cannot be read: {error.strerror or error}"
         raise RepositoryError(msg) from error
+    return content
 
 
 def _report(found: "Import", *, dry_run: bool) -> None:

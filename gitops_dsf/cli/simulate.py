@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from gitops_dsf.simulator import Verdict
 
 DESCRIPTION = """\
-Renders a fleet repository in memory and computes what OCM's placement controller would decide for each Placement: eligible
+Reads a fleet repository and computes what OCM's placement controller would decide for each Placement: eligible
 clusters, scores, rank and selection. Nothing is written anywhere. Without scores it shows what the filters alone decide."""
 
 EXAMPLES = """\
@@ -35,17 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_source_arguments(parser)
 
 
+@kept()
 def run(args: argparse.Namespace) -> int:
     """0 when every Placement was simulated; 1 when the repository has errors."""
     from gitops_dsf.simulator import simulate
-    from gitops_dsf.views.preview.hub import hub_state
+    from gitops_dsf.views.preview.hub import hub_state, resources_ranked, typed_placements
 
     fleet = read_fleet(args.directory)
     if fleet is None:
         return 1
-    data = read_hub_data(args)
     keys = [placement_key(fleet, args.placement)] if args.placement else list(fleet.placements)
-    state = hub_state(fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else ())
+    data = read_hub_data(args, resources=resources_ranked([fleet], keys))
+    state = hub_state(fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only=frozenset(keys))
     verdicts = [simulate(state, key, data.now) for key in keys]
     if args.format == "json":
         sys.stdout.write(_json(verdicts, data))
@@ -54,13 +56,17 @@ def run(args: argparse.Namespace) -> int:
     if not keys:
         sys.stdout.write("this repository renders no Placement\n")
     from gitops_dsf.cli.verdict_text import eligible_text, verdict_text
+    from gitops_dsf.hub.placements import asks_for_scores
+
+    written = typed_placements(fleet, keys) if data.snapshot is None else {}
 
     for verdict in verdicts:
         sys.stdout.write("\n")
+        rows = None if args.all else 20
         if data.snapshot is None:
-            sys.stdout.write(eligible_text(verdict, fleet.placements[verdict.placement], rows=None if args.all else 20))
+            sys.stdout.write(eligible_text(verdict, asks_for_scores=asks_for_scores(written[verdict.placement]), rows=rows))
         else:
-            sys.stdout.write(verdict_text(verdict, rows=None if args.all else 20))
+            sys.stdout.write(verdict_text(verdict, rows=rows))
     return 0
 
 

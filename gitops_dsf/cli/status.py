@@ -5,6 +5,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubflags import add_hub_arguments
 
 if TYPE_CHECKING:
@@ -62,16 +63,17 @@ def run(args: argparse.Namespace) -> int:
     wanted = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
     if args.watch:
         _watch(args, wanted)
-    with Reader(context=args.context, kubeconfig=args.kubeconfig) as reader:
+    with kept(), Reader(context=args.context, kubeconfig=args.kubeconfig) as reader:
         sys.stdout.write(_show(_look(reader, args, wanted), args))
     return 0
 
 
 def _look(reader: "Reader", args: argparse.Namespace, wanted: "Filter") -> "Overview":
-    from gitops_dsf.live.overview import read_inputs
+    from gitops_dsf.live.inputs import read_inputs
     from gitops_dsf.views.status import build
 
-    return build(read_inputs(reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace), wanted)
+    inputs = read_inputs(reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace, wanted=wanted)
+    return build(inputs, wanted)
 
 
 def _show(view: "Overview", args: argparse.Namespace) -> str:

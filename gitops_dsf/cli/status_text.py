@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from gitops_dsf.cli.report import count
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import State
-from gitops_dsf.snapshot import age_text
-from gitops_dsf.views.status.document import median
+from gitops_dsf.timestamp import age_text
 from gitops_dsf.views.status.model import ApplicationView, Cell, Copy, Overview, PlacementView, ScorerView, Standing, Turn
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
@@ -34,7 +33,7 @@ def _lines(view: Overview, *, everything: bool) -> Iterator[str]:
     yield ""
     yield "Scorers"
     yield from _scorers(view.scorers, everything=everything)
-    if any(item.cells for item in view.scorers):
+    if any(item.shown for item in view.scorers):
         yield from _scores(view, everything=everything)
     yield "Placements"
     yield from _placements(view.placements, everything=everything)
@@ -69,11 +68,10 @@ def _scorer_table(views: Sequence[ScorerView]) -> str:
     headers = ["scorer", "health", "config", *map(str, shown), *(["unexpected"] if unexpected else []), "min", "median", "max", "oldest"]
     rows = []
     for item in views:
-        values = item.values
         counts = [str(item.counts[state]) if item.known else "?" for state in shown]
         if unexpected:
-            counts.append(str(item.unexpected) if item.known else "?")
-        numbers = ["-" if value is None else str(value) for value in (*values[:1], median(values), *values[-1:])] if values else ["-"] * 3
+            counts.append(str(len(item.unexpected)) if item.known else "?")
+        numbers = ["-" if value is None else str(value) for value in item.values]
         oldest = "-" if item.oldest is None else age_text(item.oldest)
         rows.append([item.scorer.name, _health(item), _config(item), *counts, *numbers, oldest])
     return table(headers, rows, right=range(3, len(headers)))
@@ -94,10 +92,11 @@ def _config(item: ScorerView) -> str:
 
 
 def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
-    views = [item for item in view.scorers if item.cells]
-    clusters = sorted({cell.cluster for item in views for cell in item.cells})
-    small = len(clusters) <= MATRIX_CLUSTERS and len(views) <= MATRIX_SCORERS
-    if small or (everything and len(views) <= MATRIX_SCORERS):
+    views = [item for item in view.scorers if item.shown]
+    most = max(item.shown for item in views)
+    matrix = len(views) <= MATRIX_SCORERS and (everything or most <= MATRIX_CLUSTERS)
+    clusters = sorted({cell.cluster for item in views for cell in item.cells}) if matrix else []
+    if matrix and (everything or len(clusters) <= MATRIX_CLUSTERS):
         yield "Scores (and their age)"
         cells = [{cell.cluster: cell for cell in item.cells} for item in views]
         rows = [[name, *(_cell(column.get(name)) for column in cells)] for name in clusters]
@@ -105,10 +104,10 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
         return
     if everything:
         yield "Scores (and their age)"
-        rows = [[item.scorer.name, cell.cluster, _cell(cell)] for item in views for cell in item.cells]
+        rows = [[item.scorer.name, cell.cluster, _cell(cell)] for item in views for cell in item.each()]
         yield table(["scorer", "cluster", "score"], rows)
         return
-    size = f"{count(len(views), 'scorer')} x {count(len(clusters), 'cluster')}"
+    size = f"{count(len(views), 'scorer')} x {count(most, 'cluster')}"
     yield f"Scores: {size}, too many for a screen; --scorer, --cluster or --all shows them"
     lines = list(_not_live(views))
     yield from lines[:LISTED]
@@ -121,7 +120,7 @@ def _not_live(views: Sequence[ScorerView]) -> Iterator[str]:
     """Which clusters a summary's numbers mean, as far as names fit."""
     for item in views:
         for state in (State.EXPIRED, State.EMPTY, State.MISSING):
-            names = [cell.cluster for cell in item.cells if cell.state is state]
+            names = item.unusual.get(state, ())
             if names:
                 yield f"  {item.scorer.name} {state}: {_some(names)}"
 

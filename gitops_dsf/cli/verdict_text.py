@@ -1,13 +1,9 @@
 """A simulated verdict as text for people."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import expired
 from gitops_dsf.simulator import Outcome, Verdict
 from gitops_dsf.simulator.weights import Prioritizer
-from gitops_dsf.views.preview.hub import asks_for_scores
 
 MISSING, EXPIRED = "none", "expired"
 
@@ -21,15 +17,15 @@ def verdict_text(verdict: Verdict, *, rows: int | None) -> str:
     return text + _dropped(verdict, rows)
 
 
-def eligible_text(verdict: Verdict, placement: Mapping[str, Any], *, rows: int | None) -> str:
-    """What the filters alone decide."""
+def eligible_text(verdict: Verdict, *, asks_for_scores: bool, rows: int | None) -> str:
+    """What the filters alone decide; `asks_for_scores`: a predicate was left out, because there are none."""
     if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
         return verdict_text(verdict, rows=rows)
     names = sorted(verdict.scores or ())
     wanted = verdict.source.spec.number_of_clusters
     choice = "every eligible cluster is selected" if wanted is None else f"scores choose {wanted} of them"
     text = f"{verdict.placement}: {_count(len(names))} eligible of {_count(len(verdict.candidates))} in {_sets(verdict)}; {choice}\n"
-    if asks_for_scores(placement):
+    if asks_for_scores:
         text += "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible\n"
     text += _named("  eligible: ", names, rows)
     return text + _dropped(verdict, rows)

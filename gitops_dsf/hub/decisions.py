@@ -4,7 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from gitops_dsf.hub.objects import PlacementDecision
+from gitops_dsf.hub.metadata import Metadata
+from gitops_dsf.hub.names import PLACEMENT_LABEL
+from gitops_dsf.hub.objects import ClusterDecision, PlacementDecision, PlacementDecisionStatus
 
 Key = tuple[str, str]
 """(namespace, name) of a Placement."""
@@ -40,3 +42,10 @@ def decided(pages: Iterable[PlacementDecision]) -> Mapping[Key, frozenset[str]]:
     for page in pages:
         found.setdefault((page.metadata.namespace or "", page.placement), set()).update(page.cluster_names)
     return {key: frozenset(clusters) for key, clusters in found.items()}
+
+
+def decision_of(*, namespace: str, name: str, placement: str, clusters: Iterable[str]) -> PlacementDecision:
+    """One page of a decision."""
+    labels = {PLACEMENT_LABEL: placement} if placement else {}
+    status = PlacementDecisionStatus(tuple(ClusterDecision(each) for each in clusters))
+    return PlacementDecision(Metadata(name, namespace, labels=labels), status)

@@ -1,7 +1,7 @@
 """metadata of any object, as much of it as anybody here needs, and conditions."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
@@ -69,8 +69,17 @@ class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=Tru
     """True, False or Unknown."""
     reason: str = ""
     message: str = ""
-    last_transition_time: Timestamp | None = None
+    last_transition_time: Any = None
+    """A text or a moment. Agents write it, and the API server stores texts that are no moment."""
     observed_generation: int | None = None
+
+    @property
+    def since(self) -> float | None:
+        """Seconds since 1970 of its last transition; None where nobody said, or what was said is no moment."""
+        try:
+            return msgspec.convert(self.last_transition_time, Timestamp).timestamp()
+        except msgspec.ValidationError:
+            return None
 
 
 NOT_SAID = Condition()

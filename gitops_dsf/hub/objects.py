@@ -123,7 +123,8 @@ class ClientConfig(Struct, frozen=True, gc=False, omit_defaults=True, rename={"c
 
 
 class ManagedClusterSpec(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    hub_accepts_client: bool = False
+    hub_accepts_client: bool | None = None
+    """None: absent, which is false, or not known."""
     lease_duration_seconds: int | None = None
     managed_cluster_client_configs: tuple[ClientConfig, ...] | None = None
     taints: tuple[Taint, ...] | None = None
@@ -201,9 +202,7 @@ class ManagedCluster(Struct, frozen=True, rename="camel", gc=False, omit_default
     def available_since(self) -> float | None:
         """Seconds since 1970; None where OCM does not see it, or does not say."""
         found = self.condition(AVAILABLE_CONDITION)
-        if found.status != "True" or found.last_transition_time is None:
-            return None
-        return found.last_transition_time.timestamp()
+        return found.since if found.status == "True" else None
 
 
 class SetSelector(Struct, frozen=True, rename="camel", gc=False):

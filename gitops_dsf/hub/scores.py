@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from dsf_wire.constants import AGENT_MANAGER
+from dsf_wire.ownership import STATUS, FieldsOwner
 from gitops_dsf.hub.metadata import Int32, Timestamp
 
 
@@ -29,6 +30,11 @@ class ScoreMetadata(Struct, frozen=True, gc=False):
     namespace: str | None = None
     labels: ScoreLabels | None = None
 
+    @property
+    def ours(self) -> bool:
+        """Whether an agent of gitops-dsf wrote the object."""
+        return self.labels is not None and self.labels.managed_by == AGENT_MANAGER
+
 
 class AddOnPlacementScore(Struct, frozen=True, gc=False):
     """As the API server returns it; its namespace is the cluster."""
@@ -36,10 +42,21 @@ class AddOnPlacementScore(Struct, frozen=True, gc=False):
     metadata: ScoreMetadata
     status: ScoreStatus | None = None
 
+
+class OwnedScoreMetadata(ScoreMetadata, frozen=True, gc=False, rename={"managed_fields": "managedFields"}):
+    managed_fields: tuple[FieldsOwner, ...] | None = None
+
+
+class OwnedScore(Struct, frozen=True, gc=False):
+    """As AddOnPlacementScore, with its writers: a look at those costs as much as the rest of the object."""
+
+    metadata: OwnedScoreMetadata
+    status: ScoreStatus | None = None
+
     @property
-    def ours(self) -> bool:
-        """Whether an agent of gitops-dsf wrote it."""
-        return self.metadata.labels is not None and self.metadata.labels.managed_by == AGENT_MANAGER
+    def others(self) -> tuple[str, ...]:
+        """Programs besides our agent that write its status."""
+        return tuple([each.manager for each in self.metadata.managed_fields or () if each.subresource == STATUS and not each.ours])
 
 
 class Score(Struct, frozen=True, gc=False):

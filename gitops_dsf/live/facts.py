@@ -8,7 +8,8 @@ import msgspec
 
 from dsf_wire.constants import ADDON_NAME, DSF_GROUP, DSF_VERSION
 from gitops_dsf.errors import HubError
-from gitops_dsf.live.overview import ADDONS, argo, read_inputs, reduced_application
+from gitops_dsf.hub.unread import Unread, Why
+from gitops_dsf.live.inputs import ADDONS, argo, read_inputs, reduced_application
 from gitops_dsf.live.reader import Object, Reader, Resource, whole
 from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.decisions import DECISION_READER
@@ -16,7 +17,6 @@ from gitops_dsf.render.objects import PART_OF_LABEL
 from gitops_dsf.render.reconciler.names import NAME as RECONCILER
 from gitops_dsf.render.works import WORK_NAME
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
-from gitops_dsf.snapshot.unread import Unread, Why
 from gitops_dsf.views.doctor import Facts, Source
 from gitops_dsf.views.doctor.checks.ocm import NAMESPACE as OCM_NAMESPACE
 from gitops_dsf.views.doctor.checks.upstream import DEPLOYMENT_LABELS
@@ -35,7 +35,7 @@ def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, arg
         if isinstance(groups, Unread):
             msg = f"context {context}: {groups}"
             raise HubError(msg)
-        inputs = read_inputs(reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace)
+        inputs = read_inputs(reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace, owners=True)
         found = _Found()
         _ocm(reader, found, hub_namespace)
         _upstream(reader, found)

@@ -5,15 +5,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub.collect import JsonDocument, collect
+from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.live.kubeconfig import reading
-from gitops_dsf.snapshot import Snapshot, collect
-from gitops_dsf.snapshot.documents import HubDocument
 
 if TYPE_CHECKING:
     from kubernetes.client import ApiClient
@@ -37,30 +38,30 @@ _HINTS = {
 }
 
 
-def observe(*, context: str, kubeconfig: Path | None = None) -> Snapshot:
-    """What a hub holds now. Raises HubError when the kubeconfig, the hub or the rights do not allow it."""
+def observe(*, context: str, kubeconfig: Path | None = None, resources: frozenset[str] | None = None) -> Snapshot:
+    """What a hub holds now; of scores only those of these names.
+
+    Raises HubError when the kubeconfig, the hub or the rights do not allow it.
+    """
     client = connect(context, kubeconfig)
     close: Callable[[], None] = client.close
-    observed_at = datetime.now(UTC)
+    origin, observed_at = f"context {context}", datetime.now(UTC)
     try:
-        documents = [
-            HubDocument(place=f"{context}: {kind}", data={"kind": kind, **item})
-            for kind, version, plural in RESOURCES
-            for item in items(client, context, f"/apis/{GROUP}/{version}/{plural}")
-        ]
+        found = iter(_documents(client, context))
+        first = next(found, None)
+        if first is None:
+            return Snapshot(origin=origin, observed_at=observed_at)
+        return collect(chain((first,), found), origin=origin, observed_at=observed_at, resources=resources)
     finally:
         close()
-    if not documents:
-        return Snapshot(origin=f"context {context}", observed_at=observed_at)
-    return collect(_placed(documents), origin=f"context {context}", observed_at=observed_at)
 
 
-def _placed(documents: list[HubDocument]) -> Iterator[HubDocument]:
-    """Each object with a place of its own, for messages."""
-    for document in documents:
-        metadata = document.data.get("metadata") or {}
-        name = "/".join(part for part in (metadata.get("namespace"), metadata.get("name")) if part)
-        yield HubDocument(place=f"{document.place} {name}", data=document.data)
+def _documents(client: "ApiClient", context: str) -> Iterator[JsonDocument]:
+    """Every object, page by page; the API server leaves the kind out of the items of a list."""
+    for kind, version, plural in RESOURCES:
+        place = f"{context}: {kind}"
+        for item in raw_items(client, context, f"/apis/{GROUP}/{version}/{plural}"):
+            yield JsonDocument(place=place, kind=kind, text=item)
 
 
 def connect(context: str, kubeconfig: Path | None) -> "ApiClient":
@@ -75,13 +76,28 @@ def connect(context: str, kubeconfig: Path | None) -> "ApiClient":
         return new_client(config_file=str(kubeconfig) if kubeconfig else None, context=context)
 
 
+class _More(msgspec.Struct, frozen=True, rename={"token": "continue"}):
+    token: str = ""
+
+
+class _Page(msgspec.Struct, frozen=True):
+    items: list[msgspec.Raw] | None = None
+    metadata: _More = _More()
+
+
 def items(client: "ApiClient", context: str, path: str, *, optional: bool = False) -> Iterator[dict[str, Any]]:
-    """Every object of a resource, page by page; none where an optional one is not installed. Raises HubError."""
+    """Every object of a resource, as plain data. Raises HubError."""
+    for raw in raw_items(client, context, path, optional=optional):
+        yield msgspec.json.decode(raw, type=dict[str, Any])
+
+
+def raw_items(client: "ApiClient", context: str, path: str, *, optional: bool = False) -> Iterator[msgspec.Raw]:
+    """Every object of a resource, undecoded, page by page; none where an optional one is not installed. Raises HubError."""
     token = ""
     while True:
         page = _get(client, context, path, [("limit", PAGE), *([("continue", token)] if token else [])], optional=optional)
-        yield from page.get("items") or ()
-        token = (page.get("metadata") or {}).get("continue") or ""
+        yield from page.items or ()
+        token = page.metadata.token
         if not token:
             return
 
@@ -124,18 +140,17 @@ def refusal(context: str, path: str, answer: Answer) -> HubError:
     return HubError(f"context {context}: GET {path}: {answer.status} {answer.reason}{_HINTS.get(answer.status, '')}")
 
 
-def _get(client: "ApiClient", context: str, path: str, query: list[tuple[str, Any]], *, optional: bool) -> dict[str, Any]:
+def _get(client: "ApiClient", context: str, path: str, query: list[tuple[str, Any]], *, optional: bool) -> _Page:
     answer = ask(client, context, path, query)
     if answer.status == HTTPStatus.NOT_FOUND and optional:
-        return {}
+        return _Page()
     if answer.status != HTTPStatus.OK:
         raise refusal(context, path, answer)
     try:
-        content = msgspec.json.decode(answer.body)
+        return msgspec.json.decode(answer.body, type=_Page)
+    except msgspec.ValidationError as error:
+        msg = f"context {context}: GET {path}: the answer is not an object: {error}"
+        raise HubError(msg) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         msg = f"context {context}: GET {path}: the answer is not JSON: {error}"
         raise HubError(msg) from error
-    if not isinstance(content, dict):
-        msg = f"context {context}: GET {path}: the answer is not an object"
-        raise HubError(msg)
-    return content

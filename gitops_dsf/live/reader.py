@@ -1,21 +1,24 @@
 """One hub, read part by part: what may not be read, or is not installed, is a value and not the end of the program."""
 
 import email.utils
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
 from gitops_dsf.errors import HubError
+from gitops_dsf.hub.metadata import problem_of
+from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.live.hub import PAGE, Answer, ask, connect, refusal
-from gitops_dsf.snapshot.unread import Unread, Why
 
 T = TypeVar("T")
+S = TypeVar("S")
+Taken_contra = TypeVar("Taken_contra", contravariant=True)
 Object = dict[str, Any]
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 """The API server answers with metadata and leaves the rest, such as a Secret's data, where it is."""
@@ -46,13 +49,32 @@ class Resource:
 _WHY: dict[int, Why] = {HTTPStatus.FORBIDDEN: Why.FORBIDDEN, HTTPStatus.NOT_FOUND: Why.NOT_INSTALLED}
 
 
-class _More(msgspec.Struct, frozen=True, rename={"token": "continue"}):
+class _More(msgspec.Struct, frozen=True, rename={"token": "continue", "remaining": "remainingItemCount"}):
     token: str = ""
+    remaining: int | None = None
 
 
 class _Page(msgspec.Struct, frozen=True):
     items: list[msgspec.Raw] | None = None
     metadata: _More = _More()
+
+
+class _Typed(msgspec.Struct, Generic[S], frozen=True):
+    items: list[S] | None = None
+    metadata: _More = _More()
+
+
+class Sink(Protocol[Taken_contra]):
+    """Takes objects while their pages are read."""
+
+    def begin(self) -> None:
+        """The list begins, or begins anew: what was taken before does not count."""
+
+    def take(self, items: "Sequence[Taken_contra]") -> None:
+        """Some objects."""
+
+    def broken(self, raw: msgspec.Raw) -> None:
+        """One that is not what it should be."""
 
 
 class Reader:
@@ -94,6 +116,24 @@ class Reader:
             found = self._read(resource, project, query, accept)
         return self._unread(resource, found, verb="list") if isinstance(found, Answer) else found
 
+    def stream(self, resource: Resource, model: type[S], sink: Sink[S], *, name: str = "") -> Unread | None:
+        """Gives every object to the sink while its page is read, decoded; why there are none. Raises HubError."""
+        query = [("fieldSelector", f"metadata.name={name}")] if name else []
+        answer = self._stream(resource, model, sink, query)
+        if answer is not None and answer.status == HTTPStatus.GONE:
+            # The list changed while it was read: once more, from its beginning.
+            answer = self._stream(resource, model, sink, query)
+        return None if answer is None else self._unread(resource, answer, verb="list")
+
+    def count(self, resource: Resource) -> int | None:
+        """How many objects there are, without reading them; None where the hub does not say."""
+        answer = self._ask(resource.path, [("limit", 1)], METADATA_ONLY)
+        if answer.status != HTTPStatus.OK:
+            return None
+        page = self._decode(answer, resource.path, _Page)
+        rest = page.metadata.remaining
+        return None if page.metadata.token and rest is None else len(page.items or ()) + (rest or 0)
+
     def find(self, resource: Resource, name: str) -> Object | Unread | None:
         """One object; None where it does not exist. Raises HubError when the hub does not answer."""
         answer = self._ask(f"{resource.path}/{name}", [], "application/json")
@@ -112,6 +152,39 @@ class Reader:
         content = self._decode(answer, "/apis", dict[str, Any])
         return {item["name"]: tuple(one["version"] for one in item.get("versions") or ()) for item in content.get("groups") or ()}
 
+    def _stream(self, resource: Resource, model: type[S], sink: Sink[S], query: list[tuple[str, str]]) -> Answer | None:
+        """The answer that is no page; None after all of them."""
+        token = ""
+        decoder: msgspec.json.Decoder[_Typed[S]] = msgspec.json.Decoder(_Typed[model])  # type: ignore[valid-type]
+        sink.begin()
+        while True:
+            more = [("continue", token)] if token else []
+            answer = self._ask(resource.path, [("limit", PAGE), *query, *more], "application/json")
+            if answer.status != HTTPStatus.OK:
+                return answer
+            token = self._taken(answer, resource, decoder, sink)
+            if not token:
+                return None
+
+    def _taken(self, answer: Answer, resource: Resource, decoder: "msgspec.json.Decoder[_Typed[S]]", sink: Sink[S]) -> str:
+        """Where the next page begins; empty after the last one."""
+        try:
+            typed = decoder.decode(answer.body)
+        except msgspec.ValidationError:
+            # One object of anybody's must not hide the others.
+            page = self._decode(answer, resource.path, _Page)
+            for raw in page.items or ():
+                try:
+                    sink.take(decoder.decode(b'{"items":[' + bytes(raw) + b"]}").items or ())
+                except msgspec.ValidationError:
+                    sink.broken(raw)
+            return page.metadata.token
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            msg = f"context {self.context}: GET {resource.path}: the answer is not what an API server says: {error}"
+            raise HubError(msg) from error
+        sink.take(typed.items or ())
+        return typed.metadata.token
+
     def _read(
         self, resource: Resource, project: Callable[[msgspec.Raw], T], query: list[tuple[str, str]], accept: str
     ) -> tuple[T, ...] | Answer:
@@ -124,7 +197,11 @@ class Reader:
             if answer.status != HTTPStatus.OK:
                 return answer
             page = self._decode(answer, resource.path, _Page)
-            found += map(project, page.items or ())
+            try:
+                found += map(project, page.items or ())
+            except msgspec.ValidationError as error:
+                msg = f"context {self.context}: an object among {resource.describe()} is not what it should be: {problem_of(error)}"
+                raise HubError(msg) from error
             token = page.metadata.token
             if not token:
                 return tuple(found)

@@ -47,21 +47,9 @@ class RenderedTree:
 
 def render(plan: Plan) -> RenderedTree:
     """Every file that a plan asks for, INVENTORY included."""
-    files: dict[str, Parts] = {}
-    repository = plan.repository
-    ours = repository.spec.delivery.mode == "ManifestWork"
-    directories = ["platform", *(f"works-{shard:02d}" for shard in shards(plan)), "delivery", *(["reconciler"] if ours else [])]
-    for item in platform(plan):
-        _add(files, "platform", item)
-    for item in delivery(plan):
-        _add(files, "delivery", item, home=repository.spec.argocd.namespace)
-    if ours:
-        for item in reconciler(repository):
-            _add(files, "reconciler", item, home=repository.spec.hub_namespace)
-    for item in bootstrap(repository, directories):
-        _add(files, "argocd", item)
+    files: dict[str, Parts] = {path: (HEADER, emit(item).encode()) for path, item in shared_objects(plan).items()}
     _add_works(files, plan)
-    for directory in directories:
+    for directory in _directories(plan):
         # Argo CD refuses an Application whose directory is not there, and git keeps no empty ones.
         files[f"{directory}/README.md"] = (README,)
     files = dict(sorted(files.items()))
@@ -69,17 +57,38 @@ def render(plan: Plan) -> RenderedTree:
     return RenderedTree(files=files)
 
 
+def shared_objects(plan: Plan) -> dict[str, Object]:
+    """Path to object of every file but those of single clusters: what a comparison of two plans needs, and no bytes."""
+    found: dict[str, Object] = {}
+    repository = plan.repository
+    for item in platform(plan):
+        _add(found, "platform", item)
+    for item in delivery(plan):
+        _add(found, "delivery", item, home=repository.spec.argocd.namespace)
+    if repository.spec.delivery.mode == "ManifestWork":
+        for item in reconciler(repository):
+            _add(found, "reconciler", item, home=repository.spec.hub_namespace)
+    for item in bootstrap(repository, _directories(plan)):
+        _add(found, "argocd", item)
+    return found
+
+
+def _directories(plan: Plan) -> list[str]:
+    ours = plan.repository.spec.delivery.mode == "ManifestWork"
+    return ["platform", *(f"works-{shard:02d}" for shard in shards(plan)), "delivery", *(["reconciler"] if ours else [])]
+
+
 def shards(plan: Plan) -> range:
     """Every works directory, also those that no cluster falls into: Argo CD's list of Applications must not depend on the clusters."""
     return range(plan.repository.spec.output.shards if plan.repository.spec.delivery.mode == "ManifestWork" else 0)
 
 
-def _add(files: dict[str, Parts], directory: str, item: Object, *, home: str | None = None) -> None:
+def _add(found: dict[str, Object], directory: str, item: Object, *, home: str | None = None) -> None:
     path = f"{directory}/{_file_name(item, home=home)}"
-    if path in files:
+    if path in found:
         msg = f"two objects would be written to {path}"
         raise ValueError(msg)
-    files[path] = (HEADER, emit(item).encode())
+    found[path] = item
 
 
 def _add_works(files: dict[str, Parts], plan: Plan) -> None:

@@ -7,11 +7,13 @@ from typing import Any
 import msgspec
 
 from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.applications import read_application
+from gitops_dsf.hub.applicationsets import read_application_set
+from gitops_dsf.hub.collect import PlainDocument, collect
 from gitops_dsf.hub.masks import Mask
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.snapshot import collect
-from gitops_dsf.snapshot.documents import HubDocument
-from gitops_dsf.snapshot.unread import Unread, Why
+from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.views.status import Inputs, Part
 from tests.support.hubobjects import NOW, Object
 
@@ -23,14 +25,14 @@ def inputs_of(objects: Iterable[Object], *, now: datetime = NOW, unread: Iterabl
     kinds: dict[str, list[Object]] = {}
     for item in objects:
         kinds.setdefault(item["kind"], []).append(item)
-    documents = [HubDocument(place=kind, data=item) for kind in OBSERVED for item in kinds.get(kind, ())]
+    documents = [PlainDocument(place=kind, data=item) for kind in OBSERVED for item in kinds.get(kind, ())]
     masks = [mask for item in kinds.get("ConfigMap", ()) for mask in msgspec.json.decode(item["data"]["masks"])]
     settings: dict[str, Any] = {
         "snapshot": collect(documents, origin="context hub"),
         "scorers": tuple(msgspec.convert(item, DynamicScorer) for item in kinds.get("DynamicScorer", ())),
-        "placements": tuple(kinds.get("Placement", ())),
-        "application_sets": tuple(kinds.get("ApplicationSet", ())),
-        "applications": tuple(kinds.get("Application", ())),
+        "placements": tuple(msgspec.convert(item, Placement) for item in kinds.get("Placement", ())),
+        "application_sets": tuple(read_application_set(msgspec.json.encode(item)) for item in kinds.get("ApplicationSet", ())),
+        "applications": tuple(read_application(msgspec.json.encode(item)) for item in kinds.get("Application", ())),
         "addons": {
             item["metadata"]["namespace"]: msgspec.convert(item, ManagedClusterAddOn) for item in kinds.get("ManagedClusterAddOn", ())
         },

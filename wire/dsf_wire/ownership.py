@@ -17,21 +17,26 @@ APPLY: Final = "Apply"
 STATUS: Final = "status"
 
 
-class FieldsEntry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An entry of metadata.managedFields. The fields that it lists stay JSON: of a large object they are the larger part."""
+class FieldsOwner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Who an entry of metadata.managedFields is about."""
 
     manager: str = ""
     operation: str = ""
-    api_version: str = msgspec.field(default="", name="apiVersion")
-    time: datetime | None = None
-    fields_type: str = msgspec.field(default="", name="fieldsType")
-    fields_v1: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"{}"), name="fieldsV1")
     subresource: str = ""
 
     @property
     def ours(self) -> bool:
         """Whether this is what an agent of ours applied to the status."""
         return self.subresource == STATUS and self.manager == AGENT_MANAGER and self.operation == APPLY
+
+
+class FieldsEntry(FieldsOwner, frozen=True, kw_only=True, omit_defaults=True):
+    """An entry of metadata.managedFields. The fields that it lists stay JSON: of a large object they are the larger part."""
+
+    api_version: str = msgspec.field(default="", name="apiVersion")
+    time: datetime | None = None
+    fields_type: str = msgspec.field(default="", name="fieldsType")
+    fields_v1: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"{}"), name="fieldsV1")
 
 
 @dataclass(frozen=True, kw_only=True)

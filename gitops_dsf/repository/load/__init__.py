@@ -4,6 +4,6 @@ from gitops_dsf.repository.load.discover import SETTINGS_FILE
 from gitops_dsf.repository.load.disputed import Disputed
 from gitops_dsf.repository.load.document import Document, Path
 from gitops_dsf.repository.load.limits import Limits
-from gitops_dsf.repository.load.repository import Loaded, load, load_text
+from gitops_dsf.repository.load.repository import Loaded, load, load_contents, load_text
 
-__all__ = ["SETTINGS_FILE", "Disputed", "Document", "Limits", "Loaded", "Path", "load", "load_text"]
+__all__ = ["SETTINGS_FILE", "Disputed", "Document", "Limits", "Loaded", "Path", "load", "load_contents", "load_text"]

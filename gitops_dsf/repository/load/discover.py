@@ -3,7 +3,7 @@
 import difflib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -55,13 +55,49 @@ def discover(root: Path, *, limits: Limits) -> Discovered:
             continue
         total += len(content)
         if total > limits.total_bytes:
-            message = f"the repository's YAML files are larger than {limits.total_bytes} bytes together; the rest is not read"
-            diagnostics.append(codes.SIZE.at(Position(file=shown), message, "split the fleet into several repositories"))
+            diagnostics.append(_too_much(shown, limits))
             break
         text = _decode(content, name=shown, diagnostics=diagnostics)
         if text is not None:
             files.append(SourceFile(file=shown, text=text))
     return Discovered(files=files, diagnostics=diagnostics)
+
+
+def in_memory(contents: Iterable[tuple[str, bytes]], *, limits: Limits) -> Discovered:
+    """The same for files that are in memory: paths relative to the root, with their contents."""
+    diagnostics: list[Diagnostic] = []
+    files: list[SourceFile] = []
+    total = 0
+    for name, content in sorted((name, content) for name, content in contents if _is_source(name)):
+        shown = os.fsencode(name).decode("utf-8", "replace")
+        if len(content) > limits.file_bytes:
+            diagnostics.append(_too_large(shown, len(content), limits))
+            continue
+        total += len(content)
+        if total > limits.total_bytes:
+            diagnostics.append(_too_much(shown, limits))
+            break
+        text = _decode(content, name=shown, diagnostics=diagnostics)
+        if text is not None:
+            files.append(SourceFile(file=shown, text=text))
+    return Discovered(files=files, diagnostics=diagnostics)
+
+
+def _is_source(name: str) -> bool:
+    folder, *parts = name.split("/")
+    if not parts:
+        return name == SETTINGS_FILE
+    return folder in FOLDERS and parts[-1].endswith(SUFFIXES) and not any(part.startswith(".") for part in parts)
+
+
+def _too_large(file: str, size: int, limits: Limits) -> Diagnostic:
+    message = f"{size} bytes; a file may have at most {limits.file_bytes}"
+    return codes.SIZE.at(Position(file=file), message, "split it into several files")
+
+
+def _too_much(file: str, limits: Limits) -> Diagnostic:
+    message = f"the repository's YAML files are larger than {limits.total_bytes} bytes together; the rest is not read"
+    return codes.SIZE.at(Position(file=file), message, "split the fleet into several repositories")
 
 
 def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
@@ -113,8 +149,7 @@ def _read(root: Path, name: str, *, shown: str, base: Path, limits: Limits, diag
             diagnostics.append(codes.NOT_AN_OBJECT.at(Position(file=shown), "not a regular file", "remove it, or rename it"))
             return None
         if state.st_size > limits.file_bytes:
-            message = f"{state.st_size} bytes; a file may have at most {limits.file_bytes}"
-            diagnostics.append(codes.SIZE.at(Position(file=shown), message, "split it into several files"))
+            diagnostics.append(_too_large(shown, state.st_size, limits))
             return None
         with open(path, "rb") as file:  # noqa: PTH123 - as above
             content = file.read(min(_USUAL_BYTES, limits.file_bytes))

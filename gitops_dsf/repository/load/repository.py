@@ -1,11 +1,12 @@
 """A fleet repository on disk, as documents."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
-from gitops_dsf.repository.load.discover import SETTINGS_FILE, discover
+from gitops_dsf.repository.load.discover import SETTINGS_FILE, Discovered, discover, in_memory
 from gitops_dsf.repository.load.document import Document
 from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, Limits
 from gitops_dsf.repository.load.parse import parse
@@ -22,12 +23,7 @@ class Loaded:
 def load(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Loaded:
     """Reads a fleet repository. Raises RepositoryError when the folder or a file cannot be read at all."""
     discovered = discover(root, limits=limits)
-    documents: list[Document] = []
-    diagnostics = list(discovered.diagnostics)
-    for source in discovered.files:
-        parsed = parse(file=source.file, text=source.text, limits=limits)
-        documents += parsed.documents
-        diagnostics += parsed.diagnostics
+    documents, diagnostics = _parsed(discovered, limits)
     if not discovered.files and not diagnostics:
         message = "no gitops-dsf.yaml, and no YAML file in scorers/, config/, clusters/, apps/ or locks/"
         hint = "run gitops-dsf init in an empty folder, or name the folder of a fleet repository"
@@ -35,6 +31,25 @@ def load(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Loaded:
             hint = "the fleet repository is the folder above: name that one"
         diagnostics.append(codes.EMPTY.at(Position(file=SETTINGS_FILE), message, hint))
     return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
+
+
+def load_contents(contents: Iterable[tuple[str, bytes]], *, limits: Limits = DEFAULT_LIMITS) -> Loaded | None:
+    """Reads a fleet repository whose files are in memory, by their paths. None where none of them belongs to one."""
+    discovered = in_memory(contents, limits=limits)
+    documents, diagnostics = _parsed(discovered, limits)
+    if not discovered.files and not diagnostics:
+        return None
+    return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
+
+
+def _parsed(discovered: Discovered, limits: Limits) -> tuple[list[Document], list[Diagnostic]]:
+    documents: list[Document] = []
+    diagnostics = list(discovered.diagnostics)
+    for source in discovered.files:
+        parsed = parse(file=source.file, text=source.text, limits=limits)
+        documents += parsed.documents
+        diagnostics += parsed.diagnostics
+    return documents, diagnostics
 
 
 def load_text(text: str, *, file: str, limits: Limits = DEFAULT_LIMITS) -> Loaded:

@@ -2,7 +2,7 @@
 
 from gitops_dsf.repository.revision.base import Base, find_base
 from gitops_dsf.repository.revision.branch import Branch, find_branch
-from gitops_dsf.repository.revision.checkout import checkout
+from gitops_dsf.repository.revision.checkout import checkout, sources
 from gitops_dsf.repository.revision.git import RevisionError
 
-__all__ = ["Base", "Branch", "RevisionError", "checkout", "find_base", "find_branch"]
+__all__ = ["Base", "Branch", "RevisionError", "checkout", "find_base", "find_branch", "sources"]

@@ -1,6 +1,7 @@
 """A branch as a set of texts: where what was seen on the hub is kept."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,18 +25,11 @@ class Branch:
         """The commit, for people."""
         return self.commit[:10]
 
-    def texts(self) -> dict[str, str]:
-        """Every YAML and JSON file by path. Raises RevisionError."""
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """Every YAML and JSON file with its path, one after another. Raises RevisionError."""
         found = entries(self.repository, self.commit)
         wanted = (entry for entry in found if entry.mode not in {SYMLINK, SUBMODULE} and entry.path.endswith(_SUFFIXES))
-        texts: dict[str, str] = {}
-        for entry, content in contents(self.repository, wanted):
-            try:
-                texts[entry.path] = content.decode("utf-8-sig")
-            except UnicodeDecodeError as error:
-                msg = f"{entry.path} of branch {self.name} is not UTF-8 (byte {error.start})"
-                raise RevisionError(msg) from error
-        return texts
+        return ((entry.path, content) for entry, content in contents(self.repository, sorted(wanted, key=lambda entry: entry.path)))
 
 
 def find_branch(directory: Path, name: str) -> Branch | None:

@@ -1,6 +1,6 @@
-"""The source files of a fleet repository at a commit, in a temporary folder that the pipeline reads like any other."""
+"""The source files of a fleet repository at a commit: from git's objects, or in a temporary folder that is read like any other."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,6 +8,19 @@ from tempfile import TemporaryDirectory
 from gitops_dsf.repository.load.discover import FOLDERS, SETTINGS_FILE, SUFFIXES
 from gitops_dsf.repository.revision.git import Repository, RevisionError
 from gitops_dsf.repository.revision.tree import SUBMODULE, SYMLINK, Entry, contents, entries, submodule
+
+
+def sources(repository: Repository, commit: str) -> Iterable[tuple[str, bytes]] | None:
+    """The source files as they were, by path, straight from git's objects; None where links or submodules are among them.
+
+    Those need a folder: see `checkout`. Raises RevisionError.
+    """
+    prefix = repository.prefix
+    found = list(entries(repository, commit, [f"{prefix}{name}" for name in (SETTINGS_FILE, *FOLDERS)]))
+    if any(entry.mode in {SYMLINK, SUBMODULE} for entry in found):
+        return None
+    wanted = [entry for entry in found if entry.path.endswith(SUFFIXES)]
+    return ((entry.path.removeprefix(prefix), content) for entry, content in contents(repository, wanted))
 
 
 @contextmanager

@@ -2,14 +2,21 @@
 
 import os
 import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 from gitops_dsf.errors import GitopsDsfError
 
 _OF_THE_CALLER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
 """What git sets for its hooks: it would lead away from the folder that was named."""
+
+
+_NO_GIT = "git is not installed or not on PATH; revisions are read with it"
 
 
 class RevisionError(GitopsDsfError):
@@ -37,15 +44,33 @@ class Repository:
 
     def attempt(self, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
         """A git command that may fail."""
-        # Optional locks would refresh the index, which another git process may hold.
-        inherited = {name: value for name, value in os.environ.items() if name not in _OF_THE_CALLER}
-        environment = {**inherited, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-        command = ["git", "-C", str(self.directory), *arguments]
         try:
-            return subprocess.run(command, capture_output=True, check=False, env=environment, input=stdin or b"")
+            return subprocess.run(self._command(arguments), capture_output=True, check=False, env=_environment(), input=stdin or b"")
         except FileNotFoundError as error:
-            msg = "git is not installed or not on PATH; revisions are read with it"
-            raise RevisionError(msg) from error
+            raise RevisionError(_NO_GIT) from error
+
+    def _command(self, arguments: Iterable[str]) -> list[str]:
+        return ["git", "-C", str(self.directory), *arguments]
+
+    @contextmanager
+    def reading(self, *arguments: str, stdin: bytes) -> Iterator[IO[bytes]]:
+        """Standard output of a git command while it is written. Raises RevisionError when git fails, or is not there."""
+        with TemporaryFile() as asked:
+            asked.write(stdin)
+            asked.seek(0)
+            try:
+                process = subprocess.Popen(
+                    self._command(arguments), stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment()
+                )
+            except FileNotFoundError as error:
+                raise RevisionError(_NO_GIT) from error
+            with process:
+                assert process.stdout is not None  # noqa: S101 - it was asked for
+                try:
+                    yield process.stdout
+                except BaseException:
+                    process.kill()
+                    raise
 
     @cached_property
     def top(self) -> Path:
@@ -67,3 +92,9 @@ class Repository:
         self.text("rev-parse", "--git-dir")
         done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         return done.stdout.decode().strip() if done.returncode == 0 else None
+
+
+def _environment() -> dict[str, str]:
+    """Optional locks would refresh the index, which another git process may hold."""
+    inherited = {name: value for name, value in os.environ.items() if name not in _OF_THE_CALLER}
+    return {**inherited, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

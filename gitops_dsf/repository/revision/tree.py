@@ -37,17 +37,14 @@ def contents(repository: Repository, found: Iterable[Entry]) -> Iterator[tuple[E
     if not wanted:
         return
     asked = "".join(f"{entry.object_id}\n" for entry in wanted).encode()
-    answer = memoryview(repository.run("cat-file", "--batch", stdin=asked))
-    position = 0
-    for entry in wanted:
-        end = position + bytes(answer[position : position + 200]).index(b"\n")
-        words = bytes(answer[position:end]).decode().split()
-        if len(words) != 3 or words[1] != "blob":
-            msg = f"{entry.path}: its content is not in this clone; run `git fetch` and try again"
-            raise RevisionError(msg)
-        start, size = end + 1, int(words[2])
-        yield entry, bytes(answer[start : start + size])
-        position = start + size + 1
+    with repository.reading("cat-file", "--batch", stdin=asked) as answer:
+        for entry in wanted:
+            words = answer.readline().decode().split()
+            if len(words) != 3 or words[1] != "blob":
+                msg = f"{entry.path}: its content is not in this clone; run `git fetch` and try again"
+                raise RevisionError(msg)
+            yield entry, answer.read(int(words[2]))
+            answer.read(1)
 
 
 def submodule(repository: Repository, entry: Entry) -> Repository:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from gitops_dsf.snapshot.unread import Why
+from gitops_dsf.hub.unread import Why
 from gitops_dsf.views.doctor.checks.upstream import delivers
 from gitops_dsf.views.doctor.facts import Facts
 from gitops_dsf.views.doctor.finding import Finding, State

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from gitops_dsf.snapshot.unread import Unread
+from gitops_dsf.hub.unread import Unread
 from gitops_dsf.views.status import Inputs, Overview, Part
 
 Object = Mapping[str, Any]

@@ -1,10 +1,13 @@
 """Two rendered repositories and what is known of a hub, to one value that says what the change does. Pure."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.snapshot.values import Snapshot
+from gitops_dsf.hub.decisions import decided
+from gitops_dsf.hub.freshness import expired
+from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.views.preview.concerns import Thresholds, data_concerns, filter_concerns, fleet_concerns, placement_concerns
 from gitops_dsf.views.preview.fleet import Fleet
 from gitops_dsf.views.preview.moves import Move, moves
@@ -87,13 +90,11 @@ def compare(base: Fleet | None, head: Fleet, evidence: Evidence, *, thresholds: 
 def _expired(evidence: Evidence) -> int:
     snapshot = evidence.snapshot
     tables = snapshot.scores.values() if snapshot else ()
-    found = (item.valid_until for table in tables for item in table.values())
-    return sum(until is not None and evidence.now > until for until in found)
+    ends = Counter(item.valid_until for table in tables for item in table.values())
+    return sum(count for until, count in ends.items() if expired(until, evidence.now))
 
 
 def _pending(found: tuple[Pass, ...], snapshot: Snapshot) -> tuple[str, ...]:
     """Placements whose decision on the hub is not what the base leads to; those without any decision are new to OCM."""
-    decided: dict[str, set[str]] = {}
-    for item in snapshot.decisions:
-        decided.setdefault(f"{item.namespace}/{item.placement}", set()).update(item.clusters)
-    return tuple(item.placement for item in found if item.before and decided.get(item.placement, item.before.chosen) != item.before.chosen)
+    now = {f"{namespace}/{name}": clusters for (namespace, name), clusters in decided(snapshot.decisions).items()}
+    return tuple(item.placement for item in found if item.before and now.get(item.placement, item.before.chosen) != item.before.chosen)

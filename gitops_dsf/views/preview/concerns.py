@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
-from gitops_dsf.snapshot.values import Snapshot, age_text
+from gitops_dsf.timestamp import age_text
 from gitops_dsf.views.preview.fleet import Fleet
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.passes import Pass
@@ -63,13 +64,15 @@ def data_concerns(snapshot: Snapshot, *, age: float | None, expired: int, head: 
     if age is not None and age > OLD_SECONDS:
         yield f"the scores were seen {age_text(age)} ago; what would move now may differ"
     if expired:
-        yield f"{expired} of {snapshot.score_count} AddOnPlacementScores had expired at that moment; OCM counts them as 0"
+        which = "that Placements rank by " if snapshot.skipped else ""
+        read = snapshot.score_count - snapshot.skipped
+        yield f"{expired} of {read} AddOnPlacementScores {which}had expired at that moment; OCM counts them as 0"
     if not snapshot.score_count:
         yield "the hub data holds no AddOnPlacementScore: every score counts as 0"
     labels = {item.metadata.name: item.metadata.labels for item in head.resolved.clusters}
     differ = []
     for name, facts in snapshot.clusters.items():
-        known = (facts.get("metadata") or {}).get("labels")
+        known = facts.metadata.labels
         # An inventory keeps an allow-listed part of a cluster's labels; only contradictions count.
         if known is not None and any(known.get(key) != value for key, value in labels.get(name, {}).items()):
             differ.append(name)

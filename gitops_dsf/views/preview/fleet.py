@@ -1,4 +1,4 @@
-"""One side of a comparison: a fleet repository that rendered without errors."""
+"""One side of a comparison: a fleet repository without errors. Nothing of it is rendered: what is compared are values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from gitops_dsf.diagnostics import Diagnostic
-from gitops_dsf.pipeline import Rendered
+from gitops_dsf.pipeline import Checked
 from gitops_dsf.plan import Plan
-from gitops_dsf.render import RenderedTree
 from gitops_dsf.render.delivery import delivery
+from gitops_dsf.render.tree import shared_objects
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 
 Object = Mapping[str, Any]
@@ -17,11 +17,10 @@ Object = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
-    """What a repository says, decided and rendered. Never changed."""
+    """What a repository says, decided. Never changed."""
 
     resolved: Resolved
     plan: Plan
-    tree: RenderedTree
     diagnostics: tuple[Diagnostic, ...]
     """Warnings."""
 
@@ -39,6 +38,11 @@ class Fleet:
     def bindings(self) -> tuple[Object, ...]:
         """ManagedClusterSetBindings."""
         return tuple(item for item in self.delivered if item["kind"] == "ManagedClusterSetBinding")
+
+    @cached_property
+    def objects(self) -> Mapping[str, Object]:
+        """Rendered objects by path, without those of single clusters."""
+        return shared_objects(self.plan)
 
     @cached_property
     def scorers(self) -> Mapping[str, EffectiveScorer]:
@@ -65,11 +69,11 @@ class Fleet:
         return frozenset(item.metadata.name for item in self.resolved.clusters)
 
 
-def fleet_of(rendered: Rendered) -> Fleet | None:
+def fleet_of(checked: Checked) -> Fleet | None:
     """None where the repository has errors."""
-    if rendered.resolved is None or rendered.plan is None or rendered.tree is None:
+    if checked.resolved is None or checked.plan is None:
         return None
-    return Fleet(resolved=rendered.resolved, plan=rendered.plan, tree=rendered.tree, diagnostics=rendered.diagnostics)
+    return Fleet(resolved=checked.resolved, plan=checked.plan, diagnostics=checked.diagnostics)
 
 
 def _key(item: Object) -> str:

@@ -4,112 +4,146 @@ Who wins where two know something: the repository says which Placements and bind
 claims and resources a cluster has, field by field, because that is what OCM reads. Clusters that only one side knows count too.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
+from gitops_dsf.hub import objects as hub
+from gitops_dsf.hub.metadata import Metadata, problem_of
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
+from gitops_dsf.hub.placements import asks_for_scores, resources_read
+from gitops_dsf.hub.scores import Scores
+from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
 from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults
-from gitops_dsf.snapshot.asobjects import binding_object, decision_object, score_objects
-from gitops_dsf.snapshot.values import Decision, Facts, PublishedScore, Snapshot
 from gitops_dsf.views.preview.errors import PreviewError
-from gitops_dsf.views.preview.fleet import Fleet, Object
-
-Scores = Mapping[str, Mapping[str, PublishedScore]]
-"""By AddOnPlacementScore name, then by cluster."""
+from gitops_dsf.views.preview.fleet import Fleet
 
 
-def hub_state(fleet: Fleet, snapshot: Snapshot | None, *, scores: Scores | None = None, decisions: Iterable[Decision] = ()) -> HubState:
-    """What OCM would see after Argo CD applied the repository. Scores, if given, replace the snapshot's. Raises PreviewError."""
+def hub_state(
+    fleet: Fleet,
+    snapshot: Snapshot | None,
+    *,
+    scores: Scores | None = None,
+    decisions: Iterable[hub.PlacementDecision] = (),
+    only: Collection[str] | None = None,
+) -> HubState:
+    """What OCM would see after Argo CD applied the repository; with `only`, of its Placements these.
+
+    Scores, if given, replace the snapshot's. Raises PreviewError.
+    """
     found = (snapshot.scores if snapshot else {}) if scores is None else scores
-    documents = [
-        *placements(fleet, has_scores=snapshot is not None),
-        *_bindings(fleet, snapshot),
-        *_clusters(fleet, snapshot),
-        *_sets(fleet, snapshot),
-        *score_objects(found),
-        *(decision_object(item) for item in decisions),
-    ]
     try:
-        return HubState.build(documents)
+        return HubState.of(
+            clusters=_clusters(fleet, snapshot),
+            sets=_sets(fleet, snapshot),
+            bindings=_bindings(fleet, snapshot),
+            placements=_placements(fleet, has_scores=snapshot is not None, only=only),
+            decisions=decisions,
+            scores=found,
+        )
     except SimulatorInputError as error:
         msg = f"no hub could hold this: {error}"
         raise PreviewError(msg) from error
 
 
-def with_decisions(state: HubState, decisions: Iterable[Decision]) -> HubState:
+def resources_ranked(fleets: Iterable[Fleet], only: Collection[str] | None = None) -> frozenset[str] | None:
+    """Names of the AddOnPlacementScores that Placements read; None: any. Raises PreviewError."""
+    found: set[str] = set()
+    for fleet in fleets:
+        for item in typed_placements(fleet, only).values():
+            read = resources_read(item)
+            if read is None:
+                return None
+            found |= read
+    return frozenset(found)
+
+
+def typed_placements(fleet: Fleet, only: Collection[str] | None = None) -> Mapping[str, hub.Placement]:
+    """Placements as an API server would store them, by `namespace/name`. Raises PreviewError."""
+    wanted = {key: item for key, item in fleet.placements.items() if only is None or key in only}
+    try:
+        filled = with_defaults(wanted.values())
+    except SimulatorInputError as error:
+        msg = f"no hub could hold this: {error}"
+        raise PreviewError(msg) from error
+    return {key: _typed(item, hub.Placement, key) for key, item in zip(wanted, filled, strict=True)}
+
+
+def with_decisions(state: HubState, decisions: Iterable[hub.PlacementDecision]) -> HubState:
     """The same hub with other PlacementDecisions."""
-    return replace(state, decisions=HubState.build([decision_object(item) for item in decisions]).decisions)
+    return replace(state, decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions})
 
 
-def placements(fleet: Fleet, *, has_scores: bool) -> Iterable[Object]:
-    """Placements as an API server would store them; without scores, no predicate may ask for them."""
-    found = list(fleet.placements.values())
-    return with_defaults(found if has_scores else [_without_score_predicates(item) for item in found])
+def _placements(fleet: Fleet, *, has_scores: bool, only: Collection[str] | None) -> Iterator[hub.Placement]:
+    """Without scores, no predicate may ask for them."""
+    found = typed_placements(fleet, only).values()
+    yield from found if has_scores else map(_without_score_predicates, found)
 
 
-def asks_for_scores(placement: Object) -> bool:
-    """Whether a predicate reads scores (onMissingScore: Exclude, or CEL by hand)."""
-    return any(".scores(" in text for text in _expressions(placement))
+def _without_score_predicates(item: hub.Placement) -> hub.Placement:
+    if not asks_for_scores(item):
+        return item
+    predicates = tuple(_without_scores(each) for each in item.spec.predicates or ())
+    return msgspec.structs.replace(item, spec=msgspec.structs.replace(item.spec, predicates=predicates))
 
 
-def _expressions(placement: Object) -> Iterator[str]:
-    for predicate in placement["spec"].get("predicates") or ():
-        selector = (predicate.get("requiredClusterSelector") or {}).get("celSelector") or {}
-        yield from selector.get("celExpressions") or ()
+def _without_scores(predicate: hub.ClusterPredicate) -> hub.ClusterPredicate:
+    selector = predicate.required_cluster_selector
+    if selector is None or selector.cel_selector is None:
+        return predicate
+    left = tuple(text for text in selector.cel_selector.cel_expressions or () if ".scores(" not in text)
+    return hub.ClusterPredicate(msgspec.structs.replace(selector, cel_selector=hub.CelSelector(left)))
 
 
-def _without_score_predicates(placement: Object) -> Object:
-    if not asks_for_scores(placement):
-        return placement
-    predicates = []
-    for predicate in placement["spec"]["predicates"]:
-        selector = dict(predicate.get("requiredClusterSelector") or {})
-        cel = selector.get("celSelector") or {}
-        selector["celSelector"] = {"celExpressions": [text for text in cel.get("celExpressions") or () if ".scores(" not in text]}
-        predicates.append({**predicate, "requiredClusterSelector": selector})
-    return {**placement, "spec": {**placement["spec"], "predicates": predicates}}
+def _bindings(fleet: Fleet, snapshot: Snapshot | None) -> set[tuple[str, str]]:
+    """OCM's webhook wants the name of a binding to be that of its set."""
+    rendered = {(str(item["metadata"]["namespace"]), str(item["metadata"]["name"])) for item in fleet.bindings}
+    return rendered.union(snapshot.bindings if snapshot else ())
 
 
-def _bindings(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[Object]:
-    yield from fleet.bindings
-    rendered = {(item["metadata"]["namespace"], item["metadata"]["name"]) for item in fleet.bindings}
-    for namespace, name in snapshot.bindings if snapshot else ():
-        if (namespace, name) not in rendered:
-            yield binding_object(namespace, name)
-
-
-def _clusters(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[Object]:
+def _clusters(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[hub.ManagedCluster]:
     known = snapshot.clusters if snapshot else {}
     for item in fleet.resolved.clusters:
         yield _cluster(item, known.get(item.metadata.name))
     for name in sorted(set(known) - fleet.cluster_names):
-        yield _with_set({"kind": "ManagedCluster", **known[name]})
+        yield _with_set(known[name])
 
 
-def _cluster(item: ManagedCluster, facts: Facts | None) -> Object:
-    metadata: dict[str, Any] = {"name": item.metadata.name, "labels": dict(item.metadata.labels)}
-    status: dict[str, Any] = {
-        "clusterClaims": [{"name": claim.name, "value": claim.value} for claim in item.status.cluster_claims],
-        "allocatable": item.status.allocatable,
-        "capacity": item.status.capacity,
-    }
-    spec: dict[str, Any] = {"hubAcceptsClient": item.spec.hub_accepts_client, "taints": item.spec.taints}
-    if facts is not None:
-        metadata |= facts.get("metadata") or {}
-        spec |= facts.get("spec") or {}
-        status |= facts.get("status") or {}
-    return _with_set({"kind": "ManagedCluster", "metadata": metadata, "spec": spec, "status": status})
+_NOTHING = hub.ManagedCluster(Metadata("unknown"), hub.ManagedClusterSpec(), hub.ManagedClusterStatus())
 
 
-def _with_set(cluster: dict[str, Any]) -> Object:
+def _cluster(item: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.ManagedCluster:
+    """What the inventory says, and field by field what the hub says."""
+    known = facts or _NOTHING
+    spec, status = known.spec or hub.ManagedClusterSpec(), known.status or hub.ManagedClusterStatus()
+    name = item.metadata.name
+    if spec.taints is None:
+        spec = msgspec.structs.replace(spec, taints=_typed(item.spec.taints, tuple[hub.Taint, ...], name) if item.spec.taints else ())
+    if spec.hub_accepts_client is None:
+        spec = msgspec.structs.replace(spec, hub_accepts_client=item.spec.hub_accepts_client)
+    claims = status.cluster_claims
+    if claims is None:
+        claims = tuple(hub.ClusterClaim(claim.name, claim.value) for claim in item.status.cluster_claims)
+    allocatable = dict(item.status.allocatable) if status.allocatable is None else status.allocatable
+    capacity = dict(item.status.capacity) if status.capacity is None else status.capacity
+    status = msgspec.structs.replace(status, cluster_claims=claims, allocatable=allocatable, capacity=capacity)
+    labels = item.metadata.labels if known.metadata.labels is None else known.metadata.labels
+    metadata = Metadata(name, labels=labels) if facts is None else msgspec.structs.replace(known.metadata, labels=labels)
+    return _with_set(hub.ManagedCluster(metadata, spec, status))
+
+
+def _with_set(cluster: hub.ManagedCluster) -> hub.ManagedCluster:
     """OCM's registration webhook labels clusters without a set as members of `default`."""
-    metadata = cluster["metadata"]
-    return {**cluster, "metadata": {**metadata, "labels": {CLUSTER_SET_LABEL: "default", **(metadata.get("labels") or {})}}}
+    if CLUSTER_SET_LABEL in cluster.labels:
+        return cluster
+    metadata = msgspec.structs.replace(cluster.metadata, labels={CLUSTER_SET_LABEL: "default", **cluster.labels})
+    return msgspec.structs.replace(cluster, metadata=metadata)
 
 
-def _sets(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[Object]:
+def _sets(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[hub.ManagedClusterSet]:
     """The hub's word about a set wins; then the inventory's; OCM creates `default` and `global` itself."""
     known = snapshot.sets if snapshot else {}
     yield from known.values()
@@ -119,13 +153,19 @@ def _sets(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[Object]:
             yield _set(item)
     for name in BUILT_IN_SETS:
         if name not in known and name not in declared:
-            selector = {"selectorType": "LabelSelector", "labelSelector": {}} if name == "global" else {}
-            yield {"kind": "ManagedClusterSet", "metadata": {"name": name}, "spec": {"clusterSelector": selector}}
+            selector = hub.SetSelector("LabelSelector", hub.LabelSelector()) if name == "global" else hub.SetSelector()
+            yield hub.ManagedClusterSet(Metadata(name), hub.ManagedClusterSetSpec(selector))
 
 
-def _set(item: ManagedClusterSet) -> Object:
-    return {
-        "kind": "ManagedClusterSet",
-        "metadata": {"name": item.metadata.name},
-        "spec": {"clusterSelector": item.spec.cluster_selector.model_dump(mode="json", exclude_none=True)},
-    }
+def _set(item: ManagedClusterSet) -> hub.ManagedClusterSet:
+    selector = item.spec.cluster_selector.model_dump(mode="json", exclude_none=True)
+    spec = _typed({"clusterSelector": selector}, hub.ManagedClusterSetSpec, item.metadata.name)
+    return hub.ManagedClusterSet(Metadata(item.metadata.name), spec)
+
+
+def _typed(data: Any, model: Any, name: str) -> Any:  # noqa: ANN401 - what the repository holds, as any of the hub's types
+    try:
+        return msgspec.convert(data, model)
+    except msgspec.ValidationError as error:
+        msg = f"no hub could hold this: {name}: {problem_of(error)}"
+        raise PreviewError(msg) from error

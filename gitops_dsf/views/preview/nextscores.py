@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.scorevalue import map_score
+from gitops_dsf.hub.scores import Score, Scores
+from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.resolve.types import EffectiveScorer
-from gitops_dsf.snapshot.values import PublishedScore, Snapshot
 from gitops_dsf.views.preview.fleet import Fleet
-from gitops_dsf.views.preview.hub import Scores
 from gitops_dsf.views.preview.scorers import Effect, effect_of
 
 
@@ -37,7 +37,7 @@ class NextScores:
 
 def next_scores(base: Fleet | None, head: Fleet, snapshot: Snapshot) -> NextScores:
     """Scores that no scorer of the repository publishes stay as they are."""
-    scores: dict[str, Mapping[str, PublishedScore]] = dict(snapshot.scores)
+    scores: dict[str, Mapping[str, Score]] = dict(snapshot.scores)
     unknown: dict[str, Mapping[str, Unknown]] = {}
     changed: set[str] = set()
     for resource in sorted({*head.by_resource, *(base.by_resource if base else ())}):
@@ -53,7 +53,7 @@ def next_scores(base: Fleet | None, head: Fleet, snapshot: Snapshot) -> NextScor
 class _Resource:
     """One AddOnPlacementScore name on every cluster."""
 
-    def __init__(self, resource: str, base: Fleet | None, head: Fleet, table: Mapping[str, PublishedScore]) -> None:
+    def __init__(self, resource: str, base: Fleet | None, head: Fleet, table: Mapping[str, Score]) -> None:
         self._before = base.by_resource.get(resource) if base else None
         self._after = head.by_resource.get(resource)
         self._ran = base.runs_on[self._before.name] if base and self._before else frozenset[str]()
@@ -68,8 +68,8 @@ class _Resource:
     def differs(self) -> bool:
         return self._ran != self._runs or (bool(self._ran) and self._effect is not Effect.NONE)
 
-    def follow(self) -> tuple[dict[str, PublishedScore], dict[str, Unknown]]:
-        known: dict[str, PublishedScore] = {}
+    def follow(self) -> tuple[dict[str, Score], dict[str, Unknown]]:
+        known: dict[str, Score] = {}
         unknown: dict[str, Unknown] = {}
         for cluster in sorted({*self._table, *self._ran, *self._runs}):
             present = self._table.get(cluster)
@@ -90,7 +90,7 @@ class _Resource:
                 known[cluster] = after
         return known, unknown
 
-    def _unknown(self, why: str, present: PublishedScore | None) -> Unknown:
+    def _unknown(self, why: str, present: Score | None) -> Unknown:
         low, high = SCORE_MIN, SCORE_MAX
         reach = self._after.score_range if self._after else None
         if reach is not None:
@@ -98,10 +98,14 @@ class _Resource:
         return Unknown(low=low, high=high, why=why, exists=present is not None)
 
 
-def _mapped(present: PublishedScore, scorer: EffectiveScorer | None) -> PublishedScore | None:
+def _mapped(present: Score, scorer: EffectiveScorer | None) -> Score | None:
     """The published values under a new range; None unless the raw score of every dimension is known."""
-    if scorer is None or not set(present.values) <= set(present.raw):
+    if scorer is None or len(present.raw) != len(present.names):
         return None
     score_range = summarise(scorer).score_range
-    values = {name: map_score(present.raw[name], score_range).value for name in present.values}
-    return PublishedScore(values=values, valid_until=present.valid_until, raw=present.raw)
+    values = []
+    for raw in present.raw:
+        if raw is None:
+            return None
+        values.append(map_score(raw, score_range).value)
+    return Score(present.valid_until, present.names, tuple(values), present.raw)

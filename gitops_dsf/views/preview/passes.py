@@ -6,13 +6,15 @@ So stickiness counts, and what would have moved anyway is not blamed on the chan
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.objects import Placement, PlacementDecision
+from gitops_dsf.hub.placements import asks_for_scores
+from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
-from gitops_dsf.snapshot.values import Decision, Snapshot
 from gitops_dsf.views.preview.bounds import Certainty, certainty, touches
-from gitops_dsf.views.preview.fleet import Fleet, Object
-from gitops_dsf.views.preview.hub import asks_for_scores, hub_state, with_decisions
+from gitops_dsf.views.preview.fleet import Fleet
+from gitops_dsf.views.preview.hub import hub_state, with_decisions
 from gitops_dsf.views.preview.nextscores import NextScores, Unknown, next_scores
 
 
@@ -43,11 +45,12 @@ def passes(base: Fleet | None, head: Fleet, snapshot: Snapshot, *, now: datetime
         before |= _settled(before, with_decisions(first, decisions), now)
     second = hub_state(head, snapshot, scores=future.scores, decisions=decisions)
     surroundings = first is None or not _same_surroundings(first, second)
-    for key in sorted({*before, *head.placements}):
-        old, placement = before.get(key), head.placements.get(key)
+    placements = {f"{namespace}/{name}": item for (namespace, name), item in second.placements.items()}
+    for key in sorted({*before, *placements}):
+        old, placement = before.get(key), placements.get(key)
         if placement is None:
             yield Pass(placement=key, before=old, after=None, touched=True, unknown={}, certainty=None)
-        elif old is not None and not surroundings and not _touched(placement, base, key, future, old):
+        elif old is not None and not surroundings and not _touched(placement, future, old):
             yield Pass(placement=key, before=old, after=old, touched=False, unknown={}, certainty=None)
         else:
             yield _second(key, old, simulate(second, key, now), placement, future)
@@ -59,7 +62,7 @@ def _settled(before: Mapping[str, Verdict], state: HubState, now: datetime) -> d
     return {key: simulate(state, key, now) for key in moved}
 
 
-def _second(key: str, old: Verdict | None, verdict: Verdict, placement: Object, future: NextScores) -> Pass:
+def _second(key: str, old: Verdict | None, verdict: Verdict, placement: Placement, future: NextScores) -> Pass:
     unknown = future.unknown
     if asks_for_scores(placement) and _existence_unknown(verdict, unknown):
         everything = frozenset(verdict.candidates)
@@ -77,29 +80,26 @@ def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unkn
     return any(not cell.exists and cluster in candidates for name in used for cluster, cell in unknown.get(name, {}).items())
 
 
-def _decided(before: Mapping[str, Verdict], snapshot: Snapshot) -> tuple[Decision, ...]:
+def _decided(before: Mapping[str, Verdict], snapshot: Snapshot) -> tuple[PlacementDecision, ...]:
     """The PlacementDecisions that the first pass leaves on the hub; OCM writes them by name, whoever had that name before."""
     scheduled = {key for key, verdict in before.items() if verdict.outcome is Outcome.SCHEDULED}
-    left = (item for item in snapshot.decisions if f"{item.namespace}/{item.placement}" not in scheduled)
-    found = {(item.namespace, item.name): item for item in left}
+    left = (item for item in snapshot.decisions if f"{item.metadata.namespace}/{item.placement}" not in scheduled)
+    found = {(item.metadata.namespace or "", item.metadata.name): item for item in left}
     for key in sorted(scheduled):
         namespace, _, name = key.partition("/")
         for page in before[key].decisions:
-            found[namespace, page.name] = Decision(namespace=namespace, name=page.name, placement=name, clusters=page.clusters)
+            found[namespace, page.name] = decision_of(namespace=namespace, name=page.name, placement=name, clusters=page.clusters)
     return tuple(found.values())
 
 
 def _same_surroundings(first: HubState, second: HubState) -> bool:
-    return first.documents == second.documents and first.sets == second.sets and first.bindings == second.bindings
+    return first.clusters == second.clusters and first.sets == second.sets and first.bindings == second.bindings
 
 
-def _touched(placement: Object, base: Fleet | None, key: str, future: NextScores, old: Verdict) -> bool:
-    if base is None or base.placements[key]["spec"] != placement["spec"] or _annotations(base.placements[key]) != _annotations(placement):
+def _touched(placement: Placement, future: NextScores, old: Verdict) -> bool:
+    before = old.source
+    if before.spec != placement.spec or before.metadata.annotations != placement.metadata.annotations:
         return True
     if asks_for_scores(placement) and future.changed:
         return True
     return any(item.prioritizer.resource in future.changed for item in old.prioritizers)
-
-
-def _annotations(placement: Object) -> Any:  # noqa: ANN401 - compared only
-    return placement["metadata"].get("annotations")

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitops_dsf.render.tree import INVENTORY
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.fleet import Fleet
 from gitops_dsf.views.preview.scorers import Change, Effect, ScorerChange
@@ -82,11 +81,7 @@ def placement_changes(base: Fleet | None, head: Fleet) -> tuple[PlacementChange,
 
 def summarise_changes(base: Fleet | None, head: Fleet, scorers: tuple[ScorerChange, ...]) -> Summary:
     """Counts what differs, rendered file by rendered file."""
-    files: dict[str, Count] = {}
-    groups = ("work", "placement", "applicationset", "other")
-    old, new = _by_group(base), _by_group(head)
-    for group in groups:
-        files[group] = _compare(base, head, old.get(group, frozenset()), new.get(group, frozenset()))
+    files = _by_group(base, head)
     before = base.cluster_names if base else frozenset()
     joined, left, edited = tuple(sorted(head.cluster_names - before)), tuple(sorted(before - head.cluster_names)), _edited(base, head)
     gaining, losing = _targets(base, head)
@@ -104,7 +99,7 @@ def summarise_changes(base: Fleet | None, head: Fleet, scorers: tuple[ScorerChan
         gaining=gaining,
         losing=losing,
         altered=len({cluster for item in scorers if item.effect is not Effect.NONE for cluster in item.kept}),
-        works=files["work"],
+        works=_works(base, head),
         placements=files["placement"],
         application_sets=files["applicationset"],
         other=files["other"],
@@ -129,31 +124,34 @@ def _targets(base: Fleet | None, head: Fleet) -> tuple[int, int]:
     return gaining, losing
 
 
-def _by_group(fleet: Fleet | None) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for path in fleet.tree.files if fleet else ():
-        if path != INVENTORY and not path.endswith("README.md"):
-            found.setdefault(_group(path), set()).add(path)
-    return {group: frozenset(paths) for group, paths in found.items()}
+def _works(base: Fleet | None, head: Fleet) -> Count:
+    """ManifestWorks by file. One differs where the configuration of its cluster does; thousands of clusters share a few."""
+    old = {(work.shard, work.cluster): work.configuration for work in base.plan.works} if base else {}
+    new = {(work.shard, work.cluster): work.configuration for work in head.plan.works}
+    same: dict[tuple[int, int], bool] = {}
+    changed = 0
+    for key in old.keys() & new.keys():
+        pair = (id(old[key]), id(new[key]))
+        if pair not in same:
+            same[pair] = old[key] == new[key]
+        changed += not same[pair]
+    return Count(added=len(new.keys() - old.keys()), removed=len(old.keys() - new.keys()), changed=changed, total=len(new))
+
+
+def _by_group(base: Fleet | None, head: Fleet) -> dict[str, Count]:
+    old, new = (base.objects if base else {}), head.objects
+    found: dict[str, Count] = {}
+    for group in ("placement", "applicationset", "other"):
+        before = {path for path in old if _group(path) == group}
+        after = {path for path in new if _group(path) == group}
+        changed = sum(old[path] != new[path] for path in before & after)
+        found[group] = Count(added=len(after - before), removed=len(before - after), changed=changed, total=len(after))
+    return found
 
 
 def _group(path: str) -> str:
-    name = path.rpartition("/")[2]
-    if path.startswith("works-"):
-        # What else a cluster has there (its add-on) comes and goes with it.
-        return "work" if name.endswith(".manifestwork.yaml") else "counted"
-    kind = name.partition(".")[0]
+    kind = path.rpartition("/")[2].partition(".")[0]
     if kind in {"placement", "applicationset"}:
         return kind
+    # Scorers have a count of their own.
     return "counted" if kind == "dynamicscorer" else "other"
-
-
-def _compare(base: Fleet | None, head: Fleet, old: frozenset[str], new: frozenset[str]) -> Count:
-    changed = 0 if base is None else sum(_differs(base, head, path) for path in old & new)
-    return Count(added=len(new - old), removed=len(old - new), changed=changed, total=len(new))
-
-
-def _differs(base: Fleet, head: Fleet, path: str) -> bool:
-    before, after = base.tree.files[path], head.tree.files[path]
-    # Pieces are equal far more often than not, and cheap to compare; joined bytes decide where they are cut differently.
-    return before != after and base.tree.read(path) != head.tree.read(path)

@@ -2,15 +2,17 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.objects import Placement
+from gitops_dsf.hub.placements import ranked_by, resources_read
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.views.status.inputs import Inputs, Object, Part
-from gitops_dsf.views.status.model import Overview, ScorerView
-from gitops_dsf.views.status.moves import application_views, followed, is_ours
-from gitops_dsf.views.status.placements import key_of, placement_views, ranked_by
+from gitops_dsf.views.status.inputs import Inputs, Part
+from gitops_dsf.views.status.model import Overview
+from gitops_dsf.views.status.moves import application_views
+from gitops_dsf.views.status.placements import placement_views
 from gitops_dsf.views.status.scores import scorer_views
 
 
@@ -32,66 +34,83 @@ class Filter:
 def build(inputs: Inputs, wanted: Filter | None = None) -> Overview:
     """The view. Raises UnknownNameError when what is asked for is not there, though it could be read."""
     asked = wanted or Filter()
-    scorers = list(inputs.scorers)
-    placements = _shown(inputs.placements, scorers)
-    sets = [item for item in inputs.application_sets if is_ours(item)]
     if asked.cluster is not None and inputs.knows(Part.CLUSTERS):
         _check("cluster", asked.cluster, inputs.snapshot.clusters)
     if asked.scorer is not None:
-        scorers = _scorer(scorers, asked.scorer, inputs)
-        placements = [item for item in placements if ranked_by(item) & {one.resource for one in scorers}]
-    if asked.placement is not None:
-        placements = _placement(placements if asked.scorer else inputs.placements, asked.placement, inputs)
-        scorers = [one for one in scorers if any(one.resource in ranked_by(item) for item in placements)]
+        scorers = _scorer(inputs.scorers, asked.scorer)
+        if not scorers and inputs.knows(Part.SCORERS):
+            _check("DynamicScorer", asked.scorer, {item.name for item in inputs.scorers})
+    chosen = _chosen(inputs.scorers, inputs.placements, asked)
+    if asked.placement is not None and not chosen.placements and inputs.knows(Part.PLACEMENTS):
+        _check("Placement", asked.placement, {item.key for item in chosen.among})
+    sets = [item for item in inputs.application_sets if item.rendered]
     if asked.scorer is not None or asked.placement is not None:
-        keys = {key_of(item) for item in placements}
-        sets = [item for item in sets if keys & _followed_keys(item)]
-    views = scorer_views(scorers, inputs)
+        keys = {item.key for item in chosen.placements}
+        sets = [item for item in sets if keys & {f"{item.namespace}/{name}" for name in item.placements}]
     applications = application_views(sets, inputs)
     if asked.cluster is not None:
-        views = tuple(_only(view, asked.cluster) for view in views)
         applications = tuple(view for view in applications if any(copy.cluster == asked.cluster for copy in view.copies))
     return Overview(
         origin=inputs.snapshot.origin,
         now=inputs.now,
         clusters=tuple(sorted(inputs.snapshot.clusters)),
         score_count=inputs.snapshot.score_count,
-        scorers=views,
-        placements=placement_views(placements, inputs, cluster=asked.cluster),
+        scorers=scorer_views(chosen.scorers, inputs, cluster=asked.cluster),
+        placements=placement_views(chosen.placements, inputs, cluster=asked.cluster),
         applications=applications,
         unread=tuple(inputs.unread[part] for part in Part if part in inputs.unread),
     )
 
 
-def _shown(placements: Iterable[Object], scorers: Iterable[DynamicScorer]) -> list[Object]:
+def resources_shown(scorers: Sequence[DynamicScorer], placements: Sequence[Placement], wanted: Filter) -> frozenset[str] | None:
+    """Names of the AddOnPlacementScores that a view shows or reckons with; None: any."""
+    chosen = _chosen(scorers, placements, wanted)
+    found = {item.resource for item in chosen.scorers}
+    for item in chosen.placements:
+        read = resources_read(item)
+        if read is None:
+            return None
+        found |= read
+    return frozenset(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chosen:
+    scorers: Sequence[DynamicScorer]
+    placements: Sequence[Placement]
+    among: Sequence[Placement]
+    """Placements that `placements` were chosen from."""
+
+
+def _chosen(scorers: Sequence[DynamicScorer], placements: Sequence[Placement], asked: Filter) -> _Chosen:
+    """What of a hub is shown."""
+    found, shown = list(scorers), _shown(placements, scorers)
+    if asked.scorer is not None:
+        found = _scorer(scorers, asked.scorer)
+        resources = {item.resource for item in found}
+        shown = [item for item in shown if resources & _ranks_by(item)]
+    among: Sequence[Placement] = shown
+    if asked.placement is not None:
+        among = shown if asked.scorer else placements
+        shown = [item for item in among if asked.placement in {item.key, item.metadata.name}]
+        ranked = frozenset[str]().union(*map(_ranks_by, shown))
+        found = [item for item in found if item.resource in ranked]
+    return _Chosen(scorers=found, placements=shown, among=among)
+
+
+def _shown(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:
     """Rendered Placements, and those written by hand that rank by one of our scores; by name."""
     resources = {item.resource for item in scorers}
-    found = [item for item in placements if _rendered(item) or ranked_by(item) & resources]
-    return sorted(found, key=key_of)
+    rendered = (item for item in placements if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER or _ranks_by(item) & resources)
+    return sorted(rendered, key=lambda item: item.key)
 
 
-def _rendered(item: Object) -> bool:
-    return (item["metadata"].get("labels") or {}).get(MANAGED_BY_LABEL) == GENERATOR_MANAGER
+def _ranks_by(item: Placement) -> frozenset[str]:
+    return frozenset(each.resource for each in ranked_by(item))
 
 
-def _followed_keys(item: Object) -> set[str]:
-    namespace = item["metadata"]["namespace"]
-    return {f"{namespace}/{name}" for name in followed((item.get("spec") or {}).get("generators"))}
-
-
-def _scorer(scorers: Sequence[DynamicScorer], name: str, inputs: Inputs) -> list[DynamicScorer]:
-    found = [item for item in scorers if name in {item.name, item.score_name}]
-    if not found and inputs.knows(Part.SCORERS):
-        _check("DynamicScorer", name, {item.name for item in scorers})
-    return found
-
-
-def _placement(placements: Iterable[Object], name: str, inputs: Inputs) -> list[Object]:
-    keys = {key_of(item): item for item in placements}
-    found = [item for key, item in keys.items() if name in {key, key.partition("/")[2]}]
-    if not found and inputs.knows(Part.PLACEMENTS):
-        _check("Placement", name, keys)
-    return found
+def _scorer(scorers: Iterable[DynamicScorer], name: str) -> list[DynamicScorer]:
+    return [item for item in scorers if name in {item.name, item.score_name}]
 
 
 def _check(kind: str, name: str, known: Iterable[str]) -> None:
@@ -102,7 +121,3 @@ def _check(kind: str, name: str, known: Iterable[str]) -> None:
     hint = f"; there is {', '.join(close)}" if close else ""
     msg = f"the hub has no {kind} {name}{hint}"
     raise UnknownNameError(msg)
-
-
-def _only(view: ScorerView, cluster: str) -> ScorerView:
-    return replace(view, cells=tuple(cell for cell in view.cells if cell.cluster == cluster))

@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import msgspec
+
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.timestamp import timestamp
 from gitops_dsf.views.status.model import ApplicationView, Cell, Overview, PlacementView, ScorerView, Turn
 
 
 def document(view: Overview) -> dict[str, Any]:
-    """Everything that is in the view."""
+    """Everything that is in the view; a scorer, which can have thousands of scores, is JSON already."""
     return {
         "hub": {
             "origin": view.origin,
@@ -17,14 +19,15 @@ def document(view: Overview) -> dict[str, Any]:
             "scores": view.score_count,
             "unread": [{"what": item.what, "why": str(item.why), "message": str(item)} for item in view.unread],
         },
-        "scorers": [_scorer(item) for item in view.scorers],
+        "scorers": [msgspec.Raw(msgspec.json.encode(_scorer(item))) for item in view.scorers],
         "placements": [_placement(item) for item in view.placements],
         "applications": [_application(item) for item in view.applications],
     }
 
 
 def _scorer(view: ScorerView) -> dict[str, Any]:
-    scorer, values = view.scorer, view.values
+    scorer = view.scorer
+    lowest, median, highest = view.values
     counts = {str(state): view.counts[state] for state in State}
     return {
         "name": scorer.name,
@@ -38,21 +41,16 @@ def _scorer(view: ScorerView) -> dict[str, Any]:
         "intervalSeconds": scorer.interval,
         "ttlSeconds": scorer.ttl,
         "summary": {
-            "clusters": counts | {"unexpected": view.unexpected},
-            "min": values[0] if values else None,
-            "median": median(values),
-            "max": values[-1] if values else None,
+            "clusters": counts | {"unexpected": len(view.unexpected)},
+            "min": lowest,
+            "median": median,
+            "max": highest,
             "oldestSeconds": None if view.oldest is None else round(view.oldest),
         }
         if view.known
         else None,
-        "scores": [_cell(cell) for cell in view.cells],
+        "scores": [_cell(cell) for cell in view.each()],
     }
-
-
-def median(values: tuple[int, ...]) -> int | None:
-    """The lower median of sorted values, so that it is one of them; None of none."""
-    return values[(len(values) - 1) // 2] if values else None
 
 
 def _cell(cell: Cell) -> dict[str, Any]:

@@ -4,19 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
-from typing import Any
-
-import msgspec
 
 from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applicationsets import ApplicationSet
 from gitops_dsf.hub.masks import Mask
-from gitops_dsf.hub.objects import ManagedCluster
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.snapshot.unread import Unread
-from gitops_dsf.snapshot.values import Snapshot
-
-Object = Mapping[str, Any]
+from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.unread import Unread
 
 
 class Part(StrEnum):
@@ -45,9 +41,9 @@ class Inputs:
     now: datetime
     """The hub's clock: OCM compares validUntil with it."""
     scorers: tuple[DynamicScorer, ...] = ()
-    placements: tuple[Object, ...] = ()
-    application_sets: tuple[Object, ...] = ()
-    applications: tuple[Object, ...] = ()
+    placements: tuple[Placement, ...] = ()
+    application_sets: tuple[ApplicationSet, ...] = ()
+    applications: tuple[Application, ...] = ()
     """Those with the label gitops-dsf.io/application."""
     addons: Mapping[str, ManagedClusterAddOn] = field(default_factory=dict)
     """Our ManagedClusterAddOns by cluster."""
@@ -61,11 +57,6 @@ class Inputs:
     unowned: tuple[tuple[str, str], ...] = ()
     """(cluster, name) of AddOnPlacementScores that an agent of ours wrote and no scorer stands for."""
     unread: Mapping[Part, Unread] = field(default_factory=dict)
-
-    @cached_property
-    def clusters(self) -> Mapping[str, ManagedCluster]:
-        """ManagedClusters by name."""
-        return {name: msgspec.convert(facts, ManagedCluster) for name, facts in self.snapshot.clusters.items()}
 
     def knows(self, *parts: Part) -> bool:
         """Whether all of these were read."""

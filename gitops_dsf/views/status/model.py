@@ -1,15 +1,16 @@
 """The view itself: frozen values without behaviour, besides counting themselves."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 
-from gitops_dsf.hub.freshness import LIVE, State
+from gitops_dsf.hub.freshness import State
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.unread import Unread
 from gitops_dsf.simulator import Flip
-from gitops_dsf.snapshot.unread import Unread
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,35 +30,54 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerView:
-    """One scorer on all clusters."""
+    """One scorer on all clusters: sums at once, single scores when they are asked for."""
 
     scorer: DynamicScorer
     suspended: str
     """Who suspended it: `git` (spec.suspend), `reconciler`, or nobody."""
     known: bool
     """Whether its scores could be read."""
-    cells: tuple[Cell, ...]
-    """By cluster name; clusters that its selector leaves out have none unless something is published there."""
+    counts: Counter[State]
+    """Clusters by state; clusters that its selector leaves out have none unless something is published there."""
+    expected: frozenset[str]
+    """Clusters where the scorer should run and publish."""
+    unusual: Mapping[State, tuple[str, ...]]
+    """Clusters by state, sorted, without those that are fresh, expiring or masked."""
+    unexpected: tuple[str, ...]
+    """Clusters with a score that should not be there, sorted; OCM counts it all the same."""
+    published: Collection[str]
+    """Clusters with a score, whatever its state."""
+    histogram: Counter[int]
+    """How often OCM counts each value now."""
+    oldest: float | None
+    """Age of the oldest score that is published, in seconds."""
+    each: Callable[[], Iterable[Cell]] = field(repr=False, compare=False)
+    """Every cell, by cluster name, made anew: a fleet has hundreds of thousands."""
+    only: str | None = None
+    """The one cluster that is shown."""
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """By cluster name."""
+        return tuple(self.each())
 
     @property
-    def counts(self) -> Counter[State]:
-        """Clusters by state."""
-        return Counter(cell.state for cell in self.cells)
+    def shown(self) -> int:
+        """How many cells there are."""
+        return self.counts.total()
 
     @property
-    def unexpected(self) -> int:
-        """Clusters with a score that should not be there; OCM counts it all the same."""
-        return sum(not cell.expected and cell.state is not State.MASKED for cell in self.cells)
-
-    @property
-    def values(self) -> tuple[int, ...]:
-        """What OCM counts now, sorted."""
-        return tuple(sorted(value for cell in self.cells if cell.state in LIVE for value in cell.values.values()))
-
-    @property
-    def oldest(self) -> float | None:
-        """Age of the oldest score that is published, in seconds."""
-        return max((cell.age for cell in self.cells if cell.age is not None), default=None)
+    def values(self) -> tuple[int | None, int | None, int | None]:
+        """The lowest value that OCM counts now, the lower median, so that it is one of them, and the highest; None without any."""
+        ordered = sorted(self.histogram)
+        if not ordered:
+            return None, None, None
+        middle, seen = (self.histogram.total() - 1) // 2, 0
+        for value in ordered:
+            seen += self.histogram[value]
+            if seen > middle:
+                return ordered[0], value, ordered[-1]
+        return ordered[0], ordered[-1], ordered[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +114,13 @@ class PlacementView:
     """Why nothing is selected, or why it is not known what would be."""
     counted_as_zero: tuple[str, ...]
     """Eligible clusters of which a score is missing or expired, so that it counts as 0."""
-    turns: tuple[Turn, ...]
-    """Who would leave first, and who would come in first."""
+    each_turn: Callable[[], Iterable[Turn]] = field(default=tuple, repr=False, compare=False)
+    """Finds who would leave first, and who would come in first: the dearest question about a Placement."""
+
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        """Who would leave first, and who would come in first."""
+        return tuple(self.each_turn())
 
     @property
     def settled(self) -> bool:

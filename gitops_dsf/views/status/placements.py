@@ -2,99 +2,108 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
 
+from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.freshness import expired
+from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator import Explanation, HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
-from gitops_dsf.snapshot.asobjects import binding_object, decision_object, score_objects
-from gitops_dsf.views.status.inputs import Inputs, Object, Part
+from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.model import PlacementView, Turn
 
 NEEDED = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
 """Without these nobody can say what OCM would decide."""
+_NONE: frozenset[str] = frozenset()
 
 
-def key_of(placement: Object) -> str:
-    """namespace/name."""
-    metadata = placement["metadata"]
-    return f"{metadata['namespace']}/{metadata['name']}"
-
-
-def ranked_by(placement: Object) -> frozenset[str]:
-    """Names of the AddOnPlacementScores that a Placement's prioritizers read."""
-    policy = (placement.get("spec") or {}).get("prioritizerPolicy") or {}
-    coordinates = ((item.get("scoreCoordinate") or {}).get("addOn") or {} for item in policy.get("configurations") or ())
-    return frozenset(str(addon["resourceName"]) for addon in coordinates if addon.get("resourceName"))
-
-
-def placement_views(placements: Iterable[Object], inputs: Inputs, *, cluster: str | None) -> tuple[PlacementView, ...]:
+def placement_views(placements: Iterable[Placement], inputs: Inputs, *, cluster: str | None) -> tuple[PlacementView, ...]:
     """One view for each, in the order given. With a cluster, what would bring that one in or out, and only where it is eligible."""
     chosen = list(placements)
-    decided = _decided(inputs)
+    snapshot = inputs.snapshot
+    clusters = decided(snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
     missing = [inputs.unread[part] for part in NEEDED if part in inputs.unread]
     if missing:
-        return tuple(_unknown(item, decided, str(missing[0])) for item in chosen)
+        return tuple(_unknown(item, clusters, str(missing[0])) for item in chosen)
     try:
-        state = HubState.build(_documents(chosen, inputs))
+        state = HubState.of(
+            clusters=snapshot.clusters.values(),
+            sets=snapshot.sets.values(),
+            bindings=snapshot.bindings,
+            placements=chosen,
+            decisions=snapshot.decisions,
+            scores=snapshot.scores,
+        )
     except SimulatorInputError as error:
-        return tuple(_unknown(item, decided, str(error)) for item in chosen)
-    views = (_view(item, state, decided, now=inputs.now, cluster=cluster) for item in chosen)
+        return tuple(_unknown(item, clusters, str(error)) for item in chosen)
+    looks = _Looks(state, clusters, inputs.now, cluster)
+    views = (looks.view(item) for item in chosen)
     return tuple(view for view in views if view is not None)
 
 
-def _documents(placements: Iterable[Object], inputs: Inputs) -> Iterator[Mapping[str, Any]]:
-    snapshot = inputs.snapshot
-    yield from ({"kind": "Placement", **item} for item in placements)
-    yield from ({"kind": "ManagedCluster", **facts} for facts in snapshot.clusters.values())
-    yield from snapshot.sets.values()
-    yield from (binding_object(namespace, name) for namespace, name in snapshot.bindings)
-    yield from (decision_object(item) for item in snapshot.decisions)
-    yield from score_objects(snapshot.scores)
-
-
-def _decided(inputs: Inputs) -> dict[str, tuple[str, ...]] | None:
-    if not inputs.knows(Part.DECISIONS):
+def _decision(item: Placement, clusters: Mapping[tuple[str, str], frozenset[str]] | None) -> tuple[str, ...] | None:
+    if clusters is None:
         return None
-    found: dict[str, set[str]] = {}
-    for page in inputs.snapshot.decisions:
-        found.setdefault(f"{page.namespace}/{page.placement}", set()).update(page.clusters)
-    return {key: tuple(sorted(clusters)) for key, clusters in found.items()}
+    return tuple(sorted(clusters.get((item.metadata.namespace or "", item.metadata.name), ())))
 
 
-def _unknown(item: Object, decided: dict[str, tuple[str, ...]] | None, why: str) -> PlacementView:
-    key = key_of(item)
+def _unknown(item: Placement, clusters: Mapping[tuple[str, str], frozenset[str]] | None, why: str) -> PlacementView:
     return PlacementView(
-        placement=key,
-        wanted=(item.get("spec") or {}).get("numberOfClusters"),
+        placement=item.key,
+        wanted=item.spec.number_of_clusters,
         eligible=None,
-        decided=None if decided is None else decided.get(key, ()),
+        decided=_decision(item, clusters),
         next=None,
         note=f"what OCM would decide is not known: {why}",
         counted_as_zero=(),
-        turns=(),
     )
 
 
-def _view(
-    item: Object, state: HubState, decided: dict[str, tuple[str, ...]] | None, *, now: datetime, cluster: str | None
-) -> PlacementView | None:
-    key = key_of(item)
-    verdict = simulate(state, key, now)
-    scheduled = verdict.outcome is Outcome.SCHEDULED and verdict.ranking is not None
-    eligible = verdict.scores if scheduled else None
-    current = None if decided is None else decided.get(key, ())
-    if cluster is not None and cluster not in (eligible or ()) and cluster not in (current or ()):
-        return None
-    return PlacementView(
-        placement=key,
-        wanted=verdict.source.spec.number_of_clusters,
-        eligible=None if eligible is None else tuple(sorted(eligible)),
-        decided=current,
-        next=tuple(sorted(verdict.chosen)) if scheduled else None,
-        note=_note(verdict, scheduled=scheduled),
-        counted_as_zero=_zeroes(verdict) if scheduled else (),
-        turns=tuple(_turns(verdict, cluster)) if scheduled else (),
-    )
+class _Looks:
+    """Looks at one Placement after the other. What several of them ask is answered once."""
+
+    def __init__(
+        self, state: HubState, clusters: Mapping[tuple[str, str], frozenset[str]] | None, now: datetime, cluster: str | None
+    ) -> None:
+        self._state, self._decided, self._now, self._cluster = state, clusters, now, cluster
+        self._zeroes: dict[tuple[str, str], frozenset[str]] = {}
+
+    def view(self, item: Placement) -> PlacementView | None:
+        verdict = simulate(self._state, item.key, self._now)
+        ranking = verdict.ranking if verdict.outcome is Outcome.SCHEDULED else None
+        names = self._state.names
+        eligible = None if ranking is None else tuple(names[position] for position in ranking.clusters)
+        current = _decision(item, self._decided)
+        cluster = self._cluster
+        if cluster is not None and cluster not in (eligible or ()) and cluster not in (current or ()):
+            return None
+        return PlacementView(
+            placement=item.key,
+            wanted=item.spec.number_of_clusters,
+            eligible=eligible,
+            decided=current,
+            next=tuple(sorted(verdict.chosen)) if ranking is not None else None,
+            note=_note(verdict, scheduled=ranking is not None),
+            counted_as_zero=self._counted_as_zero(verdict, eligible) if eligible is not None else (),
+            each_turn=lambda: _turns(simulate(self._state, item.key, self._now), cluster) if ranking is not None else (),
+        )
+
+    def _counted_as_zero(self, verdict: Verdict, eligible: tuple[str, ...]) -> tuple[str, ...]:
+        """Eligible clusters of which an add-on score is missing or expired: simulator and OCM count it as 0."""
+        found: set[str] = set()
+        for result in verdict.prioritizers:
+            coordinate = result.prioritizer
+            if coordinate.built_in is None:
+                zeroes = self._zeroes_of(coordinate.resource, coordinate.score)
+                found.update(zeroes.intersection(eligible) if zeroes else ())
+        return tuple(sorted(found))
+
+    def _zeroes_of(self, resource: str, dimension: str) -> frozenset[str]:
+        found = self._zeroes.get((resource, dimension))
+        if found is None:
+            table = self._state.scores.get(resource, {})
+            missing = self._state.positions.keys() - table.keys()
+            dead = (name for name, score in table.items() if expired(score.valid_until, self._now) or score.get(dimension) is None)
+            found = self._zeroes[resource, dimension] = frozenset(missing).union(dead)
+        return found
 
 
 def _note(verdict: Verdict, *, scheduled: bool) -> str:
@@ -103,25 +112,6 @@ def _note(verdict: Verdict, *, scheduled: bool) -> str:
         return f"{verdict.outcome}: {first}" if first else str(verdict.outcome)
     satisfied = verdict.satisfied
     return satisfied.message if satisfied is not None and not satisfied.status else ""
-
-
-def _zeroes(verdict: Verdict) -> tuple[str, ...]:
-    """Eligible clusters of which an add-on score is missing or expired: simulator and OCM count it as 0."""
-    ranking = verdict.ranking
-    if ranking is None:
-        return ()
-    names = [verdict.state.names[position] for position in ranking.clusters]
-    found: set[str] = set()
-    for result in verdict.prioritizers:
-        coordinate = result.prioritizer
-        if coordinate.built_in is not None:
-            continue
-        table = verdict.state.scores.get(coordinate.resource, {})
-        for name in names:
-            score = table.get(name)
-            if score is None or expired(score.valid_until, verdict.now) or score.get(coordinate.score) is None:
-                found.add(name)
-    return tuple(sorted(found))
 
 
 def _turns(verdict: Verdict, cluster: str | None) -> Iterator[Turn]:

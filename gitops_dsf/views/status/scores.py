@@ -1,44 +1,142 @@
 """Scorers by clusters: what is published, how old it is, and what is missing. Time is the hub's."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
 
-from gitops_dsf.hub.freshness import State, state_of, state_of_absent
+from gitops_dsf.hub.freshness import LIVE, State, state_of, state_of_absent
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.scores import Score
 from gitops_dsf.hub.targets import TargetClusters
 from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.model import Cell, ScorerView
 
-NOTHING: Mapping[str, int] = {}
+NOTHING: Final[Mapping[str, int]] = {}
+USUAL: Final = frozenset({State.FRESH, State.EXPIRING, State.MASKED})
+"""States that nobody needs to look at cluster by cluster."""
 
 
-def scorer_views(scorers: Iterable[DynamicScorer], inputs: Inputs) -> tuple[ScorerView, ...]:
-    """Every scorer on every cluster, by name."""
+def scorer_views(scorers: Iterable[DynamicScorer], inputs: Inputs, *, cluster: str | None = None) -> tuple[ScorerView, ...]:
+    """Every scorer on every cluster, or on one, by name."""
     addons = inputs.addons if inputs.knows(Part.ADDONS) else None
-    targets = TargetClusters(clusters=inputs.clusters, addons=addons, masks=inputs.masks)
-    return tuple(_view(scorer, targets, inputs) for scorer in sorted(scorers, key=lambda item: item.name))
+    targets = TargetClusters(clusters=inputs.snapshot.clusters, addons=addons, masks=inputs.masks)
+    return tuple(_view(scorer, targets, inputs, cluster) for scorer in sorted(scorers, key=lambda item: item.name))
 
 
-def _view(scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs) -> ScorerView:
+def _view(scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluster: str | None) -> ScorerView:
     suspended = "git" if scorer.spec.suspend else "reconciler" if scorer.score_name in inputs.suspended else ""
     known = inputs.knows(Part.SCORES, Part.CLUSTERS)
-    cells = tuple(_cells(scorer, targets, inputs)) if known else ()
-    return ScorerView(scorer=scorer, suspended=suspended, known=known, cells=cells)
+    column = _Column.of(scorer, targets, inputs, cluster) if known else _Column.nothing(scorer, inputs)
+    found = _Sums(column)
+    return ScorerView(
+        scorer=scorer,
+        suspended=suspended,
+        known=known,
+        counts=found.counts,
+        expected=column.expected,
+        unusual={state: tuple(sorted(names)) for state, names in found.unusual.items()},
+        unexpected=tuple(sorted(found.unexpected)),
+        published=column.published.keys(),
+        histogram=found.histogram,
+        oldest=found.oldest,
+        each=column.cells,
+        only=cluster,
+    )
 
 
-def _cells(scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs) -> Iterator[Cell]:
-    published = inputs.snapshot.scores.get(scorer.resource, {})
+@dataclass(frozen=True, kw_only=True)
+class _Column:
+    """One scorer: its scores, and where they should be."""
+
+    scorer: DynamicScorer
+    targets: TargetClusters
+    published: Mapping[str, Score]
     # The reconciler's suspension leaves scores until they expire; one by git removes them.
-    expected, selected, masked = targets.expected(scorer), targets.selected(scorer), targets.masked(scorer.score_name)
-    now, ttl = inputs.now.timestamp(), scorer.ttl
-    for cluster in sorted(selected | published.keys()):
-        wanted, found = cluster in expected, published.get(cluster)
-        if found is not None:
-            until = None if found.valid_until is None else found.valid_until.timestamp()
-            state = state_of(until, filled=bool(found.values), ttl=ttl, now=now)
-            age = None if until is None else max(0.0, ttl - (until - now))
-            yield Cell(cluster=cluster, state=state, values=found.values, valid_until=found.valid_until, age=age, expected=wanted)
-        elif wanted:
-            state = state_of_absent(since=max(scorer.created, targets.since(cluster)), interval=scorer.interval, now=now)
-            yield Cell(cluster=cluster, state=state, values=NOTHING, valid_until=None, age=None, expected=True)
-        elif cluster in masked:
-            yield Cell(cluster=cluster, state=State.MASKED, values=NOTHING, valid_until=None, age=None, expected=False)
+    expected: frozenset[str]
+    masked: frozenset[str]
+    """Clusters that its selector names, and that masks keep it from."""
+    now: float
+
+    @classmethod
+    def of(cls, scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluster: str | None) -> "_Column":
+        published = inputs.snapshot.scores.get(scorer.resource, {})
+        expected = targets.expected(scorer)
+        masked = (targets.selected(scorer) & targets.masked(scorer.score_name)) - expected
+        if cluster is not None:
+            published = {cluster: published[cluster]} if cluster in published else {}
+            expected, masked = expected & {cluster}, masked & {cluster}
+        return cls(scorer=scorer, targets=targets, published=published, expected=expected, masked=masked, now=inputs.now.timestamp())
+
+    @classmethod
+    def nothing(cls, scorer: DynamicScorer, inputs: Inputs) -> "_Column":
+        """Where nothing is known."""
+        targets = TargetClusters(clusters={}, addons=None, masks=None)
+        nobody = frozenset[str]()
+        return cls(scorer=scorer, targets=targets, published={}, expected=nobody, masked=nobody, now=inputs.now.timestamp())
+
+    def state(self, score: Score, ttl: int, *, known: dict[datetime | None, tuple[State, float | None]]) -> tuple[State, float | None]:
+        """State and age. `known` remembers them by the end of a score: thousands end in the same second."""
+        found = known.get(score.valid_until)
+        if found is None:
+            until = None if score.valid_until is None else score.valid_until.timestamp()
+            age = None if until is None else max(0.0, ttl - (until - self.now))
+            found = known[score.valid_until] = (state_of(until, filled=True, ttl=ttl, now=self.now), age)
+        return found if score.values else (State.EMPTY, found[1])
+
+    def absent(self, cluster: str) -> State:
+        """The state where nothing is published and something should be."""
+        since = max(self.scorer.created, self.targets.since(cluster))
+        return state_of_absent(since=since, interval=self.scorer.interval, now=self.now)
+
+    def cells(self) -> Iterator[Cell]:
+        """By cluster name."""
+        known: dict[datetime | None, tuple[State, float | None]] = {}
+        ttl = self.scorer.ttl
+        for cluster in sorted(self.published.keys() | self.expected | self.masked):
+            score, wanted = self.published.get(cluster), cluster in self.expected
+            if score is not None:
+                state, age = self.state(score, ttl, known=known)
+                values = dict(score.items())
+                yield Cell(cluster=cluster, state=state, values=values, valid_until=score.valid_until, age=age, expected=wanted)
+            else:
+                state = self.absent(cluster) if wanted else State.MASKED
+                yield Cell(cluster=cluster, state=state, values=NOTHING, valid_until=None, age=None, expected=wanted)
+
+
+class _Sums:
+    """What a column adds up to, in one pass."""
+
+    def __init__(self, column: _Column) -> None:
+        self.counts: Counter[State] = Counter()
+        self.unusual: dict[State, list[str]] = {}
+        self.unexpected: list[str] = list(column.published.keys() - column.expected)
+        self.histogram: Counter[int] = Counter()
+        self.oldest: float | None = None
+        self._published(column)
+        for cluster in column.expected - column.published.keys():
+            self._add(column.absent(cluster), (cluster,))
+        self.counts[State.MASKED] += len(column.masked - column.published.keys())
+        self.counts = +self.counts
+
+    def _published(self, column: _Column) -> None:
+        known: dict[datetime | None, tuple[State, float | None]] = {}
+        # By end and values, which are kept once each: a fleet has few different ones.
+        by_parts: dict[tuple[datetime | None, tuple[int, ...]], list[str]] = {}
+        for cluster, score in column.published.items():
+            by_parts.setdefault((score.valid_until, score.values), []).append(cluster)
+        ttl = column.scorer.ttl
+        for (until, values), clusters in by_parts.items():
+            state, age = column.state(Score(until, (), values), ttl, known=known)
+            self._add(state, clusters)
+            if age is not None and (self.oldest is None or age > self.oldest):
+                self.oldest = age
+            if state in LIVE:
+                for value in values:
+                    self.histogram[value] += len(clusters)
+
+    def _add(self, state: State, clusters: Collection[str]) -> None:
+        self.counts[state] += len(clusters)
+        if state not in USUAL:
+            self.unusual.setdefault(state, []).extend(clusters)

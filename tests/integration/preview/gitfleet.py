@@ -11,7 +11,10 @@ import pytest
 import yaml
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.snapshot import Decision, PublishedScore, Snapshot, files
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.scores import score_of
+from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.snapshotfile import files
 
 SET = "cluster.open-cluster-management.io/clusterset"
 CLUSTERS = {"eu-1": "eu", "eu-2": "eu", "us-1": "us"}
@@ -116,14 +119,14 @@ def snapshot(
         observed_at=seen,
         scores={
             resource: {
-                name: PublishedScore(
+                name: score_of(
                     values={resource: value}, raw={} if raw is None else {resource: raw[name]}, valid_until=seen + timedelta(minutes=15)
                 )
                 for name, value in published.items()
             }
         },
         decisions=tuple(
-            Decision(namespace="argocd", name=f"{name}-decision-1", placement=name, clusters=tuple(clusters))
+            decision_of(namespace="argocd", name=f"{name}-decision-1", placement=name, clusters=tuple(clusters))
             for name, clusters in ({"guestbook": ["eu-1"]} if decided is None else decided).items()
         ),
     )

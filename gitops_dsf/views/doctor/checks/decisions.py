@@ -7,10 +7,8 @@ from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
 from gitops_dsf.hub.names import REFRESH_ANNOTATION
 from gitops_dsf.render.decisions import DECISION_READER, DECISION_READERS, decision_readers
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
-from gitops_dsf.views.doctor.facts import Facts, Object, Source, condition, counted, name_of
+from gitops_dsf.views.doctor.facts import Facts, Object, Source, counted, name_of
 from gitops_dsf.views.doctor.finding import Result, error, ok, warning
-from gitops_dsf.views.status.moves import error_of, is_ours
-from gitops_dsf.views.status.placements import key_of
 
 CONTROLLER: Final = "applicationset-controller"
 
@@ -91,28 +89,26 @@ def _controllers(facts: Facts) -> set[str]:
 
 def placements(facts: Facts) -> Iterator[Result]:
     """Does OCM understand the rendered Placements?"""
-    ours = [item for item in facts.inputs.placements if (item["metadata"].get("labels") or {}).get(MANAGED_BY_LABEL) == GENERATOR_MANAGER]
+    ours = [item for item in facts.inputs.placements if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER]
     sound = True
     for item in ours:
-        key, namespace, name = key_of(item), item["metadata"]["namespace"], name_of(item)
-        describe = facts.command("-n", str(namespace), "describe", "placement", name)
-        misconfigured, satisfied = condition(item, "PlacementMisconfigured"), condition(item, "PlacementSatisfied")
-        if misconfigured is not None and misconfigured.get("status") == "True":
+        key, name = item.key, item.metadata.name
+        describe = facts.command("-n", item.metadata.namespace or "", "describe", "placement", name)
+        misconfigured, satisfied = item.condition("PlacementMisconfigured"), item.condition("PlacementSatisfied")
+        if misconfigured.status == "True":
             sound = False
-            yield error(
-                f"Placement {key} is misconfigured: {misconfigured.get('message')}", "edit it in apps/ and render; gitops-dsf validate"
-            )
-        elif satisfied is not None and satisfied.get("status") == "False":
+            yield error(f"Placement {key} is misconfigured: {misconfigured.message}", "edit it in apps/ and render; gitops-dsf validate")
+        elif satisfied.status == "False":
             sound = False
-            yield warning(f"Placement {key} finds too few clusters: {satisfied.get('reason')}: {satisfied.get('message')}", describe)
+            yield warning(f"Placement {key} finds too few clusters: {satisfied.reason}: {satisfied.message}", describe)
     if sound:
         yield ok(f"OCM understands {counted(len(ours), 'rendered Placement')}")
 
 
 def application_sets(facts: Facts) -> Iterator[Result]:
     """Do the rendered ApplicationSets generate?"""
-    ours = [item for item in facts.inputs.application_sets if is_ours(item)]
-    failing = [(name_of(item), error_of(item)) for item in ours if error_of(item)]
+    ours = [item for item in facts.inputs.application_sets if item.rendered]
+    failing = [(item.name, item.error) for item in ours if item.error]
     for name, message in failing:
         annotate = facts.command("-n", facts.argocd_namespace, "annotate", "--overwrite", "applicationset", name)
         # Argo CD looks when an annotation changes, and takes this one away only after a success: a value that is new each time.

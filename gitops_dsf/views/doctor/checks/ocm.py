@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gitops_dsf.hub.names import AVAILABLE_CONDITION
-from gitops_dsf.views.doctor.facts import Facts, Source, condition, counted, name_of, some
+from gitops_dsf.views.doctor.facts import Facts, Source, counted, name_of, some
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.views.doctor.version import Version, versions_of
 
@@ -107,19 +107,19 @@ def clusters(facts: Facts) -> Iterator[Result]:
         cluster = facts.inputs.snapshot.clusters.get(name)
         if cluster is None:
             continue
-        if not (cluster.get("spec") or {}).get("hubAcceptsClient"):
+        if cluster.spec is None or not cluster.spec.hub_accepts_client:
             troubled = True
             yield error(f"{name} is not accepted, so its agent cannot reach the hub", facts.clusteradm("accept", "--clusters", name))
             continue
-        joined, available = (condition(cluster, kind) for kind in ("ManagedClusterJoined", AVAILABLE_CONDITION))
-        if joined is None or joined.get("status") != "True":
+        available = cluster.condition(AVAILABLE_CONDITION)
+        if cluster.condition("ManagedClusterJoined").status != "True":
             troubled = True
             fix = f"{facts.clusteradm('get', 'token')}  # then run the join command that it prints, on {name}"
             yield error(f"{name} has not joined", fix)
-        elif available is None or available.get("status") != "True":
+        elif available.status != "True":
             troubled = True
             fix = f"kubectl --context {name} -n open-cluster-management-agent get pods  # on the cluster itself"
-            yield warning(f"{name} is not available: {(available or {}).get('message') or 'its lease is not renewed'}", fix)
+            yield warning(f"{name} is not available: {available.message or 'its lease is not renewed'}", fix)
     if not troubled:
         everyone = counted(len(facts.inputs.snapshot.clusters), "cluster")
         yield ok(f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are available")

@@ -53,14 +53,16 @@ def freshness(facts: Facts) -> Iterator[Result]:
     for view in facts.overview.scorers:
         if view.suspended:
             continue
-        for cell in view.cells:
-            expected[cell.cluster] += cell.expected
-            if cell.expected and cell.state in DEAD:
-                stale.setdefault(cell.cluster, []).append(view.scorer.name)
-            elif cell.expected and cell.state is State.MISSING and no_masks is not None:
-                unclear += 1
-            elif cell.expected and cell.state is State.MISSING:
-                missing.setdefault(cell.cluster, []).append(view.scorer.name)
+        expected.update(view.expected)
+        for cluster in (name for state in DEAD for name in view.unusual.get(state, ())):
+            if cluster in view.expected:
+                stale.setdefault(cluster, []).append(view.scorer.name)
+        absent = view.unusual.get(State.MISSING, ())
+        if no_masks is not None:
+            unclear += len(absent)
+        else:
+            for cluster in absent:
+                missing.setdefault(cluster, []).append(view.scorer.name)
     results = [*_by_cluster(stale, expected, "expired"), *_by_cluster(missing, expected, "missing")]
     yield from results[:LIMIT]
     if len(results) > LIMIT:
@@ -104,7 +106,8 @@ def _unowned(facts: Facts) -> Iterator[Result]:
     orphans = set(facts.inputs.unowned)
     resources = {view.scorer.resource: view for view in facts.overview.scorers}
     for name, view in resources.items():
-        orphans |= {(cell.cluster, name) for cell in view.cells if cell.values and cell.cluster not in facts.inputs.addons}
+        empty = set(view.unusual.get(State.EMPTY, ()))
+        orphans |= {(cluster, name) for cluster in view.published if cluster not in facts.inputs.addons and cluster not in empty}
     for cluster, name in sorted(orphans - _written_by_others(facts)):
         why = "no agent is on that cluster" if name in resources else "no scorer has that name"
         fix = facts.command("-n", cluster, "delete", SCORE_PLURAL, name)
@@ -114,8 +117,7 @@ def _unowned(facts: Facts) -> Iterator[Result]:
 def _unexpected(facts: Facts) -> Iterator[Result]:
     others = _written_by_others(facts)
     for view in facts.overview.scorers:
-        there = (cell.cluster for cell in view.cells if not cell.expected and cell.state is not State.MASKED)
-        clusters = [name for name in there if name in facts.inputs.addons and (name, view.scorer.resource) not in others]
+        clusters = [name for name in view.unexpected if name in facts.inputs.addons and (name, view.scorer.resource) not in others]
         if clusters:
             commands = [facts.command("-n", cluster, "delete", SCORE_PLURAL, view.scorer.resource) for cluster in clusters[:5]]
             why = "suspended" if view.scorer.spec.suspend else "kept off by selector or mask"

@@ -7,25 +7,19 @@ So a Secret counts as a cluster's when its own name or a label says so, and an A
 from collections.abc import Iterator
 
 from dsf_wire.constants import AGENT_NAMESPACE
-from gitops_dsf.hub.freshness import State
-from gitops_dsf.hub.names import APPLICATION_LABEL
+from gitops_dsf.hub.freshness import DEAD, State
 from gitops_dsf.views.doctor.facts import Facts, Object, Source, counted, name_of, some
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.views.status import Part
-from gitops_dsf.views.status.moves import cluster_of, followed, is_ours
-
-PULL_LABEL = "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
-INVALID = "InvalidSpecError"
-"""Condition of an Application whose destination Argo CD does not know."""
 
 
 def clusters(facts: Facts) -> Iterator[Result]:
     """Does Argo CD know every cluster that an application is, or could be, decided for?"""
     decided, eligible = _pushed(facts)
     secrets = facts.of(Source.CLUSTER_SECRETS)
-    refused = {cluster_of(item): reason for item in facts.inputs.applications if (reason := _refusal(item))}
+    refused = {item.cluster: item.refusal for item in facts.inputs.applications if item.application and item.refusal}
     named = {name for name in eligible | refused.keys() if any(_names(secret, name) for secret in secrets)}
-    proven = {cluster_of(item) for item in facts.inputs.applications} - refused.keys()
+    proven = {item.cluster for item in facts.inputs.applications} - refused.keys()
     everyone = facts.inputs.snapshot.clusters.keys() | proven
     spare = sum(not any(_names(secret, name) for name in everyone) for secret in secrets)
     unproven = sorted(eligible - named - proven)
@@ -52,28 +46,14 @@ def clusters(facts: Facts) -> Iterator[Result]:
 def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
     """Clusters that a pushed application is decided for, and those that it could be decided for."""
     pushed = {
-        f"{item['metadata']['namespace']}/{placement}"
+        f"{item.namespace}/{placement}"
         for item in facts.inputs.application_sets
-        if is_ours(item) and not _pulled(item)
-        for placement in followed((item.get("spec") or {}).get("generators"))
+        if item.rendered and not item.pulled
+        for placement in item.placements
     }
     views = [view for view in facts.overview.placements if view.placement in pushed]
     decided = {name for view in views for name in view.decided or ()}
     return decided, decided.union(*(view.eligible or () for view in views))
-
-
-def _pulled(application_set: Object) -> bool:
-    template = ((application_set.get("spec") or {}).get("template") or {}).get("metadata") or {}
-    return PULL_LABEL in (template.get("labels") or {})
-
-
-def _refusal(application: Object) -> str:
-    if APPLICATION_LABEL not in (application["metadata"].get("labels") or {}):
-        return ""
-    for found in (application.get("status") or {}).get("conditions") or ():
-        if found.get("type") == INVALID and "cluster" in str(found.get("message")):
-            return str(found.get("message"))
-    return ""
 
 
 def _names(secret: Object, cluster: str) -> bool:
@@ -91,10 +71,10 @@ def tokens(facts: Facts) -> Iterator[Result]:
     """Is a score missing whose scorer needs a token Secret, which only the cluster itself can show?"""
     needing = [view for view in facts.overview.scorers if view.scorer.secrets and not view.suspended]
     # Without the masks nobody can tell a score that is missing from one that is kept off.
-    gone = {State.EXPIRED, State.EMPTY} | ({State.MISSING} if facts.missing(Part.MASKS) is None else set())
+    gone = DEAD | ({State.MISSING} if facts.missing(Part.MASKS) is None else set())
     sound = True
     for view in needing:
-        absent = [cell.cluster for cell in view.cells if cell.expected and cell.state in gone]
+        absent = sorted(name for state in gone for name in view.unusual.get(state, ()) if name in view.expected)
         if absent:
             sound = False
             names = ", ".join(view.scorer.secrets)

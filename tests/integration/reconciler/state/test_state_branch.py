@@ -16,12 +16,13 @@ from prometheus_client import CollectorRegistry
 
 from dsf_runtime.access import Access
 from gitops_dsf.cli.main import main
+from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.live.files import from_path
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.settings import GitSettings, StateSettings
 from gitops_dsf.reconciler.state.duty import StateDuty
 from gitops_dsf.reconciler.state.metrics import StateMetrics
-from gitops_dsf.snapshot import Snapshot, from_path
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.integration.sync.pageserver import Answer, PageServer

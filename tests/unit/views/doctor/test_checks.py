@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.snapshot.unread import Unread, Why
+from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.views.doctor import Facts, Source, examine
 from gitops_dsf.views.doctor.registry import CHECKS
 from gitops_dsf.views.status import Part

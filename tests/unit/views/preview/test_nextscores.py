@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_dsf.pipeline import produce
-from gitops_dsf.snapshot import PublishedScore, Snapshot
+from gitops_dsf.hub.scores import score_of
+from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.pipeline import check
 from gitops_dsf.views.preview.fleet import Fleet, fleet_of
 from gitops_dsf.views.preview.nextscores import next_scores
 from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer
 
 PRESENT = {
-    "eu-1": PublishedScore(values={"cpu": 50}, raw={"cpu": 50.0}),
-    "eu-2": PublishedScore(values={"cpu": 40}),
+    "eu-1": score_of({"cpu": 50}, raw={"cpu": 50.0}),
+    "eu-2": score_of({"cpu": 40}),
 }
-SNAPSHOT = Snapshot(origin="test", scores={"cpu": PRESENT, "foreign": {"eu-1": PublishedScore(values={"x": 7})}})
+SNAPSHOT = Snapshot(origin="test", scores={"cpu": PRESENT, "foreign": {"eu-1": score_of({"x": 7})}})
 
 
 def fleet(root: Path, *scorers: dict[str, Any]) -> Fleet:
@@ -26,7 +27,7 @@ def fleet(root: Path, *scorers: dict[str, Any]) -> Fleet:
     for folder, documents in (("scorers", list(scorers)), ("clusters", [cluster(*item) for item in CLUSTERS.items()])):
         (root / folder).mkdir()
         (root / folder / "all.yaml").write_text(yaml.safe_dump_all(documents))
-    found = fleet_of(produce(root))
+    found = fleet_of(check(root))
     assert found is not None
     return found
 
@@ -79,7 +80,7 @@ def test_what_decides_the_raw_score_makes_it_unknown(tmp_path: Path, change: dic
 def test_a_new_range_is_applied_to_raw_scores_and_unknown_without_them(tmp_path: Path) -> None:
     after = fleet(tmp_path / "b", scorer("cpu", scoreRange={"min": 0, "max": 200, "outputMin": -100, "outputMax": 100}))
     found = next_scores(fleet(tmp_path / "a", scorer("cpu")), after, SNAPSHOT)
-    assert found.scores["cpu"]["eu-1"].values == {"cpu": -50}
+    assert dict(found.scores["cpu"]["eu-1"].items()) == {"cpu": -50}
     assert set(found.unknown["cpu"]) == {"eu-2"}
     assert (found.unknown["cpu"]["eu-2"].low, found.unknown["cpu"]["eu-2"].high) == (-100, 100)
     assert "us-1" not in found.scores["cpu"], "a cluster without a score gets none by another range"

@@ -71,19 +71,19 @@ def test_masks_tell_missing_from_masked() -> None:
     ]
     view = cpu(objects)
     assert states(view) == {"a": "masked", "b": "missing", "c": "masked"}
-    assert view.unexpected == 0
+    assert view.unexpected == ()
 
 
 def test_a_score_where_none_should_be_is_unexpected_and_counts_all_the_same() -> None:
     objects = [cluster("a"), addon("a"), scorer("cpu"), masks({"clusterName": "a", "scoreName": "cpu"}), score("a", "cpu", 5)]
     view = cpu(objects)
-    assert (states(view), view.unexpected, view.values) == ({"a": "fresh"}, 1, (5,))
+    assert (states(view), view.unexpected, view.values) == ({"a": "fresh"}, ("a",), (5, 5, 5))
 
 
 def test_who_suspended_a_scorer_and_what_is_expected_then() -> None:
     objects = [cluster("a"), addon("a"), cluster("b"), addon("b"), score("a", "cpu", 5)]
     by_git = cpu([*objects, scorer("cpu", suspend=True)])
-    assert (by_git.suspended, states(by_git), by_git.unexpected) == ("git", {"a": "fresh"}, 1)
+    assert (by_git.suspended, states(by_git), by_git.unexpected) == ("git", {"a": "fresh"}, ("a",))
     by_reconciler = cpu([*objects, scorer("cpu")], suspended=frozenset({"cpu"}))
     assert (by_reconciler.suspended, states(by_reconciler)) == ("reconciler", {"a": "fresh", "b": "missing"})
 

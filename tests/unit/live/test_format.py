@@ -7,32 +7,46 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.snapshot import Decision, PublishedScore, Snapshot, SnapshotError, age_text, files, from_path, from_texts
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.metadata import Metadata
+from gitops_dsf.hub.objects import ClusterClaim, ManagedCluster, ManagedClusterSpec, ManagedClusterStatus, Taint
+from gitops_dsf.hub.scores import Score, score_of
+from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
+from gitops_dsf.hub.snapshotfile import files
+from gitops_dsf.live.files import from_contents, from_path
+from gitops_dsf.timestamp import age_text
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?", fullmatch=True)
 DIMENSIONS = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)
 MOMENTS = st.integers(0, 4_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
-SCORES = st.builds(
-    PublishedScore,
-    values=st.dictionaries(DIMENSIONS, st.integers(-100, 100), max_size=3),
-    valid_until=st.none() | MOMENTS,
-    raw=st.dictionaries(DIMENSIONS, st.floats(allow_nan=False, allow_infinity=False), max_size=3),
-)
-DECISIONS = st.lists(
-    st.builds(Decision, namespace=NAMES, name=NAMES, placement=NAMES, clusters=st.lists(NAMES, max_size=3).map(tuple)),
-    unique_by=lambda item: (item.namespace, item.name),
-).map(lambda found: tuple(sorted(found, key=lambda item: (item.namespace, item.name))))
-LABELS = st.dictionaries(NAMES, DIMENSIONS, max_size=2)
-TAINTS = st.lists(st.fixed_dictionaries({"key": NAMES, "effect": st.sampled_from(["NoSelect", "NoSelectIfNew"])}), max_size=2)
-CLAIMS = LABELS.map(lambda found: [{"name": key, "value": value} for key, value in sorted(found.items())])
+RAW = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+VALUES = st.dictionaries(DIMENSIONS, st.tuples(st.integers(-100, 100), RAW), max_size=3)
 
 
 @st.composite
-def facts(draw: st.DrawFn, name: str) -> dict[str, object]:
-    metadata = {"name": name, **draw(st.fixed_dictionaries({}, optional={"labels": LABELS}))}
-    quantities = st.dictionaries(NAMES, st.just("4") | st.integers(0, 9))
-    status = draw(st.fixed_dictionaries({}, optional={"clusterClaims": CLAIMS, "allocatable": quantities, "capacity": quantities}))
-    return {"metadata": metadata, "spec": draw(st.fixed_dictionaries({}, optional={"taints": TAINTS})), "status": status}
+def scores(draw: st.DrawFn) -> Score:
+    found = sorted(draw(VALUES).items())
+    raw = {name: number for name, (_, number) in found if number is not None}
+    return score_of([(name, value) for name, (value, _) in found], valid_until=draw(st.none() | MOMENTS), raw=raw)
+
+
+SCORES = scores()
+DECISIONS = st.lists(
+    st.builds(decision_of, namespace=NAMES, name=NAMES, placement=NAMES, clusters=st.lists(NAMES, max_size=3).map(tuple)),
+    unique_by=lambda item: (item.metadata.namespace, item.metadata.name),
+).map(lambda found: tuple(sorted(found, key=lambda item: (item.metadata.namespace or "", item.metadata.name))))
+LABELS = st.dictionaries(NAMES, DIMENSIONS, max_size=2)
+TAINTS = st.lists(st.builds(Taint, key=NAMES, effect=st.sampled_from(["NoSelect", "NoSelectIfNew"])), max_size=2).map(tuple)
+CLAIMS = LABELS.map(lambda found: tuple(ClusterClaim(key, value) for key, value in sorted(found.items())))
+
+
+@st.composite
+def facts(draw: st.DrawFn, name: str) -> ManagedCluster:
+    metadata = Metadata(name, labels=draw(st.none() | LABELS))
+    quantities = st.none() | st.dictionaries(NAMES, st.just("4") | st.integers(0, 9))
+    claims, allocatable, capacity = draw(st.none() | CLAIMS), draw(quantities), draw(quantities)
+    status = ManagedClusterStatus(cluster_claims=claims, allocatable=allocatable, capacity=capacity)
+    return ManagedCluster(metadata, ManagedClusterSpec(taints=draw(st.none() | TAINTS)), status)
 
 
 @st.composite
@@ -50,13 +64,13 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
 @given(snapshots())
 def test_what_is_written_is_read_back(snapshot: Snapshot) -> None:
     written = files(snapshot, hub="hub")
-    assert from_texts({path: content.decode() for path, content in reversed(written.items())}, origin="a place") == snapshot
-    assert files(from_texts({path: content.decode() for path, content in written.items()}, origin="x"), hub="hub") == written
+    assert from_contents(reversed(written.items()), origin="a place") == snapshot
+    assert files(from_contents(written.items(), origin="x"), hub="hub") == written
 
 
 def test_one_line_per_cluster() -> None:
     def lines(value: int) -> list[str]:
-        table = {name: PublishedScore(values={"cpu": value if name == "b" else 1}, raw={"cpu": 0.5}) for name in ("c", "a", "b")}
+        table = {name: score_of({"cpu": value if name == "b" else 1}, raw={"cpu": 0.5}) for name in ("c", "a", "b")}
         return files(Snapshot(origin="", scores={"cpu": table}), hub="h")["scores/cpu.json"].decode().splitlines()
 
     changed = [old for old, new in zip(lines(1), lines(2), strict=True) if old != new]
@@ -65,7 +79,8 @@ def test_one_line_per_cluster() -> None:
 
 def test_the_age_is_that_of_the_oldest_part() -> None:
     text = "apiVersion: gitops-dsf.io/v1alpha1\nkind: HubSnapshot\nobservedAt: '{}'\n"
-    found = from_texts({"a.yaml": text.format("2026-06-02T00:00:00Z"), "b.yaml": text.format("2026-06-01T02:00:00+02:00")}, origin="x")
+    moments = {"a.yaml": "2026-06-02T00:00:00Z", "b.yaml": "2026-06-01T02:00:00+02:00"}
+    found = from_contents([(path, text.format(moment).encode()) for path, moment in moments.items()], origin="x")
     assert found.observed_at == datetime(2026, 6, 1, tzinfo=UTC)
 
 
@@ -76,7 +91,7 @@ SCORE = "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPla
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"{HEAD}scores: {{cpu: {{eu: {{values: {{cpu: 101}}}}}}}}\n", r"Expected `int` <= 100 at `scores\[\.\.\.\]\[\.\.\.\]\.values"),
+        (f"{HEAD}scores: {{cpu: {{eu: {{values: {{cpu: 101}}}}}}}}\n", r"Expected `int` <= 100 at `scores\.cpu\[\.\.\.\]\.values"),
         (f"{HEAD}observed: now\n", "unknown field `observed`"),
         ("apiVersion: gitops-dsf.io/v9\nkind: HubSnapshot\n", "this version reads gitops-dsf.io/v1alpha1"),
         (f"{SCORE}status: {{scores: [{{name: cpu, value: high}}]}}\n", "AddOnPlacementScore eu/cpu: Expected `int`, got `str`"),
@@ -87,7 +102,10 @@ SCORE = "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPla
         ("kind: [\n", "state.yaml:"),
         ("{", "not valid JSON"),
         ("kind: ConfigMap\nmetadata: {name: x}\n", "no AddOnPlacementScore, HubSnapshot"),
-        ("kind: ManagedCluster\nmetadata: {name: x}\nstatus: []\n", "ManagedCluster x: status must be an object"),
+        (
+            "kind: ManagedCluster\nmetadata: {name: x}\nstatus: []\n",
+            r"ManagedCluster x: Expected `object \| null`, got `array` at `status`",
+        ),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
@@ -104,12 +122,12 @@ def test_other_kinds_and_hidden_files_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "deep/score.yml").write_text(f"{SCORE}status: {{scores: [{{name: cpu, value: 3}}]}}\n")
     found = from_path(tmp_path).published("cpu", "eu")
     assert found is not None
-    assert found.values == {"cpu": 3}
+    assert dict(found.items()) == {"cpu": 3}
 
 
 def test_typed_lists_leave_the_kind_of_their_items_out() -> None:
     text = '{"kind": "AddOnPlacementScoreList", "items": [{"metadata": {"name": "cpu", "namespace": "eu"}, "status": {}}]}'
-    assert from_texts({"a.json": text}, origin="x").score_count == 1
+    assert from_contents([("a.json", text.encode())], origin="x").score_count == 1
 
 
 @pytest.mark.parametrize(

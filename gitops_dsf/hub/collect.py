@@ -1,0 +1,271 @@
+"""Many objects to one snapshot; an object that is there twice is a mistake, because nobody could say which one counts."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NoReturn, Protocol, TypeVar
+
+import msgspec
+
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from gitops_dsf.hub import snapshotfile
+from gitops_dsf.hub.metadata import problem_of
+from gitops_dsf.hub.objects import (
+    ManagedCluster,
+    ManagedClusterSet,
+    ManagedClusterSetBinding,
+    ManagedClusterSpec,
+    ManagedClusterStatus,
+    PlacementDecision,
+)
+from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score
+from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
+
+T = TypeVar("T")
+
+KINDS = (
+    "AddOnPlacementScore",
+    "HubSnapshot",
+    "ManagedCluster",
+    "ManagedClusterSet",
+    "ManagedClusterSetBinding",
+    "PlacementDecision",
+)
+"""What is read; other kinds are passed over, because a folder may hold more than a snapshot."""
+
+
+class Document(Protocol):
+    """An object that was not decoded yet, or only to plain data."""
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for messages."""
+
+    @property
+    def kind(self) -> str:
+        """Empty where it is absent or no string."""
+
+    def read(self, model: type[T]) -> T:
+        """The object as this type. Raises msgspec.ValidationError."""
+
+    def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
+        """The object as plain data."""
+
+    def json(self) -> bytes | msgspec.Raw:
+        """The object as JSON."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlainDocument:
+    """An object that is plain data already, such as YAML."""
+
+    place: str
+    data: Mapping[str, Any]
+
+    @property
+    def kind(self) -> str:
+        """Empty where it is absent or no string."""
+        value = self.data.get("kind")
+        return value if isinstance(value, str) else ""
+
+    def read(self, model: type[T]) -> T:
+        """The object as this type. Raises msgspec.ValidationError."""
+        return msgspec.convert(self.data, model)
+
+    def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
+        """The object itself."""
+        return self.data
+
+    def json(self) -> bytes:
+        """The object as JSON."""
+        return msgspec.json.encode(self.data)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JsonDocument:
+    """An object as JSON, decoded straight to what is asked for."""
+
+    place: str
+    kind: str
+    text: bytes | msgspec.Raw
+
+    def read(self, model: type[T]) -> T:
+        """The object as this type. Raises msgspec.ValidationError."""
+        return msgspec.json.decode(self.text, type=model)
+
+    def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
+        """The object as plain data."""
+        return msgspec.json.decode(self.text)
+
+    def json(self) -> bytes | msgspec.Raw:
+        """The object itself."""
+        return self.text
+
+
+def collect(
+    documents: Iterable[Document], *, origin: str, observed_at: datetime | None = None, resources: frozenset[str] | None = None
+) -> Snapshot:
+    """The union of documents; of scores only those with the names in `resources`, where it is given.
+
+    Raises SnapshotError for a malformed object, one that is there twice, or nothing usable at all.
+    """
+    collector = _Collector(resources)
+    for document in documents:
+        collector.add(document)
+    if not collector.used:
+        msg = f"{origin}: no {', '.join(KINDS[:-1])} or {KINDS[-1]} in it"
+        raise SnapshotError(msg)
+    return collector.snapshot(origin=origin, observed_at=observed_at)
+
+
+def whole(cluster: ManagedCluster) -> ManagedCluster:
+    """A ManagedCluster that an API server returned: labels, taints and claims that are absent are known to be empty."""
+    metadata = cluster.metadata
+    if metadata.labels is None:
+        metadata = msgspec.structs.replace(metadata, labels={})
+    spec, status = cluster.spec or ManagedClusterSpec(), cluster.status or ManagedClusterStatus()
+    if spec.taints is None:
+        spec = msgspec.structs.replace(spec, taints=())
+    if status.cluster_claims is None:
+        status = msgspec.structs.replace(status, cluster_claims=())
+    return ManagedCluster(metadata, spec, status)
+
+
+class _Collector:
+    def __init__(self, resources: frozenset[str] | None) -> None:
+        self.used = 0
+        self._resources = resources
+        self._interner = Interner()
+        self._skipped = 0
+        self._scores: dict[str, dict[str, Score]] = {}
+        self._tables: dict[str, list[tuple[str, Mapping[str, object]]]] = {}
+        """By name: the tables of scores so far, each with its place."""
+        self._single: dict[str, dict[str, str]] = {}
+        """By name and cluster: places of scores that are objects of their own."""
+        self._decisions: dict[tuple[str, str], PlacementDecision] = {}
+        self._clusters: dict[str, ManagedCluster] = {}
+        self._sets: dict[str, ManagedClusterSet] = {}
+        self._bindings: set[tuple[str, str]] = set()
+        self._observed: list[datetime] = []
+        self._places: dict[tuple[str, ...], str] = {}
+
+    def add(self, document: Document) -> None:
+        kind, place = document.kind, document.place
+        self.used += kind in KINDS
+        match kind:
+            case "AddOnPlacementScore":
+                self._score(document)
+            case "PlacementDecision":
+                self._decision(_read(document, PlacementDecision), document)
+            case "ManagedCluster":
+                found = whole(_read(document, ManagedCluster))
+                self._cluster(found, place)
+            case "ManagedClusterSet":
+                item = _read(document, ManagedClusterSet)
+                self._once(("ManagedClusterSet", item.metadata.name), place)
+                self._sets[item.metadata.name] = item
+            case "ManagedClusterSetBinding":
+                binding = _read(document, ManagedClusterSetBinding)
+                self._bindings.add((_namespace(binding.metadata.namespace, document), binding.metadata.name))
+            case "HubSnapshot":
+                self._part(document)
+
+    def snapshot(self, *, origin: str, observed_at: datetime | None) -> Snapshot:
+        return Snapshot(
+            origin=origin,
+            observed_at=min(self._observed) if self._observed else observed_at,
+            scores=self._scores,
+            skipped=self._skipped,
+            decisions=tuple(self._decisions[key] for key in sorted(self._decisions)),
+            clusters=self._clusters,
+            sets=self._sets,
+            bindings=tuple(sorted(self._bindings)),
+        )
+
+    def _score(self, document: Document) -> None:
+        item = _read(document, AddOnPlacementScore)
+        name, cluster, place = item.metadata.name, _namespace(item.metadata.namespace, document), document.place
+        for each in (item.status.scores if item.status else None) or ():
+            if not SCORE_MIN <= each.value <= SCORE_MAX:
+                msg = f"{place}: AddOnPlacementScore {cluster}/{name}: {each.name} is {each.value}; a score is -100 to 100"
+                raise SnapshotError(msg)
+        if self._resources is not None and name not in self._resources:
+            self._skipped += 1
+            return
+        self._not_in_tables(name, (cluster,), place)
+        if (first := self._single.setdefault(name, {}).setdefault(cluster, place)) is not place:
+            _twice(f"AddOnPlacementScore {cluster}/{name}", place, first)
+        self._scores.setdefault(name, {})[cluster] = self._interner.of(item.status)
+
+    def _part(self, document: Document) -> None:
+        place = document.place
+        part = snapshotfile.read(document.json(), place=place)
+        if part.observed_at is not None:
+            self._observed.append(part.observed_at)
+        for name, section in part.tables(self._resources):
+            self._table(name, section, place)
+        for entry in part.decisions:
+            self._decision(snapshotfile.decision(entry), document)
+        for cluster, known in part.clusters.items():
+            self._cluster(snapshotfile.cluster(cluster, known), place)
+
+    def _table(self, name: str, section: Mapping[str, object], place: str) -> None:
+        self._not_in_tables(name, section, place)
+        for cluster, first in self._single.get(name, {}).items():
+            if cluster in section:
+                _twice(f"AddOnPlacementScore {cluster}/{name}", place, first)
+        self._tables.setdefault(name, []).append((place, section))
+        if self._resources is None or name in self._resources:
+            self._scores.setdefault(name, {}).update(
+                (cluster, entry.score(self._interner)) for cluster, entry in section.items() if isinstance(entry, snapshotfile.ScoreEntry)
+            )
+        else:
+            self._skipped += len(section)
+
+    def _not_in_tables(self, name: str, clusters: Iterable[str], place: str) -> None:
+        for first, table in self._tables.get(name, ()):
+            for cluster in clusters:
+                if cluster in table:
+                    _twice(f"AddOnPlacementScore {cluster}/{name}", place, first)
+
+    def _decision(self, found: PlacementDecision, document: Document) -> None:
+        key = (_namespace(found.metadata.namespace, document), found.metadata.name)
+        self._once(("PlacementDecision", *key), document.place)
+        self._decisions[key] = found
+
+    def _cluster(self, found: ManagedCluster, place: str) -> None:
+        self._once(("ManagedCluster", found.metadata.name), place)
+        self._clusters[found.metadata.name] = found
+
+    def _once(self, key: tuple[str, ...], place: str) -> None:
+        first = self._places.setdefault(key, place)
+        if first is not place:
+            kind, *names = key
+            _twice(f"{kind} {'/'.join(names)}", place, first)
+
+
+def _twice(what: str, place: str, first: str) -> NoReturn:
+    msg = f"{place}: {what} is there already, at {first}; give one state of the hub at a time"
+    raise SnapshotError(msg)
+
+
+def _namespace(namespace: str | None, document: Document) -> str:
+    if not namespace:
+        msg = f"{document.place}: {_which(document)}: it needs metadata.namespace"
+        raise SnapshotError(msg)
+    return namespace
+
+
+def _read(document: Document, model: type[T]) -> T:
+    try:
+        return document.read(model)
+    except msgspec.ValidationError as error:
+        msg = ": ".join(filter(None, (document.place, _which(document), problem_of(error))))
+        raise SnapshotError(msg) from error
+
+
+def _which(document: Document) -> str:
+    data = document.plain()
+    metadata = data.get("metadata") if isinstance(data, Mapping) else None
+    known = [metadata[key] for key in ("namespace", "name") if metadata.get(key)] if isinstance(metadata, Mapping) else []
+    return " ".join(filter(None, (document.kind, "/".join(map(str, known)))))

@@ -1,0 +1,206 @@
+"""kind HubSnapshot: the file format of snapshots (docs/preview.md). A document holds any of the sections; a folder is their union."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from dsf_wire.constants import SCORE_MAX, SCORE_MIN
+from gitops_dsf.hub.decisions import decision_of
+from gitops_dsf.hub.metadata import Metadata, Timestamp, problem_of
+from gitops_dsf.hub.objects import (
+    ClusterClaim,
+    ManagedCluster,
+    ManagedClusterSpec,
+    ManagedClusterStatus,
+    PlacementDecision,
+    Resources,
+    Taint,
+)
+from gitops_dsf.hub.scores import Interner, Score
+from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
+from gitops_dsf.timestamp import timestamp
+
+API_VERSION = "gitops-dsf.io/v1alpha1"
+KIND = "HubSnapshot"
+
+Name = Annotated[str, Meta(min_length=1)]
+Value = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
+"""AddOnPlacementScore CRD: status.scores[].value."""
+
+
+class ScoreEntry(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """One AddOnPlacementScore: published values and, where known, raw ones, by dimension."""
+
+    values: dict[str, Value]
+    valid_until: Timestamp | None = None
+    raw: dict[str, float] = {}
+
+    def score(self, interner: Interner) -> Score:
+        """The same as a value that shares its parts with others."""
+        names = tuple(self.values)
+        raw = tuple([self.raw.get(name) for name in names]) if self.raw else ()
+        return interner.score(self.valid_until, names, tuple(self.values.values()), raw)
+
+
+class DecisionEntry(Struct, frozen=True, forbid_unknown_fields=True):
+    """One PlacementDecision."""
+
+    namespace: Name
+    name: Name
+    placement: Name
+    clusters: tuple[Name, ...]
+
+
+class ClusterEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What is known of a ManagedCluster; a section that is absent is not known, an empty one is known to be empty."""
+
+    labels: dict[str, str] | None = None
+    taints: tuple[Taint, ...] | None = None
+    claims: dict[str, str] | None = None
+    allocatable: Resources | None = None
+    capacity: Resources | None = None
+
+
+Table = dict[Name, ScoreEntry]
+
+
+class HubSnapshot(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+    """One document."""
+
+    api_version: str
+    kind: str
+    observed_at: Timestamp | None = None
+    """When the newest object of this document was seen on the hub; RFC 3339."""
+    scores: dict[Name, msgspec.Raw] = {}
+    """AddOnPlacementScore name to cluster to content; a table is decoded when its name is asked for."""
+    decisions: list[DecisionEntry] = []
+    clusters: dict[Name, ClusterEntry] = {}
+    metadata: dict[str, Any] = {}
+    """`name` is the hub's, for people."""
+
+
+class Part:
+    """A document, its scores decoded on demand: a fleet has hundreds of thousands, and a Placement ranks by few names."""
+
+    def __init__(self, document: HubSnapshot, *, place: str) -> None:
+        self.observed_at, self.decisions, self.clusters = document.observed_at, document.decisions, document.clusters
+        self._scores, self._place = document.scores, place
+
+    def tables(self, resources: frozenset[str] | None) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Scores by name, then by cluster; of names that nobody asked for only the clusters. Raises SnapshotError."""
+        for name, raw in self._scores.items():
+            wanted = resources is None or name in resources
+            try:
+                yield name, msgspec.json.decode(raw, type=Table if wanted else dict[Name, msgspec.Raw])
+            except msgspec.ValidationError as error:
+                msg = f"{self._place}: HubSnapshot: {problem_of(error).replace(' at `', f' at `scores.{name}')}"
+                raise SnapshotError(msg) from error
+
+
+def read(text: bytes | msgspec.Raw, *, place: str) -> Part:
+    """One document. Raises SnapshotError."""
+    head = msgspec.json.decode(text, type=_Head)
+    if head.api_version != API_VERSION:
+        msg = f"{place}: HubSnapshot has apiVersion {head.api_version!r}; this version reads {API_VERSION}"
+        raise SnapshotError(msg)
+    try:
+        return Part(msgspec.json.decode(text, type=HubSnapshot), place=place)
+    except msgspec.ValidationError as error:
+        msg = f"{place}: HubSnapshot: {problem_of(error)}"
+        raise SnapshotError(msg) from error
+
+
+class _Head(Struct, frozen=True, rename="camel"):
+    api_version: Any = None
+
+
+def decision(entry: DecisionEntry) -> PlacementDecision:
+    """The object of an entry."""
+    return decision_of(namespace=entry.namespace, name=entry.name, placement=entry.placement, clusters=entry.clusters)
+
+
+def cluster(name: str, entry: ClusterEntry) -> ManagedCluster:
+    """What is known of a cluster."""
+    claims = None if entry.claims is None else tuple(ClusterClaim(key, value) for key, value in sorted(entry.claims.items()))
+    return ManagedCluster(
+        Metadata(name, labels=entry.labels),
+        ManagedClusterSpec(taints=entry.taints),
+        ManagedClusterStatus(cluster_claims=claims, allocatable=entry.allocatable, capacity=entry.capacity),
+    )
+
+
+def files(snapshot: Snapshot, *, hub: str) -> dict[str, bytes]:
+    """A snapshot as the files of a folder or branch: one per score name, one for decisions, one for clusters.
+
+    The same snapshot gives the same bytes. JSON, because a pipeline reads tens of thousands of scores; one line per cluster or
+    decision, so that two snapshots differ in the lines that changed. When it was seen stands in snapshot.json alone: what did not
+    change between two snapshots has the same bytes in both.
+    """
+    found = {"snapshot.json": moment_file(hub=hub, observed_at=snapshot.observed_at)}
+    for name, table in snapshot.scores.items():
+        found[f"scores/{name}.json"] = scores_file(name, (score_row(each, table[each]) for each in sorted(table)), hub=hub)
+    if snapshot.decisions:
+        found["decisions.json"] = decisions_file(snapshot.decisions, hub=hub)
+    if snapshot.clusters:
+        found["clusters.json"] = clusters_file(snapshot.clusters, hub=hub)
+    return dict(sorted(found.items()))
+
+
+def moment_file(*, hub: str, observed_at: datetime | None) -> bytes:
+    """When a snapshot was seen."""
+    return _file(hub, "" if observed_at is None else f',\n"observedAt": {_json(timestamp(observed_at))}')
+
+
+def score_row(cluster: str, found: Score) -> str:
+    """One line of `scores_file`."""
+    until = None if found.valid_until is None else found.valid_until.astimezone(UTC)
+    entry = ScoreEntry(dict(sorted(found.items())), until, dict(sorted(found.raw_items())))
+    return f"{_json(cluster)}: {_json(entry)}"
+
+
+def scores_file(name: str, rows: Iterable[str], *, hub: str) -> bytes:
+    """All clusters of one AddOnPlacementScore name; `rows` are in the order of the clusters."""
+    return _file(hub, f',\n"scores": {{{_json(name)}: {{\n{_rows(rows)}\n}}}}')
+
+
+def decisions_file(decisions: Iterable[PlacementDecision], *, hub: str) -> bytes:
+    """PlacementDecisions in the given order."""
+    entries = (DecisionEntry(item.metadata.namespace or "", item.metadata.name, item.placement, item.cluster_names) for item in decisions)
+    return _file(hub, f',\n"decisions": [\n{_rows(_json(entry) for entry in entries)}\n]')
+
+
+def clusters_file(clusters: Mapping[str, ManagedCluster], *, hub: str) -> bytes:
+    """What is known of ManagedClusters."""
+    rows = _rows(f"{_json(name)}: {_json(_cluster_entry(known))}" for name, known in sorted(clusters.items()))
+    return _file(hub, f',\n"clusters": {{\n{rows}\n}}')
+
+
+def _file(hub: str, section: str) -> bytes:
+    fields = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": hub}}
+    head = ",\n".join(f"{_json(key)}: {_json(value)}" for key, value in fields.items())
+    return f"{{{head}{section}}}\n".encode()
+
+
+def _rows(rows: Iterable[str]) -> str:
+    return ",\n".join(rows)
+
+
+def _cluster_entry(known: ManagedCluster) -> dict[str, Any]:
+    spec, status = known.spec or ManagedClusterSpec(), known.status or ManagedClusterStatus()
+    taints = None if spec.taints is None else [dict(sorted(msgspec.to_builtins(taint).items())) for taint in spec.taints]
+    claims = None if status.cluster_claims is None else known.claims
+    entry = {
+        "labels": known.metadata.labels,
+        "taints": taints,
+        "claims": claims,
+        "allocatable": status.allocatable,
+        "capacity": status.capacity,
+    }
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,87 @@
+"""Files to documents: YAML through the repository's own loader to plain data, JSON undecoded; `kind: List` is opened."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from gitops_dsf.diagnostics import Severity
+from gitops_dsf.hub.collect import Document, JsonDocument, PlainDocument
+from gitops_dsf.hub.snapshot import SnapshotError
+from gitops_dsf.repository.load import Limits, load_text
+from gitops_dsf.repository.load.limits import MEBIBYTE
+
+SUFFIXES = (".yaml", ".yml", ".json")
+LIMITS = Limits(file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE, expanded_nodes=10_000_000)
+"""A hub's scores in one file are larger than anything that people write."""
+
+_SHOWN = 5
+_BOM = b"\xef\xbb\xbf"
+_SPACE = b" \t\r\n"
+
+
+class _Head(msgspec.Struct, frozen=True):
+    kind: Any = None
+    items: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+def documents(content: bytes, *, file: str) -> Iterator[Document]:
+    """Every object of a file. Raises SnapshotError when it is neither YAML nor JSON of objects."""
+    content = content.removeprefix(_BOM)
+    if content.lstrip(_SPACE)[:1] == b"{":
+        yield from _json(content, place=file)
+        return
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        msg = f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8"
+        raise SnapshotError(msg) from error
+    loaded = load_text(text, file=file, limits=LIMITS)
+    broken = [item for item in loaded.diagnostics if item.severity is Severity.ERROR]
+    if broken:
+        lines = [f"{item.position}: {item.message}" for item in broken[:_SHOWN]]
+        more = [f"and {len(broken) - _SHOWN} more"] if len(broken) > _SHOWN else []
+        raise SnapshotError("\n  ".join([*lines, *more]))
+    for document in loaded.documents:
+        yield from _plain(document.data, place=f"{file}:{document.start[0]}")
+
+
+def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "") -> Iterator[Document]:
+    """`item_of` is the kind of the list's items: the API server leaves it out of those of a typed list."""
+    try:
+        head = msgspec.json.decode(text, type=_Head)
+    except msgspec.ValidationError as error:
+        msg = f"{place}: expected an object with apiVersion and kind"
+        raise SnapshotError(msg) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        msg = f"{place}: not valid JSON: {error}"
+        raise SnapshotError(msg) from error
+    kind = head.kind if isinstance(head.kind, str) else item_of if head.kind is None else ""
+    if kind.endswith("List") and not isinstance(head.items, msgspec.UnsetType):
+        try:
+            items = msgspec.json.decode(head.items, type=list[msgspec.Raw] | None)
+        except msgspec.ValidationError as error:
+            msg = f"{place}: items of a {kind} must be a list"
+            raise SnapshotError(msg) from error
+        for index, item in enumerate(items or ()):
+            yield from _json(item, place=f"{place}: items[{index}]", item_of=kind.removesuffix("List"))
+        return
+    yield JsonDocument(place=place, kind=kind, text=text)
+
+
+def _plain(data: Any, *, place: str) -> Iterator[Document]:  # noqa: ANN401 - whatever YAML holds
+    if not isinstance(data, Mapping):
+        msg = f"{place}: expected an object with apiVersion and kind"
+        raise SnapshotError(msg)
+    kind = data.get("kind")
+    if isinstance(kind, str) and kind.endswith("List") and "items" in data:
+        items = data["items"] or []
+        if not isinstance(items, list):
+            msg = f"{place}: items of a {kind} must be a list"
+            raise SnapshotError(msg)
+        for index, item in enumerate(items):
+            # The API server leaves the kind out of the items of a typed list.
+            named = {"kind": kind.removesuffix("List"), **item} if isinstance(item, Mapping) and kind != "List" else item
+            yield from _plain(named, place=f"{place}: items[{index}]")
+        return
+    yield PlainDocument(place=place, data=data)

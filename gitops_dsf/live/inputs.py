@@ -1,0 +1,234 @@
+"""Reads what a view of a hub is made of (gitops_dsf.views.status). Objects are reduced while their page is read."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, Self
+
+import msgspec
+
+from dsf_wire.constants import (
+    ADDON_NAME,
+    DSF_GROUP,
+    DSF_VERSION,
+    SCORE_GROUP,
+    SCORE_PLURAL,
+    SCORE_VERSION,
+    SUSPENDED_CONFIGMAP,
+    SUSPENDED_KEY,
+)
+from gitops_dsf.errors import HubError
+from gitops_dsf.hub.addons import ManagedClusterAddOn
+from gitops_dsf.hub.applications import read_application
+from gitops_dsf.hub.applicationsets import read_application_set
+from gitops_dsf.hub.collect import whole as whole_cluster
+from gitops_dsf.hub.masks import Mask, read_masks
+from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY
+from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, OwnedScore, Score, ScoreMetadata
+from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.unread import Unread, Why
+from gitops_dsf.live.reader import Object, Reader, Resource, T, whole
+from gitops_dsf.views.status import Filter, Inputs, Part
+from gitops_dsf.views.status.build import resources_shown
+
+BY_NAME: Final = 20
+"""Names of AddOnPlacementScores up to which each is asked for by itself."""
+CLUSTERS: Final = Resource(group=SCORE_GROUP, version="v1", plural="managedclusters")
+SETS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersets")
+BINDINGS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersetbindings")
+DECISIONS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placementdecisions")
+PLACEMENTS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placements")
+SCORES: Final = Resource(group=SCORE_GROUP, version=SCORE_VERSION, plural=SCORE_PLURAL)
+ADDONS: Final = Resource(group="addon.open-cluster-management.io", version="v1alpha1", plural="managedclusteraddons")
+
+
+def scorers_in(namespace: str) -> Resource:
+    """DynamicScorers."""
+    return Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscorers", namespace=namespace)
+
+
+def argo(plural: str, namespace: str) -> Resource:
+    """One of Argo CD's kinds."""
+    return Resource(group="argoproj.io", version="v1alpha1", plural=plural, namespace=namespace)
+
+
+def read_inputs(reader: Reader, *, hub_namespace: str, argocd_namespace: str, wanted: Filter | None = None, owners: bool = False) -> Inputs:
+    """One look at a hub; of scores only those that a view of `wanted` shows. `owners`: also who else writes them.
+
+    Raises HubError when the hub does not answer, or when it is none.
+    """
+    parts = _Parts()
+    clusters = parts.take(Part.CLUSTERS, reader.read(CLUSTERS, _as(ManagedCluster)))
+    if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is Why.NOT_INSTALLED:
+        msg = f"context {reader.context}: {unread}; this cluster is no OCM hub"
+        raise HubError(msg)
+    sets = parts.take(Part.SETS, reader.read(SETS, _as(ManagedClusterSet)))
+    bindings = parts.take(Part.BINDINGS, reader.read(BINDINGS, _as(ManagedClusterSetBinding)))
+    decisions = parts.take(Part.DECISIONS, reader.read(DECISIONS, _as(PlacementDecision)))
+    scorers = parts.take(Part.SCORERS, reader.read(scorers_in(hub_namespace), _as(DynamicScorer)))
+    placements = parts.take(Part.PLACEMENTS, reader.read(PLACEMENTS, _as(Placement)))
+    needed = resources_shown(scorers, placements, wanted or Filter()) if not owners else None
+    scores = _Scores(resources={item.resource for item in scorers}, needed=needed)
+    if (missing := _read_scores(reader, scores, needed, owners=owners)) is not None:
+        parts.unread[Part.SCORES] = missing
+    snapshot = Snapshot(
+        origin=f"context {reader.context}",
+        observed_at=reader.now(),
+        scores=scores.tables,
+        skipped=scores.skipped,
+        decisions=tuple(sorted(decisions, key=lambda item: (item.metadata.namespace or "", item.metadata.name))),
+        clusters={item.metadata.name: whole_cluster(item) for item in clusters},
+        sets={item.metadata.name: item for item in sets},
+        bindings=tuple(sorted((item.metadata.namespace or "", item.metadata.name) for item in bindings)),
+    )
+    settings = Resource(plural="configmaps", namespace=hub_namespace)
+    masks = _masks(reader.find(settings, MASKS_CONFIGMAP), settings)
+    suspended = _suspended(reader.find(settings, SUSPENDED_CONFIGMAP), settings)
+    applications = reader.read(argo("applications", argocd_namespace), read_application, labels=APPLICATION_LABEL)
+    return Inputs(
+        snapshot=snapshot,
+        now=reader.now(),
+        scorers=scorers,
+        placements=placements,
+        application_sets=parts.take(Part.APPLICATION_SETS, reader.read(argo("applicationsets", argocd_namespace), read_application_set)),
+        applications=parts.take(Part.APPLICATIONS, applications),
+        addons={
+            item.cluster: item
+            for item in parts.take(Part.ADDONS, reader.read(ADDONS, _as(ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True))
+        },
+        masks=parts.take(Part.MASKS, masks),
+        suspended=frozenset(parts.take(Part.SUSPENDED, suspended)),
+        foreign=tuple(sorted(scores.foreign)),
+        contested=tuple(sorted(scores.contested)),
+        unowned=tuple(sorted(scores.unowned)) if Part.SCORERS not in parts.unread else (),
+        unread=parts.unread,
+    )
+
+
+def _read_scores(reader: Reader, scores: "_Scores", needed: frozenset[str] | None, *, owners: bool) -> Unread | None:
+    """Few names are asked for one by one: a hub has hundreds of scores for each name."""
+    if needed is not None and len(needed) <= BY_NAME and (total := reader.count(SCORES)) is not None:
+        for name in sorted(needed):
+            if (missing := reader.stream(SCORES, AddOnPlacementScore, scores.keeping(name), name=name)) is not None:
+                return missing
+        scores.skipped = max(0, total - sum(len(table) for table in scores.tables.values()))
+        return None
+    return reader.stream(SCORES, OwnedScore, scores) if owners else reader.stream(SCORES, AddOnPlacementScore, scores)
+
+
+class _Scores:
+    """Keeps what a view needs of AddOnPlacementScores while their pages are read."""
+
+    def __init__(self, *, resources: Collection[str], needed: frozenset[str] | None) -> None:
+        self._resources, self._needed, self._only = resources, needed, ""
+        self._interner = Interner()
+        self._names: dict[str, str] = {}
+        self.tables: dict[str, dict[str, Score]] = {}
+        self.skipped = 0
+        self.foreign: list[tuple[str, str]] = []
+        self.unowned: list[tuple[str, str]] = []
+        self.contested: list[tuple[str, str, str]] = []
+
+    def keeping(self, name: str) -> Self:
+        """The next list has only this name."""
+        self._only = name
+        return self
+
+    def begin(self) -> None:
+        """What was read of the list before does not count."""
+        if self._only:
+            self.tables.pop(self._only, None)
+            return
+        self.tables.clear()
+        self.skipped = 0
+        for found in (self.foreign, self.unowned, self.contested):
+            found.clear()
+
+    def take(self, items: Sequence[AddOnPlacementScore] | Sequence[OwnedScore]) -> None:
+        """Objects of one page."""
+        needed, tables, names, interned = self._needed, self.tables, self._names, self._interner.of
+        for item in items:
+            metadata = item.metadata
+            name, cluster = metadata.name, metadata.namespace or ""
+            if metadata.ours != (name in self._resources):
+                (self.unowned if metadata.ours else self.foreign).append((cluster, name))
+            if isinstance(item, OwnedScore) and metadata.ours:
+                self.contested += [(cluster, name, other) for other in item.others]
+            if needed is not None and name not in needed:
+                self.skipped += 1
+                continue
+            table = tables.get(name)
+            if table is None:
+                table = tables[name] = {}
+            table[names.setdefault(cluster, cluster)] = interned(item.status)
+
+    def broken(self, raw: msgspec.Raw) -> None:
+        """The API server stores a validUntil that is no moment, such as one with the offset +99:99: nothing in such a score counts."""
+        try:
+            metadata = msgspec.json.decode(raw, type=_Broken).metadata
+        except msgspec.ValidationError:
+            return
+        self.take((AddOnPlacementScore(metadata),))
+
+
+class _Broken(msgspec.Struct, frozen=True):
+    metadata: ScoreMetadata
+
+
+class _Parts:
+    """Collects what could not be read."""
+
+    def __init__(self) -> None:
+        self.unread: dict[Part, Unread] = {}
+
+    def take(self, part: Part, found: tuple[T, ...] | Unread) -> tuple[T, ...]:
+        if isinstance(found, Unread):
+            self.unread[part] = found
+            return ()
+        return found
+
+
+def reduced_application(raw: msgspec.Raw) -> Object:
+    """An Application without its resources, history and sync results, which are most of it."""
+    item = whole(raw)
+    metadata, spec, status = item["metadata"], item.get("spec") or {}, item.get("status") or {}
+    kept = ("name", "namespace", "labels", "annotations", "deletionTimestamp")
+    operation = status.get("operationState") or {}
+    return {
+        "metadata": {key: metadata[key] for key in kept if key in metadata},
+        "spec": {"destination": spec.get("destination") or {}},
+        "status": {
+            "health": status.get("health") or {},
+            "sync": {"status": (status.get("sync") or {}).get("status", "")},
+            "conditions": status.get("conditions") or [],
+            "operationState": {key: operation.get(key, "") for key in ("phase", "message")},
+        },
+    }
+
+
+def _as(model: type[T]) -> Callable[[msgspec.Raw], T]:
+    """Decodes an object to this type."""
+    return lambda raw: msgspec.json.decode(raw, type=model)
+
+
+def _masks(found: Object | Unread | None, where: Resource) -> tuple[Mask, ...] | Unread:
+    if isinstance(found, Unread):
+        return found
+    what = where.describe(MASKS_CONFIGMAP)
+    if found is None:
+        return Unread(what=what, why=Why.FAILED, verb="get", detail="it is not there, so a masked score is shown as missing")
+    try:
+        return read_masks((found.get("data") or {}).get(MASKS_KEY, "[]"))
+    except (msgspec.DecodeError, TypeError) as error:
+        return Unread(what=what, why=Why.FAILED, verb="get", detail=f"{MASKS_KEY} is not a list of masks: {error}")
+
+
+def _suspended(found: Object | Unread | None, where: Resource) -> tuple[str, ...] | Unread:
+    if isinstance(found, Unread):
+        return found
+    data: Mapping[str, Any] = (found or {}).get("data") or {}
+    try:
+        return msgspec.json.decode(data.get(SUSPENDED_KEY, "[]"), type=tuple[str, ...])
+    except msgspec.DecodeError as error:
+        detail = f"{SUSPENDED_KEY} is not a list of score names: {error}"
+        return Unread(what=where.describe(SUSPENDED_CONFIGMAP), why=Why.FAILED, verb="get", detail=detail)
