@@ -90,12 +90,25 @@ class ViewHub(Hub):
             return [{"name": name, "versions": [{"version": each} for each in versions]} for name, versions in GROUPS.items()]
         return super().listing(kind)
 
+    def _chosen(self, query: dict[str, list[str]]) -> bytes:
+        """One page of scores as an API server with a watch cache makes it: by name, or as many as are asked for, and how many are left."""
+        only = query.get("fieldSelector", [""])[0].removeprefix("metadata.name=")
+        numbers = range(self.scorers.index(only), len(self.clusters) * len(self.scorers), len(self.scorers)) if only else range(0)
+        total = len(numbers) if only else len(self.clusters) * len(self.scorers)
+        start = int(query.get("continue", ["0"])[0])
+        end = min(start + int(query.get("limit", ["500"])[0]), total)
+        rest = f',"continue":"{end}","remainingItemCount":{total - end}' if end < total else ""
+        items = ",".join(self.score(numbers[each] if only else each) for each in range(start, end))
+        return f'{{"metadata":{{"resourceVersion":"{self.version}"{rest}}},"items":[{items}]}}'.encode()
+
     def _decided(self, number: int) -> list[str]:
         return sorted(self.clusters[(number * 7 + each) % len(self.clusters)] for each in range(3))
 
     def _answer(self, method: str, kind: str, name: str, query: dict[str, list[str]], body: dict[str, Any]) -> tuple[int, bytes]:
         if kind == "/apis":
             return 200, json.dumps({"groups": self.listing(kind)}).encode()
+        if kind == "addonplacementscores":
+            return 200, self._chosen(query)
         if name and kind != "configmaps":
             return 404, b"{}"
         return super()._answer(method, kind, name, query, body)

@@ -146,14 +146,14 @@ class _Scores:
 
     def take(self, items: Sequence[AddOnPlacementScore] | Sequence[OwnedScore]) -> None:
         """Objects of one page."""
-        needed, tables, names, interned = self._needed, self.tables, self._names, self._interner.of
+        needed, tables, names, interned, resources = self._needed, self.tables, self._names, self._interner.of, self._resources
         for item in items:
             metadata = item.metadata
-            name, cluster = metadata.name, metadata.namespace or ""
-            if metadata.ours != (name in self._resources):
-                (self.unowned if metadata.ours else self.foreign).append((cluster, name))
-            if isinstance(item, OwnedScore) and metadata.ours:
-                self.contested += [(cluster, name, other) for other in item.others]
+            name, cluster, ours = metadata.name, metadata.namespace or "", metadata.ours
+            if ours != (name in resources):
+                (self.unowned if ours else self.foreign).append((cluster, name))
+            if ours and isinstance(item, OwnedScore) and (others := item.others):
+                self.contested += [(cluster, name, other) for other in others]
             if needed is not None and name not in needed:
                 self.skipped += 1
                 continue

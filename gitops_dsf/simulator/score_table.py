@@ -20,13 +20,17 @@ class ScoreColumn:
     values: tuple[int, ...]
     expired: frozenset[int]
     """Clusters whose AddOnPlacementScore is past its validUntil; their value is 0."""
-    limited: tuple[tuple[datetime, int], ...]
-    """(validUntil, cluster) of those that are valid and will expire."""
+    absent: frozenset[int]
+    """Clusters without the AddOnPlacementScore, or without this score in it; their value is 0."""
+    ends: tuple[datetime | None, ...]
+    """validUntil of each cluster's AddOnPlacementScore; None where it has none, or is not there."""
 
     @cached_property
     def expiries(self) -> tuple[tuple[datetime, int], ...]:
-        """`limited`, soonest first."""
-        return tuple(sorted(self.limited))
+        """(validUntil, cluster) of those that are valid and will expire, soonest first."""
+        expired = self.expired
+        limited = ((until, cluster) for cluster, until in enumerate(self.ends) if until is not None and cluster not in expired)
+        return tuple(sorted(limited))
 
 
 class ScoreTable:
@@ -49,17 +53,29 @@ class ScoreTable:
 
     def _build(self, resource: str, score: str, now: datetime) -> ScoreColumn:
         objects = self._scores.get(resource, {})
-        values, expired, limited = [], [], []
+        values, ends = [MISSING_SCORE] * len(self._names), list[datetime | None]([None]) * len(self._names)
+        expired, absent = [], []
+        # Names are the same tuple for most clusters, which is looked through once.
+        places: dict[int, int | None] = {}
         for position, name in enumerate(self._names):
-            value = MISSING_SCORE
             found = objects.get(name)
-            if found is not None:
-                until = found.valid_until
-                if is_expired(until, now):
-                    expired.append(position)
-                else:
-                    if until is not None:
-                        limited.append((until, position))
-                    value = found.get(score) or MISSING_SCORE
-            values.append(value)
-        return ScoreColumn(tuple(values), frozenset(expired), tuple(limited))
+            if found is None:
+                absent.append(position)
+                continue
+            until, names = found.valid_until, found.names
+            place = places.get(id(names), -1)
+            if place == -1:
+                place = places[id(names)] = _place(names, score)
+            ends[position] = until
+            if is_expired(until, now):
+                expired.append(position)
+            elif place is not None:
+                values[position] = found.values[place]
+            if place is None:
+                absent.append(position)
+        return ScoreColumn(tuple(values), frozenset(expired), frozenset(absent), tuple(ends))
+
+
+def _place(names: tuple[str, ...], score: str) -> int | None:
+    """Of duplicates the last one wins."""
+    return next((place for place in range(len(names) - 1, -1, -1) if names[place] == score), None)

@@ -6,7 +6,7 @@ from typing import Final
 from gitops_dsf.hub.unread import Why
 from gitops_dsf.views.doctor.checks.upstream import delivers
 from gitops_dsf.views.doctor.facts import Facts
-from gitops_dsf.views.doctor.finding import Finding, State
+from gitops_dsf.views.doctor.finding import Finding, State, findings_of
 from gitops_dsf.views.doctor.registry import CHECKS, Check
 
 RIGHTS: Final = "ask for the ClusterRole gitops-dsf-doctor, as docs/doctor.md shows it"
@@ -27,5 +27,4 @@ def _run(check: Check, facts: Facts) -> Iterator[Finding]:
         fix = RIGHTS if any(item.why is Why.FORBIDDEN for item in missing) else ""
         yield Finding(check=check.id, state=State.UNKNOWN, message=f"{check.title} {reasons}", fix=fix)
         return
-    for result in check.run(facts):
-        yield Finding(check=check.id, state=result.state, message=result.message, fix=result.fix)
+    yield from findings_of(check.id, check.run(facts))

@@ -1,8 +1,17 @@
 """What a check says."""
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
+
+MOST: Final = 10
+"""Findings of one check; more say that there are more."""
+LATER: Final = "fix these first and run doctor again; gitops-dsf status --all shows every score"
+_SUBJECT: Final = "\0"
+_NAMED: Final = 5
+"""Clusters that a finding about many of them names, besides the first."""
 
 
 class State(StrEnum):
@@ -17,6 +26,9 @@ class State(StrEnum):
     """Could not be seen: a right is missing, or the hub does not show it."""
 
 
+WORST_FIRST: Final = (State.ERROR, State.WARNING, State.UNKNOWN, State.OK)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
     """One thing that a check found; it becomes a Finding with the check's id."""
@@ -25,6 +37,8 @@ class Result:
     message: str
     fix: str = ""
     """A command that fixes it, or what to edit in git; empty where there is nothing to do."""
+    subject: str = ""
+    """The cluster that it is about: the same about several is told once, with their number."""
 
 
 def ok(message: str) -> Result:
@@ -32,14 +46,14 @@ def ok(message: str) -> Result:
     return Result(state=State.OK, message=message)
 
 
-def warning(message: str, fix: str) -> Result:
+def warning(message: str, fix: str, *, subject: str = "") -> Result:
     """Something is not as it should be."""
-    return Result(state=State.WARNING, message=message, fix=fix)
+    return Result(state=State.WARNING, message=message, fix=fix, subject=subject)
 
 
-def error(message: str, fix: str) -> Result:
+def error(message: str, fix: str, *, subject: str = "") -> Result:
     """Something does not work."""
-    return Result(state=State.ERROR, message=message, fix=fix)
+    return Result(state=State.ERROR, message=message, fix=fix, subject=subject)
 
 
 def unknown(message: str, fix: str = "") -> Result:
@@ -56,7 +70,58 @@ class Finding:
     state: State
     message: str
     fix: str
+    count: int = 1
+    """How many results say the same."""
+    subjects: tuple[str, ...] = ()
+    """The clusters that it is about, where each was looked at by itself."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data."""
-        return {"check": self.check, "state": str(self.state), "message": self.message, "fix": self.fix or None}
+        return {
+            "check": self.check,
+            "state": str(self.state),
+            "message": self.message,
+            "fix": self.fix or None,
+            "count": self.count,
+            "subjects": list(self.subjects),
+        }
+
+
+def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
+    """Results of a check; those that differ in nothing but the cluster become one, in the place of the first."""
+    groups: dict[object, list[Result]] = {}
+    for result in results:
+        groups.setdefault(_meaning(result), []).append(result)
+    told, rest = 0, list[Result]()
+    for group in groups.values():
+        first, subjects = group[0], _subjects(group)
+        told += bool(subjects)
+        if subjects and told > MOST:
+            # Clusters that differ in what is wrong with them, such as thousands with other scores missing each.
+            rest += group
+            continue
+        message = _told(first, subjects)
+        yield Finding(check=check, state=first.state, message=message, fix=first.fix, count=len(group), subjects=subjects)
+    if rest:
+        state = min((result.state for result in rest), key=WORST_FIRST.index)
+        message, subjects = f"{len(rest)} more such findings", _subjects(rest)
+        yield Finding(check=check, state=state, message=message, fix=LATER, count=len(rest), subjects=subjects)
+
+
+def _subjects(results: Iterable[Result]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(result.subject for result in results if result.subject))
+
+
+def _meaning(result: Result) -> object:
+    if not result.subject:
+        return id(result)
+    name = re.compile(rf"(?<![\w.-]){re.escape(result.subject)}(?![\w.-])")
+    return result.state, name.sub(_SUBJECT, result.message), name.sub(_SUBJECT, result.fix)
+
+
+def _told(first: Result, subjects: tuple[str, ...]) -> str:
+    others = subjects[1:]
+    if not others:
+        return first.message
+    names = ", ".join(others[:_NAMED]) + (", ..." if len(others) > _NAMED else "")
+    return f"{first.message}; the same of {len(others)} more: {names}"

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from gitops_dsf.hub.decisions import decided
-from gitops_dsf.hub.freshness import expired
 from gitops_dsf.hub.objects import Placement
 from gitops_dsf.simulator import Explanation, HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
 from gitops_dsf.views.status.inputs import Inputs, Part
@@ -99,10 +98,8 @@ class _Looks:
     def _zeroes_of(self, resource: str, dimension: str) -> frozenset[str]:
         found = self._zeroes.get((resource, dimension))
         if found is None:
-            table = self._state.scores.get(resource, {})
-            missing = self._state.positions.keys() - table.keys()
-            dead = (name for name, score in table.items() if expired(score.valid_until, self._now) or score.get(dimension) is None)
-            found = self._zeroes[resource, dimension] = frozenset(missing).union(dead)
+            column, names = self._state.score_table.column(resource, dimension, self._now), self._state.names
+            found = self._zeroes[resource, dimension] = frozenset(names[position] for position in column.expired | column.absent)
         return found
 
 

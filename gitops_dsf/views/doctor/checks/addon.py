@@ -125,7 +125,9 @@ def rights(facts: Facts) -> Iterator[Result]:
         )
         fix = f"{facts.command('-n', cluster, 'delete', 'rolebinding', ADDON_NAME)} && {create}" if there else create
         yield error(
-            f"RoleBinding {cluster}/{ADDON_NAME} {'binds something else' if there else 'is not there'}: its scores are refused", fix
+            f"RoleBinding {cluster}/{ADDON_NAME} {'binds something else' if there else 'is not there'}: its scores are refused",
+            fix,
+            subject=cluster,
         )
     if not lacking and not wrong:
         yield ok(f"{counted(len(facts.inputs.addons), 'agent')}: each may write the scores of its own cluster and of no other")
@@ -156,14 +158,14 @@ def agents(facts: Facts) -> Iterator[Result]:
             kind, found = failed
             away.append(cluster)
             fix = facts.command("-n", cluster, "describe", "managedclusteraddon", ADDON_NAME)
-            yield error(f"agent of {cluster}: {kind} is False: {found.get('reason')}: {found.get('message')}", fix)
+            yield error(f"agent of {cluster}: {kind} is False: {found.get('reason')}: {found.get('message')}", fix, subject=cluster)
             continue
         available = condition(item, "Available")
         if available is None or available.get("status") != "True":
             away.append(cluster)
             fix = f"kubectl --context {cluster} -n {AGENT_NAMESPACE} describe deployment {ADDON_NAME}  # on the cluster itself"
             why = f"{available.get('reason')}: {available.get('message')}" if available else "OCM says nothing about it yet"
-            yield warning(f"agent of {cluster} is not Available: {why}", fix)
+            yield warning(f"agent of {cluster} is not Available: {why}", fix, subject=cluster)
     if not away:
         yield ok(f"{counted(len(states), 'agent')}, all Available")
 

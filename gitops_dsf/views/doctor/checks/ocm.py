@@ -109,17 +109,19 @@ def clusters(facts: Facts) -> Iterator[Result]:
             continue
         if cluster.spec is None or not cluster.spec.hub_accepts_client:
             troubled = True
-            yield error(f"{name} is not accepted, so its agent cannot reach the hub", facts.clusteradm("accept", "--clusters", name))
+            yield error(
+                f"{name} is not accepted, so its agent cannot reach the hub", facts.clusteradm("accept", "--clusters", name), subject=name
+            )
             continue
         available = cluster.condition(AVAILABLE_CONDITION)
         if cluster.condition("ManagedClusterJoined").status != "True":
             troubled = True
             fix = f"{facts.clusteradm('get', 'token')}  # then run the join command that it prints, on {name}"
-            yield error(f"{name} has not joined", fix)
+            yield error(f"{name} has not joined", fix, subject=name)
         elif available.status != "True":
             troubled = True
             fix = f"kubectl --context {name} -n open-cluster-management-agent get pods  # on the cluster itself"
-            yield warning(f"{name} is not available: {available.message or 'its lease is not renewed'}", fix)
+            yield warning(f"{name} is not available: {available.message or 'its lease is not renewed'}", fix, subject=name)
     if not troubled:
         everyone = counted(len(facts.inputs.snapshot.clusters), "cluster")
         yield ok(f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are available")

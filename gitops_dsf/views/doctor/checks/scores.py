@@ -9,9 +9,6 @@ from gitops_dsf.views.doctor.facts import Facts, counted, some
 from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.views.status import Part
 
-LIMIT = 10
-"""Findings of one kind; more say the same once more."""
-
 
 def scorers(facts: Facts) -> Iterator[Result]:
     """Do the scoring APIs answer, and do their /config pages say what was accepted?"""
@@ -64,12 +61,7 @@ def freshness(facts: Facts) -> Iterator[Result]:
             for cluster in absent:
                 missing.setdefault(cluster, []).append(view.scorer.name)
     results = [*_by_cluster(stale, expected, "expired"), *_by_cluster(missing, expected, "missing")]
-    yield from results[:LIMIT]
-    if len(results) > LIMIT:
-        clusters = len(stale.keys() | missing.keys())
-        yield warning(
-            f"{len(results) - LIMIT} more such findings; {counted(clusters, 'cluster')} in all", "gitops-dsf status shows all of them"
-        )
+    yield from results
     if unclear:
         yield unknown(f"{counted(unclear, 'score')} missing or masked: {no_masks}")
     if not results and not unclear:
@@ -82,7 +74,7 @@ def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) 
         shown = f"every score of {cluster} is {what}" if every and len(names) > 1 else f"{cluster}: {what}: {some(names)}"
         hint = ": its agent is down, or cannot reach the hub" if every and what == "expired" else ""
         fix = f"kubectl --context {cluster} -n {AGENT_NAMESPACE} logs deployment/gitops-dsf-agent  # on the cluster itself"
-        yield warning(f"{shown}, and counts as 0{hint}", fix)
+        yield warning(f"{shown}, and counts as 0{hint}", fix, subject=cluster)
 
 
 def ownership(facts: Facts) -> Iterator[Result]:
@@ -94,9 +86,7 @@ def ownership(facts: Facts) -> Iterator[Result]:
         yield unknown(f"{scores} of our agents, and no DynamicScorer in namespace {facts.hub_namespace} to tell whose they are", look)
         return
     results = [*_contested(facts), *_unowned(facts), *_unexpected(facts), *_foreign(facts)]
-    yield from results[:LIMIT]
-    if len(results) > LIMIT:
-        yield warning(f"{len(results) - LIMIT} more such findings", "gitops-dsf status --all shows all of them")
+    yield from results
     if not results:
         yield ok("every score of ours has a scorer and an agent, and no other writer")
 
@@ -111,7 +101,9 @@ def _unowned(facts: Facts) -> Iterator[Result]:
     for cluster, name in sorted(orphans - _written_by_others(facts)):
         why = "no agent is on that cluster" if name in resources else "no scorer has that name"
         fix = facts.command("-n", cluster, "delete", SCORE_PLURAL, name)
-        yield warning(f"AddOnPlacementScore {cluster}/{name} belongs to nobody: {why}; Placements may still rank by it", fix)
+        yield warning(
+            f"AddOnPlacementScore {cluster}/{name} belongs to nobody: {why}; Placements may still rank by it", fix, subject=cluster
+        )
 
 
 def _unexpected(facts: Facts) -> Iterator[Result]:
@@ -128,14 +120,14 @@ def _foreign(facts: Facts) -> Iterator[Result]:
     """Our agent, if there is one, reports the conflict and waits until the writer is silent."""
     for cluster, name in facts.inputs.foreign:
         fix = _show(facts, cluster, name) + "  # who writes it?"
-        yield warning(f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our agent", fix)
+        yield warning(f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our agent", fix, subject=cluster)
 
 
 def _contested(facts: Facts) -> Iterator[Result]:
     for cluster, name, manager in facts.inputs.contested:
         fix = f"{_show(facts, cluster, name)}  # then stop {manager} on {cluster}"
         what = f"AddOnPlacementScore {cluster}/{name} is written by our agent and by {manager}"
-        yield error(f"{what}: while both run, ours reports conflict and its scores are not published", fix)
+        yield error(f"{what}: while both run, ours reports conflict and its scores are not published", fix, subject=cluster)
 
 
 def _show(facts: Facts, cluster: str, name: str) -> str:

@@ -27,6 +27,7 @@ from tests.support.hubobjects import (
     decision,
     fleet,
     global_set,
+    masks,
     meta,
     placement,
     score,
@@ -502,7 +503,7 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "cluster1: missing: cpu",
         lambda: facts(hub=[cluster("cluster1"), addon("cluster1"), scorer("cpu")]),
     ),
-    "many scores that are missing": ("scores-fresh", "warning", "15 more such findings; 25 clusters in all", lambda: facts(hub=crowd(25))),
+    "many scores that are missing": ("scores-fresh", "warning", "the same of 24 more: ", lambda: facts(hub=crowd(25))),
     "a score without a scorer": (
         "scores-owned",
         "warning",
@@ -536,7 +537,7 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
     "many scores of nobody": (
         "scores-owned",
         "warning",
-        "5 more such findings",
+        "the same of 14 more: c1, c10, c11, c12, c13, ...",
         lambda: facts(read={"unowned": tuple((f"c{number}", "retired") for number in range(15))}),
     ),
     "a score that may lack its token": (
@@ -678,7 +679,7 @@ def test_what_somebody_else_writes_is_never_proposed_for_deletion() -> None:
     objects = [cluster("cluster1"), addon("cluster1"), cluster("cluster9"), scorer("cpu", suspend=True)]
     given = facts(hub=[*objects, *(score(name, "cpu", 5) for name in ("cluster1", "cluster9"))], read=theirs)
     found = run("scores-owned", given)
-    assert len(found) == 2
+    assert [(finding.count, finding.subjects) for finding in found] == [(2, ("cluster9", "cluster1"))]
     assert all("was not written by our agent" in finding.message and " delete " not in finding.fix for finding in found)
 
 
@@ -687,7 +688,7 @@ def test_what_somebody_else_writes_too_is_never_proposed_for_deletion() -> None:
     objects = [cluster("cluster1"), addon("cluster1"), cluster("cluster9"), scorer("cpu", suspend=True)]
     given = facts(hub=[*objects, *(score(name, "cpu", 5) for name in ("cluster1", "cluster9"))], read=both)
     found = run("scores-owned", given)
-    assert [finding.state for finding in found] == ["error", "error"]
+    assert [(finding.state, finding.count) for finding in found] == [("error", 2)]
     assert all(" delete " not in finding.fix for finding in found)
 
 
@@ -724,7 +725,7 @@ def test_switching_a_gate_on_leaves_the_others_as_they_are() -> None:
 def test_findings_are_plain_data() -> None:
     found = run("clock", facts(clock_offset=400.0))[0].to_dict()
     assert (found["check"], found["state"]) == ("clock", "error")
-    assert set(found) == {"check", "state", "message", "fix"}
+    assert set(found) == {"check", "state", "message", "fix", "count", "subjects"}
 
 
 def test_the_healthy_hub_of_these_tests_is_not_changed_by_them() -> None:
@@ -737,3 +738,26 @@ def test_decisions_of_several_applications_are_told_apart() -> None:
     other = [application_set("other"), placement("other", "mem"), decision("other", "cluster2")]
     found = run("cluster-secrets", facts({Source.CLUSTER_SECRETS: ()}, hub=[*fleet(), *other]))
     assert [finding.state for finding in found if "cluster2 is decided" in finding.message] == ["error"]
+
+
+def test_the_same_about_many_clusters_is_told_once_with_their_number() -> None:
+    names = [f"c{number}" for number in range(30)]
+    found = run("ocm-clusters", facts(hub=[item for name in names for item in (without_spec(cluster(name)), addon(name))]))
+    assert [(finding.state, finding.count) for finding in found] == [("error", 30)]
+    assert found[0].subjects == tuple(sorted(names))
+    assert found[0].message == "c0 is not accepted, so its agent cannot reach the hub; the same of 29 more: c1, c10, c11, c12, c13, ..."
+    assert found[0].fix == "clusteradm --context hub accept --clusters c0"
+
+
+def test_clusters_that_differ_in_what_is_wrong_are_told_up_to_ten_times() -> None:
+    scorers = [scorer(f"s{number:02}") for number in range(12)]
+    names = [f"c{number:02}" for number in range(12)]
+    there = [score(name, one["metadata"]["name"], 5) for at, name in enumerate(names) for one in scorers[at + 1 :]]
+    found = run("scores-fresh", facts(hub=[*(item for name in names for item in (cluster(name), addon(name))), *scorers, *there, masks()]))
+    assert [finding.count for finding in found] == [1] * 10 + [2]
+    assert found[-1].message == "2 more such findings"
+    assert found[-1].subjects == ("c10", "c11")
+
+
+def without_spec(item: Object) -> Object:
+    return {**item, "spec": {}}
