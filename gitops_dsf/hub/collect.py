@@ -138,10 +138,8 @@ class _Collector:
         self._interner = Interner()
         self._skipped = 0
         self._scores: dict[str, dict[str, Score]] = {}
-        self._tables: dict[str, list[tuple[str, Mapping[str, object]]]] = {}
-        """By name: the tables of scores so far, each with its place."""
-        self._single: dict[str, dict[str, str]] = {}
-        """By name and cluster: places of scores that are objects of their own."""
+        self._parts: dict[str, list[tuple[int, str]]] = {}
+        """By name: how many scores there were before each part, and its place."""
         self._decisions: dict[tuple[str, str], PlacementDecision] = {}
         self._clusters: dict[str, ManagedCluster] = {}
         self._sets: dict[str, ManagedClusterSet] = {}
@@ -192,10 +190,7 @@ class _Collector:
         if self._resources is not None and name not in self._resources:
             self._skipped += 1
             return
-        self._not_in_tables(name, (cluster,), place)
-        if (first := self._single.setdefault(name, {}).setdefault(cluster, place)) is not place:
-            _twice(f"AddOnPlacementScore {cluster}/{name}", place, first)
-        self._scores.setdefault(name, {})[cluster] = self._interner.of(item.status)
+        self._begin(name, (cluster,), place)[cluster] = self._interner.of(item.status)
 
     def _part(self, document: Document) -> None:
         place = document.place
@@ -210,23 +205,22 @@ class _Collector:
             self._cluster(snapshotfile.cluster(cluster, known), place)
 
     def _table(self, name: str, section: Mapping[str, object], place: str) -> None:
-        self._not_in_tables(name, section, place)
-        for cluster, first in self._single.get(name, {}).items():
-            if cluster in section:
-                _twice(f"AddOnPlacementScore {cluster}/{name}", place, first)
-        self._tables.setdefault(name, []).append((place, section))
-        if self._resources is None or name in self._resources:
-            self._scores.setdefault(name, {}).update(
-                (cluster, entry.score(self._interner)) for cluster, entry in section.items() if isinstance(entry, snapshotfile.ScoreEntry)
-            )
-        else:
+        if self._resources is not None and name not in self._resources:
             self._skipped += len(section)
+            return
+        entries = ((cluster, entry) for cluster, entry in section.items() if isinstance(entry, snapshotfile.ScoreEntry))
+        self._begin(name, section, place).update((cluster, entry.score(self._interner)) for cluster, entry in entries)
 
-    def _not_in_tables(self, name: str, clusters: Iterable[str], place: str) -> None:
-        for first, table in self._tables.get(name, ()):
-            for cluster in clusters:
-                if cluster in table:
-                    _twice(f"AddOnPlacementScore {cluster}/{name}", place, first)
+    def _begin(self, name: str, clusters: Iterable[str], place: str) -> dict[str, Score]:
+        """The scores of this name, none of which may be of these clusters."""
+        scores, parts = self._scores.setdefault(name, {}), self._parts.setdefault(name, [])
+        for cluster in clusters if scores else ():
+            if cluster in scores:
+                at = list(scores).index(cluster)
+                first = next(found for before, found in reversed(parts) if before <= at)
+                _twice(f"AddOnPlacementScore {cluster}/{name}", place, first)
+        parts.append((len(scores), place))
+        return scores
 
     def _decision(self, found: PlacementDecision, document: Document) -> None:
         key = (_namespace(found.metadata.namespace, document), found.metadata.name)

@@ -102,15 +102,20 @@ class Part:
 
 def read(text: bytes | msgspec.Raw, *, place: str) -> Part:
     """One document. Raises SnapshotError."""
-    head = msgspec.json.decode(text, type=_Head)
-    if head.api_version != API_VERSION:
-        msg = f"{place}: HubSnapshot has apiVersion {head.api_version!r}; this version reads {API_VERSION}"
-        raise SnapshotError(msg)
     try:
-        return Part(msgspec.json.decode(text, type=HubSnapshot), place=place)
+        document = msgspec.json.decode(text, type=HubSnapshot)
     except msgspec.ValidationError as error:
+        _check_version(msgspec.json.decode(text, type=_Head).api_version, place)
         msg = f"{place}: HubSnapshot: {problem_of(error)}"
         raise SnapshotError(msg) from error
+    _check_version(document.api_version, place)
+    return Part(document, place=place)
+
+
+def _check_version(found: object, place: str) -> None:
+    if found != API_VERSION:
+        msg = f"{place}: HubSnapshot has apiVersion {found!r}; this version reads {API_VERSION}"
+        raise SnapshotError(msg)
 
 
 class _Head(Struct, frozen=True, rename="camel"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -25,6 +25,10 @@ RESOURCES = ("cpu", "memory")
 
 Key = tuple[str, str]
 """(namespace, name)."""
+
+
+_WITHOUT_DECISIONS = frozenset({"names", "positions", "labels", "claims", "tainted", "terminating", "score_table", "cel", "allocatable"})
+"""What HubState computes and remembers, and what does not depend on its decisions."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,12 @@ class HubState:
             decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions},
             scores=scores,
         )
+
+    def deciding(self, decisions: Iterable[PlacementDecision]) -> HubState:
+        """The same hub with other PlacementDecisions; what was computed of clusters and scores is not computed again."""
+        other = replace(self, decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions})
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name in _WITHOUT_DECISIONS})
+        return other
 
     @cached_property
     def names(self) -> tuple[str, ...]:

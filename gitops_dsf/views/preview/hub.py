@@ -5,7 +5,6 @@ claims and resources a cluster has, field by field, because that is what OCM rea
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -70,11 +69,6 @@ def typed_placements(fleet: Fleet, only: Collection[str] | None = None) -> Mappi
         msg = f"no hub could hold this: {error}"
         raise PreviewError(msg) from error
     return {key: _typed(item, hub.Placement, key) for key, item in zip(wanted, filled, strict=True)}
-
-
-def with_decisions(state: HubState, decisions: Iterable[hub.PlacementDecision]) -> HubState:
-    """The same hub with other PlacementDecisions."""
-    return replace(state, decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions})
 
 
 def _placements(fleet: Fleet, *, has_scores: bool, only: Collection[str] | None) -> Iterator[hub.Placement]:

@@ -14,7 +14,7 @@ from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
 from gitops_dsf.views.preview.bounds import Certainty, certainty, touches
 from gitops_dsf.views.preview.fleet import Fleet
-from gitops_dsf.views.preview.hub import hub_state, with_decisions
+from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.nextscores import NextScores, Unknown, next_scores
 
 
@@ -42,7 +42,7 @@ def passes(base: Fleet | None, head: Fleet, snapshot: Snapshot, *, now: datetime
     before = {key: simulate(first, key, now) for key in base.placements} if base and first else {}
     decisions = _decided(before, snapshot)
     if first is not None:
-        before |= _settled(before, with_decisions(first, decisions), now)
+        before |= _settled(before, first.deciding(decisions), now)
     second = hub_state(head, snapshot, scores=future.scores, decisions=decisions)
     surroundings = first is None or not _same_surroundings(first, second)
     placements = {f"{namespace}/{name}": item for (namespace, name), item in second.placements.items()}
