@@ -85,7 +85,7 @@ def test_json_says_the_same(bare: ApiServer, run: Run) -> None:
     found = json.loads(ran.stdout)
     assert ran.returncode == 1
     assert list(dict.fromkeys(item["check"] for item in found["findings"])) == [check.id for check in CHECKS]
-    assert set(found["findings"][0]) == {"check", "state", "message", "fix"}
+    assert set(found["findings"][0]) == {"check", "state", "message", "fix", "count", "subjects"}
     assert sum(found["summary"].values()) == len(found["findings"])
     assert abs(found["hub"]["clockOffsetSeconds"]) < 30
 

@@ -104,11 +104,11 @@ async def test_a_snapshot_is_what_the_hub_holds(hub: ApiServer, repository: GitR
     async with stage.running():
         await stage.until("unchanged")
     found = stage.snapshot(tmp_path / "out")
-    assert {name: {cluster: dict(one.values) for cluster, one in table.items()} for name, table in found.scores.items()} == {
+    assert {name: {cluster: dict(one.items()) for cluster, one in table.items()} for name, table in found.scores.items()} == {
         "cpu": {"cluster1": {"cpu": 80}, "cluster2": {"cpu": 60}, "cluster3": {"cpu": 40}},
         "mem": {f"cluster{n}": {"mem": 50} for n in (1, 2, 3)},
     }
-    assert [(item.namespace, item.name, item.placement, item.clusters) for item in found.decisions] == [
+    assert [(item.metadata.namespace, item.metadata.name, item.placement, item.cluster_names) for item in found.decisions] == [
         ("argocd", "guestbook-decision-1", "guestbook", ("cluster1",))
     ]
     assert sorted(found.clusters) == ["cluster1", "cluster2", "cluster3"]
@@ -134,7 +134,7 @@ async def test_what_changes_is_pushed_in_place_of_what_was(hub: ApiServer, repos
     assert git("rev-list", "--count", BRANCH, folder=repository.bare).strip() == "1"
     after = git("ls-tree", "-r", BRANCH, folder=repository.bare).splitlines()
     assert {line.split("\t")[1] for line in set(after) - set(before)} <= {"scores/cpu.json", "snapshot.json"}
-    assert stage.snapshot(tmp_path / "out").scores["cpu"]["cluster1"].values == {"cpu": 81}
+    assert dict(stage.snapshot(tmp_path / "out").scores["cpu"]["cluster1"].items()) == {"cpu": 81}
 
 
 async def test_a_new_leader_goes_on_from_the_branch(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
@@ -168,9 +168,9 @@ async def test_raw_scores_come_from_prometheus_and_are_missed_without_harm(
         async with stage.running():
             await stage.until("pushed")
         found = stage.snapshot(tmp_path / "out")
-        assert found.scores["cpu"]["cluster1"].raw == {"cpu": 80.12}
-        assert found.scores["cpu"]["cluster2"].raw == {}
-        assert found.scores["mem"]["cluster1"].raw == {}
+        assert dict(found.scores["cpu"]["cluster1"].raw_items()) == {"cpu": 80.12}
+        assert found.scores["cpu"]["cluster2"].raw == ()
+        assert found.scores["mem"]["cluster1"].raw == ()
         assert stage.registry.get_sample_value("gitops_dsf_reconciler_state_raw_failures_total") == 1
 
 
