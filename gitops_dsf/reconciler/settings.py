@@ -1,7 +1,6 @@
 """What the command line says. Frozen; seconds."""
 
-import socket
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -72,8 +71,8 @@ class Settings:
     metrics_port: int
     probe_interval: float
     probe_timeout: float
-    replica: str = field(default_factory=socket.gethostname)
-    """Name of the pod: with it begins the holder of the Lease, and an admission policy compares both."""
+    replica: str
+    """Name of the pod: the holder of the Lease begins with it, and an admission policy compares both."""
     suspension: SuspensionSettings = SuspensionSettings()
     git: GitSettings | None = None
     """None: it only reports."""
