@@ -1,24 +1,31 @@
 """Clusters, sets, bindings, scores and decisions of a hub, read through the kubeconfig; nothing is written to the hub."""
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.collect import JsonDocument, collect
 from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.live.kubeconfig import reading
 
-if TYPE_CHECKING:
-    from kubernetes.client import ApiClient
+try:
+    from dsf_runtime.access import AccessError, Kubeconfig
+    from dsf_runtime.apiserver import JSON, ApiError, ApiServer, Pages
+    from dsf_runtime.calls import Kind
+except ImportError as error:
+    msg = f"{error.name} is not installed; asking a hub needs: pip install 'gitops-dsf[live]'"
+    raise HubError(msg) from error
 
+__all__ = ["JSON", "ApiError", "Hub", "More", "Page", "observe"]
+
+T = TypeVar("T")
 GROUP = "cluster.open-cluster-management.io"
 RESOURCES = (
     ("ManagedCluster", "v1", "managedclusters"),
@@ -27,9 +34,7 @@ RESOURCES = (
     ("PlacementDecision", "v1beta1", "placementdecisions"),
     ("AddOnPlacementScore", "v1alpha1", "addonplacementscores"),
 )
-PAGE = 500
-"""Objects per request: the API server answers pages of this size from its cache in milliseconds."""
-TIMEOUT_SECONDS = 30
+TIMEOUT_SECONDS: Final = 30.0
 _HINTS = {
     401: "; log in again",
     403: "; reading needs the verb list on it, in every namespace",
@@ -38,119 +43,130 @@ _HINTS = {
 }
 
 
+class More(msgspec.Struct, frozen=True, rename={"token": "continue", "remaining": "remainingItemCount"}):
+    """Of a page: where the next one begins, and how many objects come after it."""
+
+    token: str = ""
+    remaining: int | None = None
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Of a list; its items stay undecoded."""
+
+    items: list[msgspec.Raw] | None = None
+    metadata: More = More()
+
+
+class Hub:
+    """One hub, asked by code without an event loop; a context manager. Refusals are ApiError, a hub that does not answer HubError."""
+
+    def __init__(self, *, context: str, kubeconfig: Path | None = None) -> None:
+        """Raises HubError when the kubeconfig cannot be used."""
+        self.context = context
+        source = Kubeconfig(path=kubeconfig, context=context)
+        try:
+            read = [source.load()]
+        except AccessError as error:
+            raise HubError(str(error)) from error
+        # An exec plug-in is not asked twice at the start.
+        self._server = ApiServer(
+            load=lambda: read.pop() if read else source.load(), user_agent="gitops-dsf", timeout_seconds=TIMEOUT_SECONDS
+        )
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._runner.run(self._server.close())
+        self._runner.close()
+
+    @property
+    def clock_offset(self) -> float | None:
+        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer that has a Date."""
+        return self._server.clock.offset
+
+    def now(self) -> datetime:
+        """The hub's clock; this machine's where the hub does not say."""
+        return datetime.fromtimestamp(self._server.now(), tz=UTC)
+
+    def get(self, path: str, *, accept: str = JSON, **params: str) -> bytes:
+        """One answer. Raises ApiError and HubError."""
+        return self._run(lambda: self._server.request("GET", path, params=params, accept=accept)).body
+
+    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Pages:
+        """A list, for `next_page`."""
+        return self._server.pages(path, accept=accept, **selector)
+
+    def next_page(self, pages: Pages) -> bytes | None:
+        """The next page; None after the last. Raises ApiError and HubError."""
+        return self._run(pages.next)
+
+    def raw_items(self, path: str, *, optional: bool = False) -> Iterator[msgspec.Raw]:
+        """Every object of a resource, undecoded, page by page; none where an optional one is not installed. Raises HubError."""
+        pages = self.pages(path)
+        try:
+            while (content := self.next_page(pages)) is not None:
+                page = self.decode(path, content, Page)
+                yield from page.items or ()
+                pages.taken(count=len(page.items or ()), more=page.metadata.token)
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND and optional:
+                return
+            raise self._told(error) from error
+
+    def decode(self, path: str, content: bytes, kind: type[T]) -> T:
+        """An answer. Raises HubError when it is something else."""
+        try:
+            return msgspec.json.decode(content, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            msg = f"context {self.context}: GET {path}: the answer is not what an API server says: {error}"
+            raise HubError(msg) from error
+
+    def _run(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        for last in (False, True):
+            try:
+                return self._runner.run(ask())
+            except ApiError as error:
+                # A connection that was kept between two requests may break at the very moment of the second.
+                if error.kind is Kind.CONNECTION_LOST and not last:
+                    continue
+                if error.status and error.status != HTTPStatus.UNAUTHORIZED:
+                    raise
+                if error.status:
+                    raise HubError(f"context {self.context}: {error}{_HINTS[error.status]}") from error
+                if error.kind is Kind.CREDENTIALS:
+                    raise HubError(str(error)) from error
+                msg = f"context {self.context}: the hub does not answer: {error.__cause__ or error}"
+                raise HubError(msg) from error
+        raise AssertionError
+
+    def _told(self, error: ApiError) -> HubError:
+        """A refusal, for people."""
+        return HubError(f"context {self.context}: {error}{_HINTS.get(error.status, '')}")
+
+
 def observe(*, context: str, kubeconfig: Path | None = None, resources: frozenset[str] | None = None) -> Snapshot:
     """What a hub holds now; of scores only those of these names.
 
     Raises HubError when the kubeconfig, the hub or the rights do not allow it.
     """
-    client = connect(context, kubeconfig)
-    close: Callable[[], None] = client.close
     origin, observed_at = f"context {context}", datetime.now(UTC)
-    try:
-        found = iter(_documents(client, context))
+    with Hub(context=context, kubeconfig=kubeconfig) as hub:
+        found = iter(_documents(hub))
         first = next(found, None)
         if first is None:
             return Snapshot(origin=origin, observed_at=observed_at)
         return collect(chain((first,), found), origin=origin, observed_at=observed_at, resources=resources)
-    finally:
-        close()
 
 
-def _documents(client: "ApiClient", context: str) -> Iterator[JsonDocument]:
+def _documents(hub: Hub) -> Iterator[JsonDocument]:
     """Every object, page by page; the API server leaves the kind out of the items of a list."""
     for kind, version, plural in RESOURCES:
-        place = f"{context}: {kind}"
-        for item in raw_items(client, context, f"/apis/{GROUP}/{version}/{plural}"):
+        place = f"{hub.context}: {kind}"
+        for item in hub.raw_items(f"/apis/{GROUP}/{version}/{plural}"):
             yield JsonDocument(place=place, kind=kind, text=item)
-
-
-def connect(context: str, kubeconfig: Path | None) -> "ApiClient":
-    """A client for a context of the kubeconfig, to be closed. Raises HubError when the package or the context is not there."""
-    try:
-        from kubernetes import config  # noqa: PLC0415 - an extra, and slow to import
-    except ImportError as error:
-        msg = "asking a hub needs the Kubernetes client: pip install 'gitops-dsf[live]'"
-        raise HubError(msg) from error
-    new_client: Callable[..., ApiClient] = config.new_client_from_config
-    with reading(f"context {context}", config.ConfigException):
-        return new_client(config_file=str(kubeconfig) if kubeconfig else None, context=context)
-
-
-class _More(msgspec.Struct, frozen=True, rename={"token": "continue"}):
-    token: str = ""
-
-
-class _Page(msgspec.Struct, frozen=True):
-    items: list[msgspec.Raw] | None = None
-    metadata: _More = _More()
-
-
-def items(client: "ApiClient", context: str, path: str, *, optional: bool = False) -> Iterator[dict[str, Any]]:
-    """Every object of a resource, as plain data. Raises HubError."""
-    for raw in raw_items(client, context, path, optional=optional):
-        yield msgspec.json.decode(raw, type=dict[str, Any])
-
-
-def raw_items(client: "ApiClient", context: str, path: str, *, optional: bool = False) -> Iterator[msgspec.Raw]:
-    """Every object of a resource, undecoded, page by page; none where an optional one is not installed. Raises HubError."""
-    token = ""
-    while True:
-        page = _get(client, context, path, [("limit", PAGE), *([("continue", token)] if token else [])], optional=optional)
-        yield from page.items or ()
-        token = page.metadata.token
-        if not token:
-            return
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    """What the hub said to one GET."""
-
-    status: int
-    reason: str
-    body: bytes = field(repr=False)
-    date: str | None
-    """The hub's clock: the Date header (RFC 9110 section 6.6.1), whole seconds."""
-    asked: float
-    """Seconds since 1970, by this machine's clock."""
-    answered: float
-
-
-def ask(client: "ApiClient", context: str, path: str, query: Sequence[tuple[str, Any]], *, accept: str = "application/json") -> Answer:
-    """One GET, whatever its status. Raises HubError when the hub does not answer."""
-    from kubernetes.client import ApiException  # noqa: PLC0415 - see connect
-    from urllib3.exceptions import HTTPError  # noqa: PLC0415 - comes with it
-
-    asked = time.time()
-    try:
-        request = client.param_serialize(
-            "GET", path, query_params=list(query), header_params={"Accept": accept}, auth_settings=["BearerToken"]
-        )
-        response = client.call_api(*request, _request_timeout=TIMEOUT_SECONDS)
-        status, reason, body, date = response.status, response.reason, response.response.data, response.response.headers.get("Date")
-    except (ApiException, HTTPError, OSError) as error:
-        # Of a request that was tried again and again, the reason of the last time.
-        msg = f"context {context}: the hub does not answer: {getattr(error, 'reason', None) or error}"
-        raise HubError(msg) from error
-    return Answer(status=status, reason=reason, body=body, date=date, asked=asked, answered=time.time())
-
-
-def refusal(context: str, path: str, answer: Answer) -> HubError:
-    """An answer that is no content, as an error for people."""
-    return HubError(f"context {context}: GET {path}: {answer.status} {answer.reason}{_HINTS.get(answer.status, '')}")
-
-
-def _get(client: "ApiClient", context: str, path: str, query: list[tuple[str, Any]], *, optional: bool) -> _Page:
-    answer = ask(client, context, path, query)
-    if answer.status == HTTPStatus.NOT_FOUND and optional:
-        return _Page()
-    if answer.status != HTTPStatus.OK:
-        raise refusal(context, path, answer)
-    try:
-        return msgspec.json.decode(answer.body, type=_Page)
-    except msgspec.ValidationError as error:
-        msg = f"context {context}: GET {path}: the answer is not an object: {error}"
-        raise HubError(msg) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        msg = f"context {context}: GET {path}: the answer is not JSON: {error}"
-        raise HubError(msg) from error

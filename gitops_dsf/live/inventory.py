@@ -1,10 +1,11 @@
 """What `import` takes from a hub: clusters, sets, and the scorers and masks that are there already."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from gitops_dsf.live.hub import connect, items
+import msgspec
+
+from gitops_dsf.live.hub import Hub
 
 DSF: Final = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 RESOURCES: Final = (
@@ -18,14 +19,10 @@ RESOURCES: Final = (
 
 def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str, Any]]:
     """Every object of RESOURCES, in all namespaces. Raises HubError when the kubeconfig, the hub or the rights do not allow it."""
-    client = connect(context, kubeconfig)
-    close: Callable[[], None] = client.close
-    try:
+    with Hub(context=context, kubeconfig=kubeconfig) as hub:
         return [
             # The API server leaves both out of the items of a typed list.
-            {"apiVersion": version, "kind": kind, **item}
+            {"apiVersion": version, "kind": kind, **msgspec.json.decode(item, type=dict[str, Any])}
             for version, kind, plural, optional in RESOURCES
-            for item in items(client, context, f"/apis/{version}/{plural}", optional=optional)
+            for item in hub.raw_items(f"/apis/{version}/{plural}", optional=optional)
         ]
-    finally:
-        close()

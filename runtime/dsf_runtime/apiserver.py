@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Protocol, Self
 
 import httpx
 import msgspec
@@ -198,20 +198,16 @@ class ApiServer:
         One page is in memory at a time, and ``take`` must keep no Raw: it is a view of the page. Raises ApiError, 410 among others when
         the list changed so much that it must be read from its beginning.
         """
-        more, limit = "", PAGE
-        while True:
-            params = {"limit": str(limit), **selector, **({"continue": more} if more else {})}
-            content = await self._page(path, params, accept=accept, most=0 if limit == 1 else MOST_PAGE_BYTES)
-            if content is None:
-                limit = max(1, limit // 4)
-                continue
+        pages = self.pages(path, accept=accept, **selector)
+        metadata = _Meta()
+        while (content := await pages.next()) is not None:
             metadata, count = await _take(path, content, take)
-            if count:
-                limit = max(1, min(PAGE, limit * 2, self._page_bytes * count // len(content)))
-            del content
-            more = metadata.more
-            if not more:
-                return metadata.resource_version
+            pages.taken(count=count, more=metadata.more)
+        return metadata.resource_version
+
+    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> "Pages":
+        """A list for those who decode whole pages."""
+        return Pages(self._page, path, accept=accept, selector=selector, page_bytes=self._page_bytes)
 
     async def watch(
         self, path: str, *, resource_version: str, opened: Callable[[], None] = lambda: None, **selector: str
@@ -342,8 +338,8 @@ class ApiServer:
             decoded = msgspec.json.decode(content)
         except (msgspec.DecodeError, UnicodeDecodeError):
             decoded = None
-        message = decoded.get("message") if isinstance(decoded, dict) else None
-        words = hide(excerpt(message if isinstance(message, str) else content), connection.access.token)
+        message = decoded.get("message") if isinstance(decoded, dict) else content
+        words = hide(excerpt(message if isinstance(message, str | bytes) else "") or response.reason_phrase, connection.access.token)
         wait = retry_after(response.headers, now=self._time.wall(), most=MAX_RETRY_AFTER)
         msg = f"{what}: {response.status_code} {words}"
         return ApiError(msg, status=response.status_code, wait=wait)
@@ -351,6 +347,38 @@ class ApiServer:
     def _silent(self, what: str, connection: _Connection, fault: CallFault) -> ApiError:
         words = hide(str(fault), connection.access.token)
         return ApiError(f"{what}: the API server does not answer: {words}", kind=fault.kind)
+
+
+class Pages:
+    """A list, page by page: ``next`` reads one, and ``taken`` says what was in it before the next one."""
+
+    def __init__(self, read: "_ReadPage", path: str, *, accept: str, selector: Mapping[str, str], page_bytes: int) -> None:
+        self._read, self._path, self._accept, self._selector, self._page_bytes = read, path, accept, selector, page_bytes
+        self._limit, self._size = PAGE, 0
+        self._more: str | None = ""
+        """Where the next page begins; None after the last one."""
+
+    async def next(self) -> bytes | None:
+        """The next page as it came; None after the last one. Raises ApiError."""
+        if self._more is None:
+            return None
+        while True:
+            params = {"limit": str(self._limit), **self._selector, **({"continue": self._more} if self._more else {})}
+            content = await self._read(self._path, params, accept=self._accept, most=0 if self._limit == 1 else MOST_PAGE_BYTES)
+            if content is not None:
+                self._size = len(content)
+                return content
+            self._limit = max(1, self._limit // 4)
+
+    def taken(self, *, count: int, more: str) -> None:
+        """The page had so many objects, and ``more`` is its continue token."""
+        if count:
+            self._limit = max(1, min(PAGE, self._limit * 2, self._page_bytes * count // self._size))
+        self._more = more or None
+
+
+class _ReadPage(Protocol):
+    async def __call__(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> bytes | None: ...
 
 
 async def _body(response: httpx.Response, *, most: int) -> bytes | None:
