@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable, Mapping
 
 import pytest
-from hypothesis import settings
 
+from tests.support import laws
 from tests.support.virtual_time import VirtualLoop
 
-settings.register_profile("suite", deadline=None, print_blob=True)
-settings.load_profile("suite")
+laws.register()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

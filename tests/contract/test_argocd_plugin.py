@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gitops_dsf import __version__
 from gitops_dsf.scaffold import scaffold
+from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ROOT / "argocd" / "plugin"
@@ -19,7 +19,7 @@ PLUGIN = ROOT / "argocd" / "plugin"
 
 def generate(folder: Path, **parameters: str) -> subprocess.CompletedProcess[str]:
     """Runs `generate` of plugin.yaml with the variables that the plugin server derives from an Application's parameters."""
-    command = yaml.safe_load((PLUGIN / "plugin.yaml").read_text("utf-8"))["spec"]["generate"]
+    command = yamlfast.load((PLUGIN / "plugin.yaml").read_text("utf-8"))["spec"]["generate"]
     environment = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {f"PARAM_{name.upper()}": value for name, value in parameters.items()}
     line = [*command["command"], *command["args"]]
@@ -27,7 +27,7 @@ def generate(folder: Path, **parameters: str) -> subprocess.CompletedProcess[str
 
 
 def kinds(text: str) -> set[str]:
-    documents: list[dict[str, Any]] = list(yaml.safe_load_all(text))
+    documents: list[dict[str, Any]] = list(yamlfast.load_all(text))
     return {document["kind"] for document in documents}
 
 
@@ -79,7 +79,7 @@ def test_a_folder_that_is_no_fleet_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_sidecar_runs_as_argo_cd_demands() -> None:
-    patch = yaml.safe_load((PLUGIN / "repo-server-patch.yaml").read_text("utf-8"))
+    patch = yamlfast.load((PLUGIN / "repo-server-patch.yaml").read_text("utf-8"))
     pod = patch["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert container["command"] == ["/var/run/argocd/argocd-cmp-server"]

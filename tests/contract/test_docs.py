@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gitops_dsf.cli.main import VERBS
 from gitops_dsf.pipeline import produce
 from gitops_dsf.repository.model.kinds import KINDS
+from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "argocd/README.md", ROOT / "repo-template/README.md", *ROOT.glob("docs/**/*.md")])
@@ -45,7 +45,7 @@ def test_every_document_of_ours_is_what_the_models_take(page: Path) -> None:
     if page.name == "diagnostics.md":
         pytest.skip("its bad examples are bad on purpose; test_diagnostics_docs runs them")
     for text in blocks(page, "yaml"):
-        for document in yaml.safe_load_all(text):
+        for document in yamlfast.load_all(text):
             model = KINDS.get((document.get("apiVersion", ""), document.get("kind", ""))) if isinstance(document, dict) else None
             if model is not None:
                 model.model_validate(document)

@@ -3,9 +3,8 @@
 import re
 from pathlib import Path
 
-import yaml
-
 from gitops_dsf.views.doctor.registry import CHECKS
+from tests.support import yamlfast
 
 PAGE = (Path(__file__).parents[2] / "docs/doctor.md").read_text(encoding="utf-8")
 
@@ -26,5 +25,5 @@ def test_every_check_asks_a_question() -> None:
 
 
 def test_the_role_only_reads() -> None:
-    role = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0])
+    role = yamlfast.load(re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0])
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import Rendered, produce
+from tests.support import yamlfast
 
 FLEET = Path(__file__).parents[2] / "examples" / "fleet"
 EVERYWHERE = {"cpu-headroom-forecast", "memory-pressure", "site-facts"}
@@ -22,7 +22,7 @@ def rendered() -> Rendered:
 def scores_on(rendered: Rendered, cluster: str) -> set[str]:
     assert rendered.tree is not None
     path = next(path for path in rendered.tree.files if path.endswith(f"/{cluster}.manifestwork.yaml"))
-    manifests = yaml.safe_load(rendered.tree.read(path))["spec"]["workload"]["manifests"]
+    manifests = yamlfast.load(rendered.tree.read(path))["spec"]["workload"]["manifests"]
     config = next(item for item in manifests if item["kind"] == "ConfigMap")
     return {summary["scoreName"] for summary in json.loads(config["data"]["summaries"])}
 

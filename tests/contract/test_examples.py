@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from dsf_scorer.conformance import HttpClient
 from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.cli.main import main
 from gitops_dsf.repository.model.scorer import DynamicScorer
+from tests.support import yamlfast
 from tests.support.scorer.serving import serving
 
 SCORERS = Path(__file__).parents[2] / "examples" / "scorers"
@@ -24,7 +24,7 @@ RANGE = re.compile(r"^Output range: (\S+) to (\S+?)\b.*\. (Higher|Lower) is bett
 
 
 def scorer_of(name: str) -> DynamicScorer:
-    return DynamicScorer.model_validate(yaml.safe_load((SCORERS / name / "dynamicscorer.yaml").read_text()))
+    return DynamicScorer.model_validate(yamlfast.load((SCORERS / name / "dynamicscorer.yaml").read_text()))
 
 
 def documented(name: str) -> tuple[float, float, str]:

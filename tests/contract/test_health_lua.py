@@ -9,8 +9,8 @@ from typing import Any
 
 import lupa.lua51
 import pytest
-import yaml
 
+from tests.support import yamlfast
 from tests.support.health_cases import ARGOCD, CHECKS, Case, cases, read
 from tools import argocd_health
 
@@ -101,7 +101,7 @@ def test_the_runtime_is_as_narrow_as_that_of_argocd(script: str) -> None:
 
 def test_the_fragment_of_argocd_cm_is_in_step() -> None:
     assert argocd_health.main(["--folder", str(ARGOCD)]) == 0
-    document = yaml.safe_load((ARGOCD / argocd_health.FRAGMENT).read_text(encoding="utf-8"))
+    document = yamlfast.load((ARGOCD / argocd_health.FRAGMENT).read_text(encoding="utf-8"))
     assert (document["kind"], document["metadata"]["name"]) == ("ConfigMap", "argocd-cm")
     assert document["data"] == {
         f"resource.customizations.health.{script.parts[-3]}_{script.parts[-2]}": script.read_text(encoding="utf-8") for script in CHECKS
@@ -117,7 +117,7 @@ def test_a_changed_script_is_noticed_and_written(tmp_path: Path, capsys: pytest.
     assert "run with --write" in capsys.readouterr().err
     assert argocd_health.main([*folder, "--write"]) == 0
     assert argocd_health.main(folder) == 0
-    written = yaml.safe_load((tmp_path / argocd_health.FRAGMENT).read_text(encoding="utf-8"))
+    written = yamlfast.load((tmp_path / argocd_health.FRAGMENT).read_text(encoding="utf-8"))
     assert written["data"] == {"resource.customizations.health.example.com_Widget": 'return {status = "Healthy"}\n'}
 
 

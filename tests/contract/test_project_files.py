@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import dsf_scorer
 from tests.contract.test_docs import blocks
+from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted([*ROOT.glob(".github/workflows/*.yaml"), *ROOT.glob("repo-template/.github/workflows/*.yaml")])
@@ -48,11 +48,11 @@ def test_pipelines_run_every_step_of_ci_run(file: str) -> None:
 
 
 def test_hooks_run_programs_of_the_lock_file() -> None:
-    (repo,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
+    (repo,) = yamlfast.load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
     assert repo["repo"] == "local"
     assert all(hook["entry"].startswith(".venv/bin/") and hook["language"] == "system" for hook in repo["hooks"])
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob(".github/**/*.y*ml")), ids=lambda path: path.name)
 def test_forge_files_are_yaml(file: Path) -> None:
-    assert isinstance(yaml.safe_load(file.read_text("utf-8")), dict)
+    assert isinstance(yamlfast.load(file.read_text("utf-8")), dict)

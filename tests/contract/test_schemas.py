@@ -7,7 +7,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from jsonschema.protocols import Validator
 from pydantic import ValidationError
 from referencing import Registry
@@ -20,6 +19,7 @@ from gitops_dsf.scaffold import scaffold
 from gitops_dsf.schema.editor import kind_file
 from gitops_dsf.schema.rules import RULES
 from gitops_dsf.schema.tree import schema_tree
+from tests.support import yamlfast
 from tools.reference import reference_pages
 
 ROOT = Path(__file__).parents[2]
@@ -79,7 +79,7 @@ def kubeconform_validator(api_version: str, kind: str) -> Validator:
 
 def examples() -> list[Any]:
     files = [TEMPLATE / "gitops-dsf.yaml", *(path for folder in FOLDERS for path in sorted((TEMPLATE / folder).glob("*.yaml")))]
-    documents = [(path, document) for path in files for document in yaml.safe_load_all(path.read_text("utf-8"))]
+    documents = [(path, document) for path in files for document in yamlfast.load_all(path.read_text("utf-8"))]
     return [pytest.param(document, id=f"{path.relative_to(TEMPLATE)}-{document['kind']}") for path, document in documents]
 
 
@@ -209,7 +209,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     tree = produce(root).tree
     assert tree is not None
     texts = [b"".join(tree.files[path]).decode() for path in sorted(tree.files) if path.endswith(".yaml")]
-    return [yaml.safe_load(text) for text in texts]
+    return [yamlfast.load(text) for text in texts]
 
 
 def test_rendered_scorers_satisfy_the_shipped_schemas(rendered: list[dict[str, Any]]) -> None:
@@ -220,7 +220,7 @@ def test_rendered_scorers_satisfy_the_shipped_schemas(rendered: list[dict[str, A
 
 
 def test_rendered_crds_are_the_shipped_ones(rendered: list[dict[str, Any]]) -> None:
-    shipped = {path.stem: yaml.safe_load(path.read_text("utf-8"))["spec"] for path in (SCHEMAS / "crds").iterdir()}
+    shipped = {path.stem: yamlfast.load(path.read_text("utf-8"))["spec"] for path in (SCHEMAS / "crds").iterdir()}
     assert {item["metadata"]["name"]: item["spec"] for item in rendered if item["kind"] == "CustomResourceDefinition"} == shipped
 
 

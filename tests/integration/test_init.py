@@ -6,22 +6,17 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gitops_dsf import __version__
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.pipeline import check
 from gitops_dsf.resources import repo_template
 from gitops_dsf.scaffold import TEMPLATE_NAME, TEMPLATE_URL, default_name, scaffold
+from tests.support import yamlfast
+from tests.support.commandline import gitops_dsf
 
 ROOT = Path(__file__).parents[2]
 URL = "https://git.internal/platform/emea.git"
-
-
-def gitops_dsf(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gitops_dsf", *arguments], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
-    )
 
 
 def test_the_new_repository_has_no_findings(tmp_path: Path) -> None:
@@ -54,7 +49,7 @@ def test_init_then_validate_then_render(tmp_path: Path) -> None:
         "reconciler",
         "works-00",
     }
-    settings = yaml.safe_load((fleet / "gitops-dsf.yaml").read_text("utf-8"))
+    settings = yamlfast.load((fleet / "gitops-dsf.yaml").read_text("utf-8"))
     assert settings["metadata"]["name"] == "fleet"
     assert settings["spec"]["git"]["url"] == URL
 
@@ -79,7 +74,7 @@ def test_the_template_pins_this_version() -> None:
     pin = f"gitops-dsf=={__version__}"
     template = repo_template()
     assert pin.replace("==", "[live]==") in (template / "requirements.txt").read_text("utf-8").splitlines()
-    hooks = yaml.safe_load((template / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+    hooks = yamlfast.load((template / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
     assert [hook["additional_dependencies"] for hook in hooks] == [[pin]] * len(hooks)
 
 
@@ -119,7 +114,7 @@ def test_a_bad_name_or_url_is_refused_before_anything_is_written(tmp_path: Path,
 @pytest.mark.parametrize("url", ["git@git.internal:platform/emea.git", "ssh://git@git.internal:2222/platform/emea.git", URL])
 def test_urls_that_argo_cd_clones_are_accepted(tmp_path: Path, url: str) -> None:
     scaffold(target=tmp_path, name="emea", git_url=url)
-    assert yaml.safe_load((tmp_path / "gitops-dsf.yaml").read_text("utf-8"))["spec"]["git"]["url"] == url
+    assert yamlfast.load((tmp_path / "gitops-dsf.yaml").read_text("utf-8"))["spec"]["git"]["url"] == url
 
 
 def test_a_file_or_a_dangling_link_is_refused(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gitops_dsf.cli.main import VERBS
 from gitops_dsf.resources import repo_template
 from gitops_dsf.scaffold import scaffold
+from tests.support import yamlfast
 
 SOURCES = "main"
 RENDERED = "gitops-dsf-rendered"
@@ -207,7 +207,7 @@ def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, mode: str) -
     result = fleet.publish()
     assert result.returncode == 0, result.stderr
     branch = RENDERED if mode == "Branch" else SOURCES
-    application = yaml.safe_load(fleet.show(branch, "platform/fleet/rendered/argocd/application.gitops-dsf-platform.yaml"))
+    application = yamlfast.load(fleet.show(branch, "platform/fleet/rendered/argocd/application.gitops-dsf-platform.yaml"))
     source = application["spec"]["source"]
     assert source["targetRevision"] == branch
     assert any(path.startswith(f"{source['path']}/") for path in fleet.files(branch))
@@ -215,12 +215,12 @@ def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, mode: str) -
 
 def scripts() -> Iterator[Any]:
     template = repo_template()
-    workflow = yaml.safe_load((template / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
+    workflow = yamlfast.load((template / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
     for name, job in workflow["jobs"].items():
         for index, step in enumerate(job["steps"]):
             if "run" in step:
                 yield pytest.param(step["run"], id=f"github-{name}-{index}")
-    pipeline = yaml.safe_load((template / ".gitlab-ci.yml").read_text("utf-8"))
+    pipeline = yamlfast.load((template / ".gitlab-ci.yml").read_text("utf-8"))
     for name, job in pipeline.items():
         for key in ("before_script", "script"):
             if isinstance(job, dict) and key in job:
@@ -235,12 +235,12 @@ def test_scripts_are_shell(script: str) -> None:
 
 
 def test_actions_are_pinned_by_commit() -> None:
-    workflow = yaml.safe_load((repo_template() / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
+    workflow = yamlfast.load((repo_template() / ".github/workflows/gitops-dsf.yaml").read_text("utf-8"))
     used = [step["uses"] for job in workflow["jobs"].values() for step in job["steps"] if "uses" in step]
     assert used
     assert [action for action in used if len(action.rpartition("@")[2]) != 40] == []
 
 
 def test_hooks_call_verbs_that_exist() -> None:
-    hooks = yaml.safe_load((repo_template() / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+    hooks = yamlfast.load((repo_template() / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
     assert {hook["entry"].split()[1] for hook in hooks} == {"validate", "render"} <= VERBS.keys()

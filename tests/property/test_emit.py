@@ -2,12 +2,12 @@
 
 import io
 
-import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from gitops_dsf.render.emit import emit
+from tests.support import yamlfast
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40)
 TRICKY = st.sampled_from(
@@ -82,7 +82,7 @@ DOCUMENTS = st.dictionaries(st.one_of(TEXT, TRICKY), VALUES, min_size=1, max_siz
 @example({"a": 1e-07, "b": 1e300, "c": 1.5e16, "d": -0.0})
 @example({"a": [[], [[1, {"b": []}]], {}, [{"c": "x\ny"}], "p\nq"]})
 def test_round_trip_in_yaml_1_1(document: dict[str, object]) -> None:
-    assert yaml.safe_load(emit(document)) == document
+    assert yamlfast.load(emit(document)) == document
 
 
 @given(DOCUMENTS)

@@ -24,6 +24,9 @@ from gitops_dsf.pipeline import check
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
+from tests.support import yamlfast
+from tests.support.commandline import gitops_dsf
+from tests.support.laws import examples
 
 FILES = {
     "gitops-dsf.yaml": """\
@@ -249,7 +252,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def bend(generator: random.Random, text: str) -> str:
     """Text whose data has values of the wrong type or shape somewhere."""
-    documents = list(yaml.safe_load_all(text))
+    documents = list(yamlfast.load_all(text))
     for _ in range(generator.randint(1, 3)):
         document = generator.choice(documents)
         path = generator.choice([path for path in places(document) if path] or [()])
@@ -309,7 +312,7 @@ def test_the_repository_that_is_mutilated_is_valid(tmp_path: Path) -> None:
     assert [str(item) for item in check(tmp_path).diagnostics] == []
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(2), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seeds=st.lists(st.integers(0, 2**32), min_size=40, max_size=40, unique=True))
 def test_mutilated_repositories_end_in_findings(seeds: list[int], tmp_path: Path) -> None:
     run(seeds, tmp_path)
@@ -335,7 +338,7 @@ BREAKS = ["\ufeff\ufeff", "\u2028", "a:\r", "a:\x85", "? k\n: ", "- # c\n - "]
 def test_deep_nesting_is_a_finding(text: str, tmp_path: Path) -> None:
     (tmp_path / "scorers").mkdir()
     (tmp_path / "scorers" / "deep.yaml").write_text(text)
-    result = subprocess.run([sys.executable, "-m", "gitops_dsf", "validate", str(tmp_path)], capture_output=True, text=True, check=False)
+    result = gitops_dsf("validate", tmp_path)
     assert result.returncode == 1, result.stderr
     assert "DSF0" in result.stdout
 
@@ -350,7 +353,7 @@ def test_deep_promql_is_a_finding(query: str, tmp_path: Path) -> None:
     path = tmp_path / "scorers" / "scorers.yaml"
     lines = path.read_text().splitlines()
     path.write_text("\n".join(f"        {query}" if line.strip().startswith("sum by") else line for line in lines))
-    result = subprocess.run([sys.executable, "-m", "gitops_dsf", "validate", str(tmp_path)], capture_output=True, text=True, check=False)
+    result = gitops_dsf("validate", tmp_path)
     assert result.returncode == 1, result.stderr
     assert "DSF109" in result.stdout
 
@@ -371,7 +374,7 @@ def test_deep_cel_does_no_harm(expression: str, tmp_path: Path) -> None:
     path = tmp_path / "apps" / "apps.yaml"
     quoted = expression.replace("'", "''")
     path.write_text(path.read_text().replace("[\"'env' in managedCluster.metadata.labels\"]", f"['{quoted}']"))
-    result = subprocess.run([sys.executable, "-m", "gitops_dsf", "validate", str(tmp_path)], capture_output=True, text=True, check=False)
+    result = gitops_dsf("validate", tmp_path)
     assert result.returncode in {0, 1}, result.stderr
     assert "Traceback" not in result.stderr
     assert set(re.findall(r"DSF\d{3}", result.stdout)) <= {"DSF324"}
@@ -396,7 +399,7 @@ def test_findings_do_not_depend_on_hash_seed_locale_or_timezone(tmp_path: Path) 
     assert report(PYTHONHASHSEED="1", LC_ALL="C", TZ="UTC") == report(PYTHONHASHSEED="2", LC_ALL="C.UTF-8", TZ="Asia/Kathmandu")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(examples(25))
 @given(data=st.binary(max_size=400))
 def test_any_bytes_load(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
@@ -404,7 +407,7 @@ def test_any_bytes_load(data: bytes) -> None:
     assert resolved is None
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_names_of_files_do_not_matter(data: st.DataObject, tmp_path: Path) -> None:
     """Documents dealt out to files of any name resolve to the same repository."""

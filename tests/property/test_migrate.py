@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.migrate import rewrite
 from gitops_dsf.repository.model.validate import declare
+from tests.support.laws import examples
 
 HOST, PATH = "http://prometheus.monitoring.svc:9090", "/api/v1/query_range"
 QUERY = 'sum by (node) (rate(x{a="b"}[5m]))  # not a comment'
@@ -107,7 +108,7 @@ def old_scorers(draw: st.DrawFn) -> str:
     return "\n".join(writer.lines) + draw(st.sampled_from(["\n", "\n\n", ""]))
 
 
-@settings(max_examples=150)
+@settings(examples(40))
 @given(text=old_scorers(), crlf=st.booleans(), mark=st.booleans(), around=st.booleans())
 def test_what_migrate_writes_validates_and_keeps_the_rest(text: str, crlf: bool, mark: bool, around: bool) -> None:
     if around:
@@ -138,7 +139,7 @@ def kept(text: str) -> list[str]:
     return [line.partition("# keep ")[2].strip() for line in text.splitlines() if "# keep " in line]
 
 
-@settings(max_examples=100)
+@settings(examples(30))
 @given(text=st.text(max_size=200))
 def test_any_text_is_left_alone(text: str) -> None:
     assert rewrite(text, file="f.yaml").text == text

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -28,11 +27,12 @@ from gitops_dsf.output.write import write as write_tree
 from gitops_dsf.pipeline import Rendered, produce
 from gitops_dsf.render import RenderedTree
 from gitops_dsf.render.objects import identity
-from tests.support import fleets
+from tests.support import fleets, yamlfast
 from tests.support.fleets import FleetSources
+from tests.support.laws import examples
 
 PLACE = re.compile(r"[\w./-]+\.ya?ml:\d+:\d+")
-LAW = settings(max_examples=50)
+LAW = examples(12)
 LAYOUTS = st.none() | st.integers(0, 2**32)
 
 
@@ -67,7 +67,7 @@ def differing(before: dict[str, bytes], after: dict[str, bytes]) -> set[str]:
 
 
 def objects(tree: dict[str, bytes]) -> dict[str, dict[str, Any]]:
-    return {path: yaml.safe_load(data) for path, data in tree.items() if path.endswith(".yaml")}
+    return {path: yamlfast.load(data) for path, data in tree.items() if path.endswith(".yaml")}
 
 
 @LAW
@@ -92,7 +92,7 @@ def said(result: Rendered) -> list[tuple[str, str]]:
     ],
     ids=lambda surroundings: surroundings["LC_ALL"],
 )
-@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(1), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sources=fleets.fleets(), layout=st.integers(0, 2**32))
 def test_the_surroundings_carry_no_meaning(sources: FleetSources, layout: int, surroundings: dict[str, str]) -> None:
     expected = tree_of(sources, layout=layout)
@@ -159,7 +159,7 @@ def test_a_spoke_reads_what_was_planned(sources: FleetSources) -> None:
     assert {work.cluster for work in result.plan.works} == set(sources.names("ManagedCluster"))
     for work in result.plan.works:
         text = result.tree.read(f"works-{work.shard:02d}/{work.cluster}.manifestwork.yaml").decode()
-        for loaded in (yaml.safe_load(text), YAML(typ="safe", pure=True).load(StringIO(text))):
+        for loaded in (yamlfast.load(text), YAML(typ="safe", pure=True).load(StringIO(text))):
             assert loaded["metadata"]["namespace"] == work.cluster
             (config,) = (item for item in loaded["spec"]["workload"]["manifests"] if item["kind"] == "ConfigMap")
             decoded = decode(config["data"][CONFIGMAP_KEY])

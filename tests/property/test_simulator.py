@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.simulator import HubState, Outcome, explain, margins, simulate, simulate_placement
+from tests.support.laws import examples
 from tests.unit.simulator.hub import GROUP, NOW, cel, cluster, decision, placement, score
 
 NAMES = [f"c{number:02}" for number in range(12)]
@@ -130,7 +131,7 @@ def test_a_shared_state_gives_the_same_verdict(objects: list[dict[str, Any]]) ->
     assert simulate(state, "ns/p", NOW).to_dict() == first
 
 
-@settings(max_examples=200)
+@settings(examples(50))
 @given(objects=hubs(steady=st.integers(0, 10)))
 def test_decisions_come_to_rest(objects: list[dict[str, Any]]) -> None:
     """Fed back into the hub, decisions stop changing.

@@ -100,7 +100,7 @@ def text_of(documents: Sequence[Object], *, flow: bool = False) -> str:
     return yaml.dump_all(documents, Dumper=_Quoting, sort_keys=False, default_flow_style=flow, explicit_start=True, width=100)
 
 
-class _Quoting(yaml.SafeDumper):
+class _Quoting(yaml.CSafeDumper):
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML calls it so
         return True
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from tests.support import yamlfast
+
 ARGOCD = Path(__file__).resolve().parents[2] / "argocd"
 CHECKS = sorted((ARGOCD / "health").glob("*/*/health.lua"))
 
@@ -27,7 +29,7 @@ class Case:
 def cases() -> list[Case]:
     found = []
     for script in CHECKS:
-        tests = yaml.safe_load((script.parent / "health_test.yaml").read_text(encoding="utf-8"))["tests"]
+        tests = yamlfast.load((script.parent / "health_test.yaml").read_text(encoding="utf-8"))["tests"]
         for test in tests:
             wanted = test["healthStatus"]
             case = Case(script=script, input=script.parent / test["inputPath"], status=wanted["status"], message=wanted["message"])

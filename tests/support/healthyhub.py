@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gitops_dsf.render import agent
 from gitops_dsf.render.decisions import decision_readers
 from gitops_dsf.render.works import ClusterObjects
@@ -18,6 +16,7 @@ from gitops_dsf.views.doctor import Facts, Finding, Source, examine
 from gitops_dsf.views.doctor.checks.ocm import GROUPS
 from gitops_dsf.views.doctor.registry import CHECKS
 from gitops_dsf.views.status import build
+from tests.support import yamlfast
 from tests.support.hubobjects import ARGOCD, HUB, NOW, Object, fleet, meta, stamp
 from tests.support.overviews import inputs_of
 
@@ -53,8 +52,8 @@ def _sources() -> dict[Source, tuple[Any, ...]]:
     addon = {item["kind"]: item for item in agent.addon(REPOSITORY)}
     role = next(item for item in agent.hub_rights(REPOSITORY) if item["kind"] == "ClusterRole")
     configmap, reader, binding = decision_readers(ARGOCD)
-    rights = [yaml.safe_load(text) for name in CLUSTERS for kind, text in ClusterObjects().files(name) if kind == "rolebinding"]
-    health = yaml.safe_load((ROOT / "argocd/install/argocd-cm-health.yaml").read_text(encoding="utf-8"))
+    rights = [yamlfast.load(text) for name in CLUSTERS for kind, text in ClusterObjects().files(name) if kind == "rolebinding"]
+    health = yamlfast.load((ROOT / "argocd/install/argocd-cm-health.yaml").read_text(encoding="utf-8"))
     return {
         Source.CLUSTER_MANAGERS: ({"metadata": meta("cluster-manager"), "spec": {}},),
         Source.OCM_DEPLOYMENTS: (workload("cluster-manager-placement-controller", "hub", "quay.io/ocm/placement:v1.2.1"),),

@@ -8,7 +8,7 @@ import yaml
 OCM = "cluster.open-cluster-management.io"
 
 
-class _Kubectl(yaml.SafeDumper):
+class _Kubectl(yaml.CSafeDumper):
     """Go's YAML: keys sorted, lists not indented below their key."""
 
 

@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gitops_dsf.pipeline import Rendered, produce
-from tests.support import fleets
+from tests.support import fleets, yamlfast
 
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 PRODUCT = "gitops-dsf.io/v1alpha1"
@@ -50,4 +48,4 @@ def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settin
 def objects(result: Rendered) -> dict[str, dict[str, Any]]:
     """Every rendered object by its path, read by a YAML 1.1 parser as kubectl would."""
     assert result.tree is not None
-    return {path: yaml.safe_load(result.tree.read(path)) for path in result.tree.files if path.endswith(".yaml")}
+    return {path: yamlfast.load(result.tree.read(path)) for path in result.tree.files if path.endswith(".yaml")}

@@ -5,7 +5,7 @@ the status that upstream's controller wrote after it read the sample API's /conf
 from pathlib import Path
 from typing import Any
 
-import yaml
+from tests.support import yamlfast
 
 REPOSITORY = Path(__file__).parents[1] / "golden" / "upstream-samples" / "repo"
 _CPU = 'sum by (node, namespace, pod) (rate(container_cpu_usage_seconds_total{container!="", pod!=""}[1m]))'
@@ -47,7 +47,7 @@ CONFIGS = {
 
 def samples(*, api_version: str = "dynamic-scoring.open-cluster-management.io/v1alpha1") -> list[dict[str, Any]]:
     """The seven DynamicScorers with their status, sorted by name."""
-    documents = [item for path in (REPOSITORY / "scorers").glob("*.yaml") for item in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
+    documents = [item for path in (REPOSITORY / "scorers").glob("*.yaml") for item in yamlfast.load_all(path.read_text(encoding="utf-8"))]
     found = [
         {**item, "apiVersion": api_version, "status": {"healthStatus": "Active", "lastSyncedConfig": CONFIGS[item["metadata"]["name"]]}}
         for item in documents

@@ -6,8 +6,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.support import yamlfast
 from tests.support.agent.apis import last_values, prometheus, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply, Seen
@@ -158,7 +158,7 @@ async def test_our_own_keys_take_effect(tmp_path: Path) -> None:
         volume.put(entry("cpu", scoring=scoring.url, scoreDimensionFormat="${scoreName}/${node}", **more))
         async with running("--config-dir", volume.directory, "--publish", f"dir:{out}"):
             await until((out / "cpu-score.yaml").exists, what="published")
-    status = yaml.safe_load((out / "cpu-score.yaml").read_text())["status"]
+    status = yamlfast.load((out / "cpu-score.yaml").read_text())["status"]
     names = {item["name"]: item["value"] for item in status["scores"]}
     assert names == {"cpu-score/a": 70, "cpu-score/b": 75, "cpu-score/c": 0}
     left = datetime.fromisoformat(status["validUntil"]).timestamp() - time.time()

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dsf_agent.budget import FREE_BYTES
+from tests.support import yamlfast
 from tests.support.agent.apis import last_values, matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
@@ -134,7 +134,7 @@ async def test_a_clock_of_the_readers_that_is_set_back(tmp_path: Path, publishes
         if publishes_to == "hub":
             status = hub.scores["c1", "cpu-score"]["status"]
         else:
-            status = yaml.safe_load((out / "cpu-score.yaml").read_text())["status"]
+            status = yamlfast.load((out / "cpu-score.yaml").read_text())["status"]
         return status["validUntil"], status["scores"][0]["value"]
 
     async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:

@@ -5,8 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tests.support import yamlfast
 from tests.support.agent.apis import matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.faults import EAGER, survives
@@ -96,7 +95,7 @@ async def test_every_answer_with_good_results(tmp_path: Path) -> None:
 
 
 def _items(path: Path) -> dict[str, int]:
-    return {item["name"]: item["value"] for item in yaml.safe_load(path.read_text())["status"]["scores"]}
+    return {item["name"]: item["value"] for item in yamlfast.load(path.read_text())["status"]["scores"]}
 
 
 async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tests.support import yamlfast
 from tests.support.agent.apis import last_values, matrix, prometheus_error, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.faults import survives
@@ -118,7 +117,7 @@ async def test_odd_answers_that_are_right(tmp_path: Path) -> None:
 
 
 def _published(path: Path) -> dict[str, int]:
-    return {item["name"]: item["value"] for item in yaml.safe_load(path.read_text(encoding="utf-8"))["status"]["scores"]}
+    return {item["name"]: item["value"] for item in yamlfast.load(path.read_text(encoding="utf-8"))["status"]["scores"]}
 
 
 async def test_an_address_that_nobody_can_have(tmp_path: Path) -> None:

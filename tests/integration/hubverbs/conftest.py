@@ -1,7 +1,6 @@
 """status and doctor as people run them, against an API server on 127.0.0.1."""
 
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.apiserver import ApiServer, serving
+from tests.support.commandline import gitops_dsf
 from tests.support.hubobjects import Object, fleet, hub_with
 
 Serve = Callable[..., ApiServer]
@@ -34,7 +34,6 @@ def run(tmp_path: Path) -> Run:
 
     def verb(hub: ApiServer, *arguments: str) -> "subprocess.CompletedProcess[str]":
         kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
-        command = [sys.executable, "-m", "gitops_dsf", *arguments, "--context", "hub", "--kubeconfig", str(kubeconfig)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return gitops_dsf(*arguments, "--context", "hub", "--kubeconfig", kubeconfig)
 
     return verb

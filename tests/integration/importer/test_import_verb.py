@@ -1,8 +1,6 @@
 """`gitops-dsf import` as a process: files, standard input, a hub behind a kubeconfig, refusals and exit codes."""
 
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,6 +12,7 @@ import pytest
 import yaml
 
 from gitops_dsf.scaffold import scaffold
+from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import cluster_set, dynamic_scorer, managed_cluster, printed
 
 
@@ -21,12 +20,6 @@ from tests.support.kubectl import cluster_set, dynamic_scorer, managed_cluster, 
 def fleet(tmp_path: Path) -> Path:
     scaffold(target=tmp_path / "fleet", name="fleet")
     return tmp_path / "fleet"
-
-
-def gitops_dsf(*arguments: str, cwd: Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gitops_dsf", *arguments], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=120, check=False
-    )
 
 
 def test_from_standard_input_and_then_again(fleet: Path) -> None:

@@ -17,6 +17,7 @@ from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene,
 from tests.integration.sync.conftest import Repository
 from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
 from tests.integration.sync.pageserver import PageServer, says
+from tests.support import yamlfast
 
 Status = Callable[[ObjectHub], Any]
 
@@ -64,7 +65,7 @@ def rendered(repository: Repository) -> dict[str, Any]:
     tree = produce(repository.root).tree
     assert tree is not None
     path = next(path for path in tree.files if path.endswith("cpu.yaml") and "dynamicscorer" in path)
-    found: dict[str, Any] = yaml.safe_load(tree.read(path))
+    found: dict[str, Any] = yamlfast.load(tree.read(path))
     return found
 
 

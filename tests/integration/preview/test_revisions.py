@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from tests.integration.preview.gitfleet import GitFleet, Run, application, scorer
+from tests.support import yamlfast
 
 
 def clone(origin: Path, target: Path, *arguments: str) -> None:
@@ -22,7 +23,7 @@ def state_of(fleet: GitFleet) -> tuple[str, ...]:
 
 def test_renamed_and_split_files_are_no_difference(fleet: GitFleet, run: Run) -> None:
     fleet.git("mv", "scorers/cpu.yaml", "scorers/processor.yaml")
-    documents = list(yaml.safe_load_all((fleet.path / "clusters/fleet.yaml").read_text()))
+    documents = list(yamlfast.load_all((fleet.path / "clusters/fleet.yaml").read_text()))
     (fleet.path / "clusters/fleet.yaml").unlink()
     for document in documents:
         fleet.write(f"clusters/one-{document['metadata']['name']}.yml", document)

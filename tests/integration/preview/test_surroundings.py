@@ -6,6 +6,7 @@ from typing import Any
 import yaml
 
 from tests.integration.preview.gitfleet import RAW, SET, GitFleet, Run, application, cluster, save, scorer, snapshot
+from tests.support import yamlfast
 
 OCM = "cluster.open-cluster-management.io"
 
@@ -28,7 +29,7 @@ def add_on(name: str, weight: int) -> dict[str, Any]:
 
 
 def test_a_cluster_that_leaves_the_inventory(fleet: GitFleet, scores: Path, run: Run) -> None:
-    documents = yaml.safe_load_all((fleet.path / "clusters/fleet.yaml").read_text())
+    documents = yamlfast.load_all((fleet.path / "clusters/fleet.yaml").read_text())
     fleet.write("clusters/fleet.yaml", *(item for item in documents if item["metadata"]["name"] != "eu-1"))
     found = run.json("diff", fleet.path, "--base", "main", "--scores", scores)["comparison"]
     [move] = found["moves"]
@@ -41,7 +42,7 @@ def test_a_cluster_that_leaves_the_inventory(fleet: GitFleet, scores: Path, run:
 def test_a_cluster_whose_label_changes_in_the_inventory(fleet: GitFleet, scores: Path, run: Run) -> None:
     fleet.write("apps/guestbook.yaml", application("guestbook", region="eu"))
     fleet.commit("in eu")
-    documents = list(yaml.safe_load_all((fleet.path / "clusters/fleet.yaml").read_text()))
+    documents = list(yamlfast.load_all((fleet.path / "clusters/fleet.yaml").read_text()))
     documents[0]["metadata"]["labels"]["region"] = "us"
     fleet.write("clusters/fleet.yaml", *documents)
     found = run.json("diff", fleet.path, "--base", "main", "--scores", scores)["comparison"]

@@ -12,18 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gitops_dsf.scaffold import scaffold
-from tests.support import fleets
+from tests.support import fleets, yamlfast
+from tests.support.commandline import gitops_dsf
 
 DSF = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 
 
 def render(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gitops_dsf", "render", *arguments], cwd=cwd, capture_output=True, text=True, timeout=120, check=False
-    )
+    return gitops_dsf("render", *arguments, cwd=cwd)
 
 
 def content(root: Path) -> dict[str, bytes]:
@@ -108,11 +106,11 @@ class TestStdout:
             done = render("--stdout", "--part", part, cwd=fleet)
             assert done.returncode == 0
             files = sorted((fleet / "rendered" / part).glob("*.yaml"))
-            assert list(yaml.safe_load_all(done.stdout)) == [yaml.safe_load(path.read_text("utf-8")) for path in files]
+            assert list(yamlfast.load_all(done.stdout)) == [yamlfast.load(path.read_text("utf-8")) for path in files]
 
     def test_without_a_part_it_is_all_but_the_bootstrap(self, fleet: Path) -> None:
         done = render("--stdout", cwd=fleet)
-        kinds = {item["kind"] for item in yaml.safe_load_all(done.stdout)}
+        kinds = {item["kind"] for item in yamlfast.load_all(done.stdout)}
         assert {"ManifestWork", "DynamicScorer", "Placement", "ApplicationSet"} <= kinds
         assert "AppProject" not in kinds
         assert not (fleet / "rendered").exists()
@@ -124,7 +122,7 @@ class TestStdout:
         done = render("--stdout", "--part", "platform", cwd=fleet)
         assert done.returncode == 0
         assert "warning DSF" in done.stderr
-        assert all(item["kind"] for item in yaml.safe_load_all(done.stdout))
+        assert all(item["kind"] for item in yamlfast.load_all(done.stdout))
 
     @pytest.mark.parametrize(
         ("arguments", "code", "message"),
@@ -292,13 +290,13 @@ class TestModes:
         assert trees["Branch"].keys() == trees["Directory"].keys()
         assert differing == {path for path in trees["Branch"] if path.startswith("argocd/application.")}
         for path in differing:
-            revisions = {mode: yaml.safe_load(tree[path])["spec"]["source"]["targetRevision"] for mode, tree in trees.items()}
+            revisions = {mode: yamlfast.load(tree[path])["spec"]["source"]["targetRevision"] for mode, tree in trees.items()}
             assert revisions == {"Directory": "main", "Branch": "by-ci"}
 
     def test_upstreams_controller_gets_its_resources_and_nothing_else(self, tmp_path: Path) -> None:
         fleet = fleets.write(tmp_path / "fleet", sources(3, delivery={"mode": "UpstreamController"}))
         assert render(cwd=fleet).returncode == 0
-        kinds = {yaml.safe_load(data)["kind"] for path, data in content(fleet / "rendered").items() if path.endswith(".yaml")}
+        kinds = {yamlfast.load(data)["kind"] for path, data in content(fleet / "rendered").items() if path.endswith(".yaml")}
         assert "DynamicScorer" in kinds
         assert kinds.isdisjoint({"ManifestWork", "ManagedClusterAddOn", "AddOnTemplate", "CustomResourceDefinition"})
 
@@ -358,7 +356,7 @@ class TestLimits:
         twins = tuple(scorer("a" * 252 + last, scoring={"params": {"name": last, "interval": 60}}) for last in ("b", "c"))
         fleet = fleets.write(tmp_path / "fleet", sources(1, scorers=twins))
         assert render(cwd=fleet).returncode == 0
-        names = {yaml.safe_load(path.read_text("utf-8"))["metadata"]["name"] for path in fleet.glob("rendered/platform/dynamicscorer.*")}
+        names = {yamlfast.load(path.read_text("utf-8"))["metadata"]["name"] for path in fleet.glob("rendered/platform/dynamicscorer.*")}
         assert names == {"a" * 252 + "b", "a" * 252 + "c"}
 
     def test_two_documents_that_would_be_one_object(self, fleet: Path) -> None:

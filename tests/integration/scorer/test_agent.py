@@ -4,8 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from tests.support import yamlfast
 from tests.support.agent.apis import prometheus, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake
@@ -21,7 +20,7 @@ def published(folder: Path) -> dict[str, int]:
     """Item name to value over all AddOnPlacementScores that are there, half-written ones left out."""
     found: dict[str, int] = {}
     for path in folder.rglob("*.yaml"):
-        score: dict[str, Any] | None = yaml.safe_load(path.read_text())
+        score: dict[str, Any] | None = yamlfast.load(path.read_text())
         if score is not None:
             found |= {item["name"]: item["value"] for item in (score.get("status") or {}).get("scores", [])}
     return found

@@ -10,6 +10,7 @@ import yaml
 
 from gitops_dsf.cli.main import main
 from tests.integration.sync.pageserver import PageServer
+from tests.support import yamlfast
 
 SETTINGS = {
     "apiVersion": "gitops-dsf.io/v1alpha1",
@@ -39,7 +40,7 @@ class Repository:
         return (self.root / "locks" / f"{name}.yaml").read_text(encoding="utf-8")
 
     def said(self, name: str) -> Any:
-        return yaml.safe_load(self.lock(name))["spec"]["config"]
+        return yamlfast.load(self.lock(name))["spec"]["config"]
 
     def files(self) -> dict[str, bytes]:
         return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}

@@ -4,11 +4,10 @@ import argparse
 import re
 from pathlib import Path
 
-import yaml
-
 from dsf_agent import exposition, settings
 from dsf_agent.metrics import Metrics
 from dsf_agent.reasons import Reason
+from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
@@ -85,7 +84,7 @@ def test_reasons() -> None:
 
 def test_alerts_and_dashboard_ask_for_metrics_that_exist() -> None:
     """The shipped rules for agents, and every panel, in terms of the table."""
-    groups = yaml.safe_load((ROOT / "monitoring" / "rules.yaml").read_text(encoding="utf-8"))["groups"]
+    groups = yamlfast.load((ROOT / "monitoring" / "rules.yaml").read_text(encoding="utf-8"))["groups"]
     (agents,) = [group["rules"] for group in groups if group["name"] == "gitops-dsf-agent"]
     texts = [rule["expr"] for rule in agents] + [(ROOT / "monitoring" / "dashboard.json").read_text(encoding="utf-8")]
     known = {re.sub(r"_total$", "", row[0]) for row in _table("Metrics")}

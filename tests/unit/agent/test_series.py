@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dsf_agent.errors import FetchError
 from dsf_agent.reasons import Reason
 from dsf_agent.sources import Series, promjson
+from tests.support.laws import examples
 
 
 def _read(body: bytes) -> Series:
@@ -90,7 +91,7 @@ SERIES = st.lists(
 
 
 @given(SERIES, st.integers(1, 60))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@settings(examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int) -> None:
     """For any labels and any size of the pieces (they are looked at between any two series)."""
     body = _answer(result)

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer import Import, Selection, take
 from gitops_dsf.importer.apply import apply
 from gitops_dsf.pipeline import check
 from gitops_dsf.scaffold import scaffold
+from tests.support import yamlfast
 from tests.support.kubectl import OCM, cluster_set, dynamic_scorer, managed_cluster, scoring_config
 from tests.support.upstream import CONFIGS, samples
 
@@ -58,7 +58,7 @@ def bring(fleet: Path, *objects: dict[str, Any], selection: Selection | None = N
 
 
 def document(path: Path) -> dict[str, Any]:
-    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    loaded = yamlfast.load(path.read_text(encoding="utf-8"))
     assert isinstance(loaded, dict)
     return loaded
 
@@ -214,7 +214,7 @@ def test_a_file_of_the_same_name_gets_one_more_document(fleet: Path) -> None:
     path = fleet / "clusters" / "ber-1.yaml"
     path.write_text(WRITTEN_BY_HAND, encoding="utf-8")
     bring(fleet, managed_cluster("ber-1"), managed_cluster("fra-8", labels={"region": "us"}))
-    names = [item["metadata"]["name"] for item in yaml.safe_load_all(path.read_text(encoding="utf-8"))]
+    names = [item["metadata"]["name"] for item in yamlfast.load_all(path.read_text(encoding="utf-8"))]
     assert names == ["fra-7", "fra-8", "ber-1"]
     assert "region: us" in path.read_text(encoding="utf-8").replace('"', "")
 

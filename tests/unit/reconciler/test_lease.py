@@ -15,6 +15,7 @@ from dsf_runtime.apiserver import ApiError
 from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS, Fence
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from tests.support import virtual_time
+from tests.support.laws import examples
 
 DURATION, DEADLINE, RENEW = 15, 12.0, 2.0
 """As the reconciler has them by default."""
@@ -120,7 +121,7 @@ legs = st.lists(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(examples(30))
 @given(ways=st.lists(st.tuples(legs, st.floats(min_value=-600, max_value=600)), min_size=2, max_size=3))
 def test_two_never_lead_at_once(ways: list[tuple[list[float | None], float]]) -> None:
     async def main() -> None:
@@ -140,7 +141,7 @@ def test_two_never_lead_at_once(ways: list[tuple[list[float | None], float]]) ->
 
 
 @given(skew=st.floats(min_value=-600, max_value=600))
-@settings(max_examples=20, deadline=None)
+@settings(examples(10))
 def test_another_leads_soon_after_one_is_gone_whatever_its_clock_said(skew: float) -> None:
     async def main() -> None:
         hub, watch = Hub(), Watch()

@@ -11,7 +11,6 @@ from typing import Any
 
 import promql_parser
 import pytest
-import yaml
 from prometheus_client import CollectorRegistry
 
 from dsf_agent.metrics import Metrics as AgentMetrics
@@ -19,6 +18,7 @@ from dsf_runtime.clock import HubClock, SystemClock
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
 from gitops_dsf.render.monitoring import GROUPS, dashboard, rules
 from gitops_dsf.render.monitoring.dashboard import COLUMNS
+from tests.support import yamlfast
 from tests.support.rendering import objects, rendered, scorer
 from tools.monitoring import files, main
 
@@ -175,12 +175,12 @@ class TestFiles:
             )
 
     def test_readers_see_what_was_meant(self) -> None:
-        assert yaml.safe_load(files()["rules.yaml"]) == rules()
-        assert yaml.safe_load(files()["agent-rules.yaml"]) == rules("gitops-dsf-agent")
+        assert yamlfast.load(files()["rules.yaml"]) == rules()
+        assert yamlfast.load(files()["agent-rules.yaml"]) == rules("gitops-dsf-agent")
         assert json.loads(files()["dashboard.json"]) == dashboard()
 
     def test_rules_of_a_cluster_ask_for_nothing_that_only_the_hub_has(self) -> None:
-        expressions = [rule["expr"] for group in yaml.safe_load(files()["agent-rules.yaml"])["groups"] for rule in group["rules"]]
+        expressions = [rule["expr"] for group in yamlfast.load(files()["agent-rules.yaml"])["groups"] for rule in group["rules"]]
         assert expressions
         assert not [text for text in expressions if "gitops_dsf_reconciler" in text]
 

@@ -17,6 +17,7 @@ from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.rules.application_names import applications_have_one_maker
 from tests.support import fleets
+from tests.support.laws import examples
 from tests.support.rendering import application
 
 LABEL = "cluster.open-cluster-management.io/clusterset"
@@ -137,7 +138,7 @@ def test_generators_of_any_shape_are_passed_over(generators: object) -> None:
 NAMES = st.from_regex(r"[ab](-[ab]){0,3}", fullmatch=True)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(examples(30))
 @given(st.lists(st.tuples(NAMES, st.booleans()), max_size=6, unique_by=lambda item: item[0]), st.data())
 def test_what_is_found_is_what_a_search_of_all_pairs_finds(inventory: list[tuple[str, bool]], data: st.DataObject) -> None:
     """Every pair of applications that meet has one finding, with names that do meet; no other pair has one."""

@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.resolve.promql import can_have, check
+from tests.support.laws import examples
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ WORDS = (
 )
 
 
-@settings(max_examples=400)
+@settings(examples(100))
 @given(words=st.lists(st.sampled_from(WORDS), max_size=15), space=st.sampled_from(["", " "]))
 def test_any_words_end_in_a_tree_or_in_mistakes(words: list[str], space: str) -> None:
     text = space.join(words)

@@ -14,6 +14,7 @@ from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.sync.admission import Candidate, Judge
 from gitops_dsf.sync.write import write_locks
 from tests.support.fleets import FleetSources, fleets, write
+from tests.support.laws import examples
 
 NAMES = st.sampled_from(["score_a", "score_b", "Score-A", "x" * 300, ""])
 QUERIES = st.sampled_from(["", "up", "sum(", "up[5m]"])
@@ -28,7 +29,7 @@ def page(name: str, query: str, interval: int) -> dict[str, Any]:
 
 
 @given(fleets(), st.lists(st.builds(page, NAMES, QUERIES, st.integers(-1, 90)), min_size=5, max_size=5))
-@settings(max_examples=60)
+@settings(examples(12))
 def test_what_is_admitted_adds_no_error(sources: FleetSources, pages: list[dict[str, Any]]) -> None:
     with TemporaryDirectory() as folder:
         root = write(Path(folder) / "fleet", sources)

@@ -11,6 +11,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, stamp
 from tests.support import virtual_time
+from tests.support.laws import examples
 
 NOW = 2_000_000_000.0
 TTL = 900
@@ -81,7 +82,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(examples(6))
 @given(st.lists(STEPS, max_size=8))
 def test_what_is_kept_is_what_would_be_found(steps: list[tuple[str, str, int, str]]) -> None:
     virtual_time.run(_follow(steps))

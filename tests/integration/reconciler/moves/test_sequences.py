@@ -17,6 +17,7 @@ from tests.integration.reconciler.moves.scene import APPLICATIONS, GOOD, HANDOVE
 from tests.integration.reconciler.moves.scene import removal as removal_of
 from tests.integration.reconciler.objecthub import ObjectHub
 from tests.support import virtual_time
+from tests.support.laws import examples
 
 CLUSTERS = "abcd"
 BAD = {**GOOD, "health": {"status": "Degraded"}}
@@ -146,7 +147,7 @@ async def attempt(world: World, removal: Removal, step: Attempt) -> None:
         task.result()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(examples(15), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(CHANGES | ATTEMPTS, min_size=4, max_size=16))
 def test_whatever_happens(steps: list[Any]) -> None:
     async def go() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.reconciler.moves.best import BestHealth
 from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, is_good, judge
+from tests.support.laws import examples
 
 GOOD: dict[str, Any] = {"health": "Healthy", "sync": "Synced", "phase": "Succeeded"}
 NEW: dict[str, Any] = {"health": "Progressing", "sync": "Synced", "phase": "Succeeded"}
@@ -222,7 +223,7 @@ def healthy(copies: tuple[Application, ...], unreachable: frozenset[str]) -> int
     return sum(1 for item in copies if item.health == "Healthy" and not item.deleting and item.cluster not in unreachable)
 
 
-@settings(max_examples=500)
+@settings(examples(100))
 @given(situations())
 def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(found: Situation) -> None:
     chosen = removed(found)

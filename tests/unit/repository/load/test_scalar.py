@@ -1,9 +1,9 @@
 """Plain scalars: what every reader agrees on has a value; the rest is a finding."""
 
 import pytest
-import yaml
 
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
+from tests.support import yamlfast
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_disputed_scalars_are_ambiguous(text: str, instead: str) -> None:
 
 @pytest.mark.parametrize("text", ["yes", "017", "1_000", "12e03"])
 def test_the_quoted_form_that_is_asked_for_is_a_string_to_everybody(text: str) -> None:
-    assert yaml.safe_load(f'"{text}"') == text
+    assert yamlfast.load(f'"{text}"') == text

@@ -1,0 +1,37 @@
+"""`gitops-dsf` inside this process: the verb's own code, without the half second that a Python of its own takes to import it.
+
+What only a process can show (signals, a locale, a full disk, the reader of a pipe that goes away) stays a process of its own, and so does
+one run of each verb: tests/integration/test_programs.py.
+"""
+
+import contextlib
+import io
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from unittest import mock
+
+from gitops_dsf.cli.main import main
+
+
+def gitops_dsf(
+    *arguments: str | Path, cwd: Path | None = None, stdin: str = "", environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs one command. `environ` is added to the environment."""
+    command = [str(argument) for argument in arguments]
+    given, out, err = (io.TextIOWrapper(io.BytesIO(content), encoding="utf-8") for content in (stdin.encode(), b"", b""))
+    with (
+        contextlib.chdir(cwd or Path.cwd()),
+        mock.patch.dict(os.environ, environ or {}),
+        mock.patch("sys.stdin", given),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        code = main(command)
+    said = []
+    for stream in (out, err):
+        stream.flush()
+        stream.seek(0)
+        said.append(stream.read())
+    return subprocess.CompletedProcess(["gitops-dsf", *command], code, stdout=said[0], stderr=said[1])

@@ -1,0 +1,21 @@
+"""How many examples a law gets: few in `make test`, twenty times as many in `make soak`."""
+
+from typing import Final
+
+from hypothesis import settings
+
+SUITE_EXAMPLES: Final = 50
+"""Of a law that says nothing of its own."""
+SOAK_FACTOR: Final = 20
+
+
+def register() -> None:
+    """The two profiles; `pytest --hypothesis-profile soak` chooses the other one."""
+    settings.register_profile("suite", deadline=None, print_blob=True, max_examples=SUITE_EXAMPLES)
+    settings.register_profile("soak", settings.get_profile("suite"), max_examples=SUITE_EXAMPLES * SOAK_FACTOR)
+    settings.load_profile("suite")
+
+
+def examples(count: int) -> settings:
+    """For a law whose examples are dear, or cheap. `count` is what `make test` gives it."""
+    return settings(max_examples=count * settings.default.max_examples // SUITE_EXAMPLES)
