@@ -10,6 +10,8 @@ PYTEST_ARGS ?=
 TEST_WORKERS ?= 4
 DEMO_ARGS ?=
 .DEFAULT_GOAL := help
+# pytest compiles every test anew, in every worker, where it may not keep what it compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install test soak hub-programs test-hub lint format bench demo golden schemas version lock wheel clean
 
@@ -29,7 +31,7 @@ $(UV):
 	$(PY) -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 test: install ## the tests that need no control plane
-	$(PY) -m pytest tests --ignore=tests/hub -m "not soak" -n $(TEST_WORKERS) --dist worksteal $(PYTEST_ARGS)
+	$(PY) -m pytest tests --ignore=tests/hub -m "not soak" -n $(TEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
 soak: install ## what is slow by nature: kills at any point, minutes of load, the laws with many examples
 	$(PY) -m pytest tests --ignore=tests/hub -m soak --timeout 1200 $(PYTEST_ARGS)

@@ -23,6 +23,15 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[]
     return {"real": asyncio.new_event_loop} if real else {"virtual": VirtualLoop}
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a fixture of their module run in one worker, so that the fixture is made once."""
+    for item in items:
+        fixtures = getattr(item, "_fixtureinfo").name2fixturedefs.values()  # noqa: B009 - pytest has no public name for it
+        if any(one.scope == "module" for definitions in fixtures for one in definitions):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
 def pytest_collection_finish() -> None:
     """The modules and thousands of tests stay to the end: no collection of a test's garbage need go through them."""
     gc.collect()

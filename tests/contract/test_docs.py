@@ -2,11 +2,8 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +11,7 @@ from gitops_dsf.cli.main import VERBS
 from gitops_dsf.pipeline import produce
 from gitops_dsf.repository.model.kinds import KINDS
 from tests.support import yamlfast
+from tests.support.commandline import gitops_dsf
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), ROOT / "argocd/README.md", ROOT / "repo-template/README.md", *ROOT.glob("docs/**/*.md")])
@@ -124,15 +122,5 @@ def anchors(file: Path) -> frozenset[str]:
 
 @cache
 def help_of(verb: str) -> frozenset[str]:
-    words = [verb, *(["check"] if verb == "scorer" else [])]
-    texts: list[str] = []
-    for command in (
-        [*words, "--help"],
-        [verb, "--help"],
-        *([["scorer", sub, "--help"] for sub in ("run", "new")] if verb == "scorer" else []),
-    ):
-        answer: Any = subprocess.run(
-            [sys.executable, "-m", "gitops_dsf", *command], capture_output=True, text=True, timeout=120, check=True
-        )
-        texts.append(answer.stdout)
-    return frozenset(re.findall(r"--[a-z-]+", "\n".join(texts)))
+    commands = [[verb], *([verb, sub] for sub in ("check", "run", "new") if verb == "scorer")]
+    return frozenset(option for words in commands for option in re.findall(r"--[a-z-]+", gitops_dsf(*words, "--help").stdout))

@@ -197,6 +197,7 @@ def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
     assert [pid for pid in pids if alive(pid)] == []
 
 
+@pytest.mark.soak
 def test_kept_running_it_follows_load_and_commits_until_sigterm(tmp_path: Path) -> None:
     out = tmp_path / "demo-out"
     log = tmp_path / "said"

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from gitops_dsf.cli.main import main
+from tests.support.commandline import gitops_dsf
 from tests.support.scorer.stand_in import Asked, Behaviour, Given, StandIn
 
 CONFIG: dict[str, Any] = {
@@ -365,16 +366,15 @@ def authority(folder: Path) -> tuple[Path, Path]:
 
 def test_text_is_for_people(stand_in: Callable[[Behaviour], StandIn]) -> None:
     api = stand_in(answers('{"results": [{"metric": {}, "score": 5000}]}'))
-    command = [sys.executable, "-m", "gitops_dsf", "scorer", "check", api.url]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = gitops_dsf("scorer", "check", api.url)
     lines = done.stdout.splitlines()
     assert lines[0].split() == ["warning", "scoring.range", "1", "scores", "are", "outside", "-100..100"]
     assert lines[1].strip().startswith("-> give the DynamicScorer a scoreRange")
     assert lines[-1].endswith("1 warnings, 0 errors")
     assert len(lines) == 3
     assert done.returncode == 0
-    assert subprocess.run([*command, "--strict"], capture_output=True, timeout=120, check=False).returncode == 1
-    verbose = subprocess.run([*command, "--verbose"], capture_output=True, text=True, timeout=120, check=False).stdout
+    assert gitops_dsf("scorer", "check", api.url, "--strict").returncode == 1
+    verbose = gitops_dsf("scorer", "check", api.url, "--verbose").stdout
     assert "ok       healthz" in verbose
 
 

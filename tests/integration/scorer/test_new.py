@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.main import main
+from tests.support.commandline import gitops_dsf
 
 FILES = ["Containerfile", "README.md", "dynamicscorer.yaml", "pyproject.toml", "scorer.py", "test_scorer.py"]
 
@@ -58,9 +59,7 @@ def test_its_scorer_fits_into_a_fleet_repository(project: Path, tmp_path: Path, 
 
 
 def test_the_name_is_the_folder_when_none_is_given(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gitops_dsf", "scorer", "new", "gpu"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0
+    assert gitops_dsf("scorer", "new", "gpu", cwd=tmp_path).returncode == 0
     assert sorted(path.name for path in (tmp_path / "gpu").iterdir()) == FILES
 
 

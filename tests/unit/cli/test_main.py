@@ -12,10 +12,6 @@ from gitops_dsf import __version__
 from gitops_dsf.cli.main import VERBS, main
 
 
-def gitops_dsf(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "gitops_dsf", *arguments], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
-
-
 def test_verbs_are_sorted() -> None:
     assert list(VERBS) == sorted(VERBS)
 

@@ -1,0 +1,59 @@
+"""Each verb once as a process of its own; the other tests run its code in the test's process (tests.support.commandline)."""
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitops_dsf.cli.main import VERBS
+from gitops_dsf.scaffold import scaffold
+from tests.support.apiserver import serving
+from tests.support.hubobjects import fleet, hub_with
+from tests.support.kubectl import managed_cluster, printed
+
+NOBODY = "http://127.0.0.1:1"
+
+RUNS: dict[str, tuple[list[str], int, str]] = {
+    # verb: arguments, exit code, a piece of what it says
+    "completion": (["bash"], 0, "complete"),
+    "diff": (["--base", "."], 1, "not a git repository"),
+    "doctor": (["--context", "hub", "--kubeconfig", "kubeconfig"], 1, ""),
+    "explain": (["raw-guestbook", "eu-west-1"], 0, "eu-west-1"),
+    "import": (["--from", "-", "--dry-run"], 0, "1 would be added"),
+    "init": (["another"], 0, "cd another"),
+    "migrate": (["scorers/cpu-headroom.yaml"], 0, ""),
+    "reconcile": (["--once", "--kubeconfig", "missing"], 1, "No configuration found"),
+    "render": (["--check"], 1, "run `gitops-dsf render`"),
+    "schema": (["--out", "schemas"], 0, "18 written"),
+    "scorer": (["check", NOBODY], 1, "Connection refused"),
+    "simulate": ([], 0, "raw-guestbook"),
+    "status": (["--context", "hub", "--kubeconfig", "kubeconfig"], 0, "clusters"),
+    "sync": (["--check", "--scorer", "region-preference"], 2, "configSyncMode None"),
+    "validate": ([], 0, "no mistakes found"),
+}
+
+
+def test_every_verb_is_here() -> None:
+    assert RUNS.keys() == VERBS.keys()
+
+
+@pytest.mark.parametrize("verb", sorted(RUNS))
+def test_a_verb_as_a_process(verb: str, tmp_path: Path) -> None:
+    arguments, code, text = RUNS[verb]
+    scaffold(target=tmp_path / "fleet", name="fleet")
+    with serving(hub_with(fleet(now=datetime.now(UTC)))) as hub:
+        hub.kubeconfig(tmp_path / "fleet" / "kubeconfig")
+        done = subprocess.run(
+            [sys.executable, "-m", "gitops_dsf", verb, *arguments],
+            cwd=tmp_path / "fleet",
+            input=printed([managed_cluster("ber-1")]),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert text in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
