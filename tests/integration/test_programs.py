@@ -24,7 +24,7 @@ RUNS: dict[str, tuple[list[str], int, str]] = {
     "import": (["--from", "-", "--dry-run"], 0, "1 would be added"),
     "init": (["another"], 0, "cd another"),
     "migrate": (["scorers/cpu-headroom.yaml"], 0, ""),
-    "reconcile": (["--once", "--kubeconfig", "missing"], 1, "No configuration found"),
+    "reconcile": (["--once", "--kubeconfig", "missing"], 1, "kubeconfig missing"),
     "render": (["--check"], 1, "run `gitops-dsf render`"),
     "schema": (["--out", "schemas"], 0, "18 written"),
     "scorer": (["check", NOBODY], 1, "Connection refused"),
