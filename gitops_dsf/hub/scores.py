@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
@@ -53,10 +53,10 @@ class OwnedScore(Struct, frozen=True, gc=False):
     metadata: OwnedScoreMetadata
     status: ScoreStatus | None = None
 
-    @property
-    def others(self) -> tuple[str, ...]:
-        """Programs besides our agent that write its status."""
-        return tuple([each.manager for each in self.metadata.managed_fields or () if each.subresource == STATUS and not each.ours])
+
+def other_managers(entries: tuple[FieldsOwner, ...]) -> tuple[str, ...]:
+    """Programs besides our agent that write the status of a score that our agent made."""
+    return tuple([each.manager for each in entries if each.subresource == STATUS and not each.ours])
 
 
 class Score(Struct, frozen=True, gc=False):
@@ -90,11 +90,16 @@ Scores = Mapping[str, Mapping[str, Score]]
 """By AddOnPlacementScore name, then by cluster."""
 
 
+MOST_KEPT: Final = 100_000
+"""Different contents of scores that are remembered: of scorers with one item 200 values each, of those by node as many as there are."""
+
+
 class Interner:
     """Keeps equal parts of scores once: moments, names, values. Of a fleet's scores nearly all parts are equal to others."""
 
     def __init__(self) -> None:
         self._moments: dict[datetime, datetime] = {}
+        self._items: dict[tuple[ScoreItem, ...], tuple[tuple[str, ...], tuple[int, ...]]] = {}
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._values: dict[tuple[int, ...], tuple[int, ...]] = {}
 
@@ -110,10 +115,16 @@ class Interner:
         """What a status says."""
         if status is None:
             return NOTHING
-        items = status.scores or ()
-        if len(items) == 1:
-            return self.score(status.valid_until, (items[0].name,), (items[0].value,))
-        return self.score(status.valid_until, tuple([item.name for item in items]), tuple([item.value for item in items]))
+        items, until = status.scores or (), status.valid_until
+        parts = self._items.get(items)
+        if parts is None:
+            names, values = tuple([item.name for item in items]), tuple([item.value for item in items])
+            parts = (self._names.setdefault(names, names), self._values.setdefault(values, values))
+            if len(self._items) < MOST_KEPT:
+                self._items[items] = parts
+        if until is not None:
+            until = self._moments.setdefault(until, until)
+        return Score(until, parts[0], parts[1])
 
 
 NOTHING = Score()

@@ -15,6 +15,7 @@ from dsf_wire.constants import (
     SUSPENDED_CONFIGMAP,
     SUSPENDED_KEY,
 )
+from dsf_wire.ownership import FieldsOwner
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import read_application
@@ -24,7 +25,7 @@ from gitops_dsf.hub.masks import Mask, read_masks
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, OwnedScore, Score, ScoreMetadata
+from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, OwnedScore, Score, ScoreMetadata, other_managers
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.live.reader import Object, Reader, Resource, T, whole
@@ -123,6 +124,7 @@ class _Scores:
         self._resources, self._needed, self._only = resources, needed, ""
         self._interner = Interner()
         self._names: dict[str, str] = {}
+        self._others: dict[tuple[FieldsOwner, ...], tuple[str, ...]] = {}
         self.tables: dict[str, dict[str, Score]] = {}
         self.skipped = 0
         self.foreign: list[tuple[str, str]] = []
@@ -152,8 +154,8 @@ class _Scores:
             name, cluster, ours = metadata.name, metadata.namespace or "", metadata.ours
             if ours != (name in resources):
                 (self.unowned if ours else self.foreign).append((cluster, name))
-            if ours and isinstance(item, OwnedScore) and (others := item.others):
-                self.contested += [(cluster, name, other) for other in others]
+            if ours and isinstance(item, OwnedScore):
+                self._note_others(cluster, name, item.metadata.managed_fields or ())
             if needed is not None and name not in needed:
                 self.skipped += 1
                 continue
@@ -161,6 +163,14 @@ class _Scores:
             if table is None:
                 table = tables[name] = {}
             table[names.setdefault(cluster, cluster)] = interned(item.status)
+
+    def _note_others(self, cluster: str, name: str, entries: tuple[FieldsOwner, ...]) -> None:
+        others = self._others.get(entries)
+        if others is None:
+            # Nearly all scores of a fleet have the same writers.
+            others = self._others[entries] = other_managers(entries)
+        if others:
+            self.contested += [(cluster, name, other) for other in others]
 
     def broken(self, raw: msgspec.Raw) -> None:
         """The API server stores a validUntil that is no moment, such as one with the offset +99:99: nothing in such a score counts."""
