@@ -105,6 +105,7 @@ NOWHERE = _warning("DSF205", "scorer that runs on no cluster")
 BAD_SELECTOR = _error("DSF206", "label selector that Kubernetes refuses")
 CONFIG_NAME = _error("DSF207", "DynamicScoringConfig that would not be read")
 NO_CLUSTERS = _warning("DSF208", "no clusters in the inventory")
+CLUSTER_NAMESPACE = _error("DSF209", "cluster named like a namespace of the hub")
 
 UNKNOWN_SCORER = _error("DSF301", "unknown scorer")
 SCORE_NOT_RUNNING = _error("DSF302", "score that no eligible cluster publishes")

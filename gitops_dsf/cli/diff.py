@@ -1,6 +1,7 @@
 """gitops-dsf diff: what a change does, before it is merged."""
 
 import argparse
+import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,9 +9,12 @@ from typing import TYPE_CHECKING
 
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
-from gitops_dsf.errors import UsageError
+from gitops_dsf.cli.render import RENDERED
+from gitops_dsf.errors import RepositoryError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gitops_dsf.diagnostics import Diagnostic
     from gitops_dsf.pipeline import Checked
     from gitops_dsf.repository.revision import Base
@@ -56,6 +60,8 @@ class _Side:
 
     fleet: "Fleet | None"
     errors: "tuple[Diagnostic, ...]"
+    files: tuple[tuple[str, bool], ...] = ()
+    """What lies in rendered/, and whether each is a regular file."""
     absent: bool = False
     """Whether the revision has no fleet repository in this folder."""
 
@@ -104,7 +110,19 @@ def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
         comparison=comparison,
         base_errors=() if before.absent else before.errors,
         head_errors=after.errors,
+        foreign=_foreign(before, after),
     )
+
+
+def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
+    """Files that Argo CD would apply and that neither side renders; what only the base renders is a tree that is not rendered yet."""
+    from gitops_dsf.output.changes import unwanted
+    from gitops_dsf.render.tree import paths
+
+    if after.fleet is None or after.fleet.resolved.repository.spec.output.mode != "Directory":
+        return ()
+    known = paths(after.fleet.plan) | (paths(before.fleet.plan) if before.fleet is not None else frozenset())
+    return unwanted(after.files, known)
 
 
 def _head(base: "Base", revision: str) -> str:
@@ -118,7 +136,32 @@ def _head(base: "Base", revision: str) -> str:
 def _working_tree(directory: Path) -> _Side:
     from gitops_dsf.pipeline import check
 
-    return _side(check(directory))
+    return _side(check(directory), files=tuple(_on_disk(directory / RENDERED)))
+
+
+def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
+    from gitops_dsf.below import Below
+
+    if rendered.is_symlink():
+        yield ".", False
+        return
+    if not rendered.is_dir():
+        return
+    try:
+        with Below(rendered) as folder:
+            for path, state in folder.walk():
+                yield path, stat.S_ISREG(state.st_mode)
+    except OSError as error:
+        msg = f"cannot read {error.filename}: {error.strerror}"
+        raise RepositoryError(msg) from error
+
+
+def _at_commit(base: "Base", commit: str) -> "Iterator[tuple[str, bool]]":
+    from gitops_dsf.repository.revision.tree import entries
+
+    prefix = f"{base.repository.prefix}{RENDERED}/"
+    for entry in entries(base.repository, commit, [prefix]):
+        yield entry.path.removeprefix(prefix), entry.mode in {"100644", "100755"}
 
 
 def _at(base: "Base", commit: str) -> _Side:
@@ -126,22 +169,23 @@ def _at(base: "Base", commit: str) -> _Side:
     from gitops_dsf.repository.load import load_contents
     from gitops_dsf.repository.revision import checkout, sources
 
-    files = sources(base.repository, commit)
-    if files is not None:
-        loaded = load_contents(files)
-        return _Side(fleet=None, errors=(), absent=True) if loaded is None else _side(check_loaded(loaded))
+    rendered = tuple(_at_commit(base, commit))
+    contents = sources(base.repository, commit)
+    if contents is not None:
+        loaded = load_contents(contents)
+        return _Side(fleet=None, errors=(), absent=True) if loaded is None else _side(check_loaded(loaded), files=rendered)
     with checkout(base.repository, commit) as root:
         if not any(root.iterdir()):
             return _Side(fleet=None, errors=(), absent=True)
-        return _side(check(root))
+        return _side(check(root), files=rendered)
 
 
-def _side(checked: "Checked") -> _Side:
+def _side(checked: "Checked", *, files: tuple[tuple[str, bool], ...]) -> _Side:
     from gitops_dsf.diagnostics import Severity
     from gitops_dsf.views.preview.fleet import fleet_of
 
     errors = tuple(item for item in checked.diagnostics if item.severity is Severity.ERROR)
-    return _Side(fleet=fleet_of(checked), errors=errors)
+    return _Side(fleet=fleet_of(checked), errors=errors, files=files)
 
 
 def _formatted(preview: "Preview", style: str) -> str:

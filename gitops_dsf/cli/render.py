@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
     parser.add_argument("--out", metavar="DIR", help="where the tree goes; DIR/rendered by default")
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--check", action="store_true", help="write nothing; exit 1 and list the files that are stale")
+    mode.add_argument("--check", action="store_true", help="write nothing; exit 1 and list the files that are stale or foreign")
     mode.add_argument("--stdout", action="store_true", help="manifests on standard output, everything else on standard error")
     parser.add_argument("--part", metavar="NAME", help="with --stdout: only this directory, such as platform, works-03 or delivery")
     parser.add_argument(
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """0 when the tree is there, or fresh with --check; 1 when the repository has errors or the tree is stale."""
+    """0 when the tree is there, or fresh with --check; 1 when the repository has errors, or the tree is stale or holds foreign files."""
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.output.changes import compare
@@ -65,6 +65,9 @@ def run(args: argparse.Namespace) -> int:
         msg = "--out is empty; name the folder that the tree goes into"
         raise UsageError(msg)
     out = Path(args.out) if args.out else args.directory / RENDERED
+    if not args.out and out.is_symlink():
+        msg = f"{out} is a symbolic link, and nothing is written behind one; remove it, or name the folder with --out"
+        raise RepositoryError(msg)
     _is_no_source(out, args.directory)
     with Progress(stream=sys.stderr) as progress:
         rendered = produce(args.directory, notify=progress.stage)
@@ -115,13 +118,19 @@ def _stream(tree: "RenderedTree", part: str | None) -> int:
 
 def _check(changes: "Changes", out: Path) -> int:
     _report_foreign(changes, out)
-    for word, paths in (("missing", changes.added), ("stale", (*changes.changed, *changes.blocked)), ("left over", changes.removed)):
+    for word, paths in (
+        ("foreign", changes.unwanted),
+        ("missing", changes.added),
+        ("stale", (*changes.changed, *changes.blocked)),
+        ("left over", changes.removed),
+    ):
         for path in paths:
             print(f"{word}: {out / path}")
-    if changes.is_clean and not changes.blocked:
-        return 0
-    print(f"{out} is not what the sources render to: run `gitops-dsf render`", file=sys.stderr)
-    return 1
+    if changes.unwanted:
+        print(f"{out} holds files that no source renders to, and Argo CD would apply them: remove them", file=sys.stderr)
+    if not changes.is_clean or changes.blocked:
+        print(f"{out} is not what the sources render to: run `gitops-dsf render`", file=sys.stderr)
+    return int(bool(changes.unwanted or changes.blocked) or not changes.is_clean)
 
 
 def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink: bool) -> int:

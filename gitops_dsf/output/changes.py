@@ -2,10 +2,12 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from gitops_dsf.below import Below, NotRegularError, TooLargeError
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.output.inventory import read_inventory
 from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
@@ -13,6 +15,10 @@ from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
 TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".gitops-dsf-", ".tmp"
 WORK_SUFFIX = ".manifestwork.yaml"
 SCORER_PREFIX = "platform/dynamicscorer."
+HARMLESS_NAMES = frozenset({".gitkeep", "README.md"})
+"""Names of files that people keep in folders of a repository, and that no tool of Argo CD reads."""
+_LARGEST = 64 * 1024 * 1024
+"""Bytes of a file that might be ours; Argo CD takes no directory of more than 10 MB."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +31,8 @@ class Changes:
     """Owned, on disk, and no longer wanted."""
     foreign: tuple[str, ...]
     """On disk and not ours: reported, never touched."""
+    unwanted: tuple[str, ...]
+    """Those of the foreign files that have no place in a directory that Argo CD applies."""
     blocked: tuple[str, ...]
     """Wanted by us, but a file that is not ours stands there."""
     owned: frozenset[str]
@@ -49,20 +57,25 @@ class Changes:
 
 def compare(tree: RenderedTree, rendered: Path) -> Changes:
     """Reads the directory. Raises RepositoryError when it cannot be read."""
-    owned = read_inventory(rendered)
     try:
-        present = dict(_walk(rendered, ""))
-        leftovers = tuple(sorted(path for path in present if _is_temporary(path)))
-        for path in leftovers:
-            del present[path]
-        added: list[str] = []
-        changed: list[str] = []
-        blocked: list[str] = []
-        for path, parts in tree.files.items():
-            if path not in present:
-                added.append(path)
-            elif not _same(f"{rendered}/{path}", present[path], parts):
-                (changed if path in owned or path == INVENTORY or _is_ours(rendered / path) else blocked).append(path)
+        with ExitStack() as stack:
+            folder = stack.enter_context(Below(rendered)) if os.path.lexists(rendered) else None
+            owned = read_inventory(folder, rendered)
+            present = dict(folder.walk()) if folder is not None else {}
+            leftovers = tuple(sorted(path for path in present if _is_temporary(path)))
+            for path in leftovers:
+                del present[path]
+            added: list[str] = []
+            changed: list[str] = []
+            blocked: list[str] = []
+            for path, parts in tree.files.items():
+                if folder is None or path not in present:
+                    added.append(path)
+                elif not _same(folder, path, present[path], parts):
+                    (changed if path in owned or path == INVENTORY or _is_ours(folder, path, present[path]) else blocked).append(path)
+    except NotADirectoryError as error:
+        msg = f"{rendered} is a file; name the folder that the tree goes into"
+        raise RepositoryError(msg) from error
     except OSError as error:
         msg = f"cannot read {rendered}: {error.strerror or error} ({error.filename})"
         raise RepositoryError(msg) from error
@@ -75,6 +88,7 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         changed=tuple(changed),
         removed=tuple(removed),
         foreign=tuple(foreign),
+        unwanted=unwanted(((path, stat.S_ISREG(present[path].st_mode)) for path in foreign), ()),
         blocked=tuple(blocked),
         owned=owned,
         leftovers=leftovers,
@@ -85,6 +99,16 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
     )
 
 
+def unwanted(files: Iterable[tuple[str, bool]], known: Container[str]) -> tuple[str, ...]:
+    """Which of the paths in rendered/ (each with whether it is a regular file) are not known, and may be read by Argo CD; sorted."""
+    return tuple(sorted(path for path, is_file in files if path not in known and not is_harmless(path, is_file=is_file)))
+
+
+def is_harmless(path: str, *, is_file: bool) -> bool:
+    """Whether a file that no render writes may stand in rendered/: a regular file of a name that Argo CD never reads."""
+    return is_file and _file_name(path) in HARMLESS_NAMES
+
+
 def _file_name(path: str) -> str:
     return path.rpartition("/")[2]
 
@@ -93,32 +117,22 @@ def _is_temporary(path: str) -> bool:
     return path.endswith(TEMPORARY_SUFFIX) and _file_name(path).startswith(TEMPORARY_PREFIX)
 
 
-def _walk(root: Path, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
-    try:
-        entries = sorted(os.scandir(root), key=lambda entry: entry.name)
-    except FileNotFoundError:
-        return
-    for entry in entries:
-        path = f"{prefix}{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(root / entry.name, f"{path}/")
-        else:
-            yield path, entry.stat(follow_symlinks=False)
-
-
-def _same(path: str, status: os.stat_result, parts: tuple[bytes, ...]) -> bool:
+def _same(folder: Below, path: str, status: os.stat_result, parts: tuple[bytes, ...]) -> bool:
     size = sum(map(len, parts))
     if status.st_size != size or not stat.S_ISREG(status.st_mode):
         return False
-    # Thousands of files: a Path for each, and asking again for the size of what is opened, cost as much as reading them.
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
-        return file.read(size + 1) == b"".join(parts)
-
-
-def _is_ours(path: Path) -> bool:
-    """A file of ours that an interrupted render left out of INVENTORY still says so in its first line."""
-    if path.is_symlink():
+    try:
+        return folder.read(path, limit=size) == b"".join(parts)
+    except (NotRegularError, TooLargeError):
         return False
-    with path.open("rb") as file:
-        head = file.read(max(len(HEADER), len(README)))
-    return head.startswith(HEADER) or head == README
+
+
+def _is_ours(folder: Below, path: str, status: os.stat_result) -> bool:
+    """A file of ours that an interrupted render left out of INVENTORY still says so in its first line."""
+    if not stat.S_ISREG(status.st_mode):
+        return False
+    try:
+        content = folder.read(path, limit=_LARGEST)
+    except (NotRegularError, TooLargeError):
+        return False
+    return content.startswith(HEADER) or content == README

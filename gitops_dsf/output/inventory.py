@@ -2,24 +2,30 @@
 
 from pathlib import Path
 
+from gitops_dsf.below import Below, NotRegularError, TooLargeError
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.render.tree import HEADER, INVENTORY
 
 _NO_NAMES = frozenset({"", ".", ".."})
+_LARGEST = 64 * 1024 * 1024
+"""Bytes of an INVENTORY: 100 shards of 500 clusters have about 10 MB."""
 
 
-def read_inventory(rendered: Path) -> frozenset[str]:
-    """The owned paths; empty when there is no INVENTORY yet.
+def read_inventory(folder: Below | None, rendered: Path) -> frozenset[str]:
+    """The owned paths; empty when there is no folder or no INVENTORY yet.
 
     Lines that could lead out of rendered/ are ignored: an edited INVENTORY must not make us delete anything else.
     Raises RepositoryError when the file is there but cannot be read.
     """
     try:
-        text = (rendered / INVENTORY).read_text(encoding="utf-8")
+        text = "" if folder is None else folder.read(INVENTORY, limit=_LARGEST).decode()
     except FileNotFoundError:
         return frozenset()
-    except NotADirectoryError as error:
-        msg = f"{rendered} is a file; name the folder that the tree goes into"
+    except NotRegularError as error:
+        msg = f"{rendered / INVENTORY} is not a regular file: gitops-dsf did not write it; remove it"
+        raise RepositoryError(msg) from error
+    except TooLargeError as error:
+        msg = f"{rendered / INVENTORY} has {error.size} bytes: gitops-dsf did not write it; restore it or move it away"
         raise RepositoryError(msg) from error
     except UnicodeDecodeError as error:
         msg = f"{rendered / INVENTORY} is not UTF-8 (byte {error.start}): gitops-dsf did not write it; restore it or move it away"

@@ -1,51 +1,137 @@
-"""rendered/argocd: the AppProject and the Applications that apply the other directories. Applied once, by hand or by a root Application.
+"""rendered/argocd: the AppProjects and the Applications that apply the other directories. Applied once, by hand or by a root Application.
 
 An explicit list and no git generator, which deletes everything when it finds nothing
 (docs/contributing/argocd-behaviour.md#generators-that-find-nothing). Each directory is one Application, because Argo CD limits the
 size of one (docs/contributing/argocd-behaviour.md#limits-of-an-application).
+
+The projects allow what is rendered and nothing else, so that a file that somebody adds to a directory by hand is refused. There are two:
+works go to a namespace for each cluster, and everything else to a few namespaces that are known here
+(docs/contributing/argocd-behaviour.md#what-a-project-allows).
 """
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Final
 
-from gitops_dsf.hub.names import REFRESH_ANNOTATION
+from dsf_wire.constants import ADDON_NAME
+from gitops_dsf.hub.names import NAMESPACES_OF_OTHERS, REFRESH_ANNOTATION
+from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.render.reconciler.names import NAME
+from gitops_dsf.render.reconciler.rights import HUB_ROLE as RECONCILER_ROLE
 from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.schema import crds
 
 RENDERED = "rendered"
+WORKS = "works-"
+"""What the names of works directories begin with."""
+
+_WORK_KINDS: Final = (
+    ("addon.open-cluster-management.io", "ManagedClusterAddOn"),
+    ("rbac.authorization.k8s.io", "RoleBinding"),
+    ("work.open-cluster-management.io", "ManifestWork"),
+)
+_KINDS: Final = (
+    ("", "ConfigMap"),
+    ("", "Service"),
+    ("", "ServiceAccount"),
+    ("addon.open-cluster-management.io", "AddOnDeploymentConfig"),
+    ("apps", "Deployment"),
+    ("argoproj.io", "ApplicationSet"),
+    ("cluster.open-cluster-management.io", "ManagedClusterSetBinding"),
+    ("cluster.open-cluster-management.io", "Placement"),
+    ("dynamic-scoring.open-cluster-management.io", "DynamicScorer"),
+    ("dynamic-scoring.open-cluster-management.io", "DynamicScoringConfig"),
+    ("monitoring.coreos.com", "PrometheusRule"),
+    ("monitoring.coreos.com", "ServiceMonitor"),
+    ("networking.k8s.io", "NetworkPolicy"),
+    ("policy", "PodDisruptionBudget"),
+    ("rbac.authorization.k8s.io", "Role"),
+    ("rbac.authorization.k8s.io", "RoleBinding"),
+)
+"""Namespaced kinds of the other directories, whatever is switched on: the projects are applied by hand."""
 
 
-def bootstrap(repository: FleetRepository, directories: list[str]) -> Iterator[Object]:
-    """The AppProject, then one Application per rendered directory, in the order given."""
+def bootstrap(repository: FleetRepository, directories: list[str], *, further: Iterable[str] = ()) -> Iterator[Object]:
+    """The AppProjects, then one Application per rendered directory, in the order given.
+
+    `further` are the namespaces of documents that are carried as they are, where they name one.
+    """
     spec = repository.spec
-    yield {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "AppProject",
-        "metadata": metadata(name=spec.argocd.project, namespace=spec.argocd.namespace),
-        "spec": {
-            "description": "What gitops-dsf renders from its fleet repository.",
-            "sourceRepos": [spec.git.url],
-            # ManifestWorks and ManagedClusterAddOns live in one namespace per cluster.
-            "destinations": [{"server": spec.argocd.destination_server, "namespace": "*"}],
-            # The same whatever is switched on: the project is applied by hand.
-            "clusterResourceWhitelist": [
-                {"group": "", "kind": "Namespace"},
-                {"group": "addon.open-cluster-management.io", "kind": "AddOnTemplate"},
-                {"group": "addon.open-cluster-management.io", "kind": "ClusterManagementAddOn"},
-                {"group": "admissionregistration.k8s.io", "kind": "ValidatingAdmissionPolicy"},
-                {"group": "admissionregistration.k8s.io", "kind": "ValidatingAdmissionPolicyBinding"},
-                {"group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition"},
-                {"group": "rbac.authorization.k8s.io", "kind": "ClusterRole"},
-                {"group": "rbac.authorization.k8s.io", "kind": "ClusterRoleBinding"},
-            ],
-        },
-    }
+    yield _project(
+        repository,
+        spec.argocd.project,
+        "What gitops-dsf renders from its fleet repository, but for the works.",
+        namespaces=sorted({spec.hub_namespace, spec.argocd.namespace, *further}),
+        kinds=_KINDS,
+        cluster_kinds=_cluster_kinds(repository),
+    )
+    if any(directory.startswith(WORKS) for directory in directories):
+        # Every cluster has a namespace of its name, and clusters join without anybody applying the project again.
+        yield _project(
+            repository,
+            works_project(repository),
+            "What gitops-dsf renders for each cluster, into the cluster's namespace.",
+            namespaces=["*", *(f"!{name}" for name in sorted({spec.hub_namespace, spec.argocd.namespace, *NAMESPACES_OF_OTHERS}))],
+            kinds=_WORK_KINDS,
+            cluster_kinds=[],
+        )
     for directory in directories:
         yield _application(repository, directory)
 
 
+def works_project(repository: FleetRepository) -> str:
+    """The AppProject of the works directories."""
+    return f"{repository.spec.argocd.project}-works"
+
+
+def _cluster_kinds(repository: FleetRepository) -> list[Object]:
+    """Cluster-scoped objects by name, the same whatever is switched on."""
+    addon, admission, rbac = "addon.open-cluster-management.io", "admissionregistration.k8s.io", "rbac.authorization.k8s.io"
+    allowed = [
+        ("", "Namespace", repository.spec.hub_namespace),
+        (addon, "AddOnTemplate", f"{ADDON_NAME}-*"),
+        (addon, "ClusterManagementAddOn", ADDON_NAME),
+        (admission, "ValidatingAdmissionPolicy", f"{NAME}-*"),
+        (admission, "ValidatingAdmissionPolicyBinding", f"{NAME}-*"),
+        *(("apiextensions.k8s.io", "CustomResourceDefinition", crd["metadata"]["name"]) for crd in crds()),
+        (rbac, "ClusterRole", HUB_ROLE),
+        (rbac, "ClusterRole", RECONCILER_ROLE),
+        (rbac, "ClusterRoleBinding", RECONCILER_ROLE),
+    ]
+    return [{"group": group, "kind": kind, "name": name} for group, kind, name in allowed]
+
+
+def _project(
+    repository: FleetRepository,
+    name: str,
+    description: str,
+    *,
+    namespaces: list[str],
+    kinds: Iterable[tuple[str, str]],
+    cluster_kinds: list[Object],
+) -> Object:
+    spec = repository.spec
+    return {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": metadata(name=name, namespace=spec.argocd.namespace),
+        "spec": {
+            "description": description,
+            "sourceRepos": [spec.git.url],
+            "destinations": [{"server": spec.argocd.destination_server, "namespace": namespace} for namespace in namespaces],
+            "clusterResourceWhitelist": cluster_kinds,
+            "namespaceResourceWhitelist": [{"group": group, "kind": kind} for group, kind in kinds],
+        },
+    }
+
+
 def _application(repository: FleetRepository, directory: str) -> Object:
     spec = repository.spec
+    is_works = directory.startswith(WORKS)
+    destination: Object = {"server": spec.argocd.destination_server}
+    if not is_works:
+        destination["namespace"] = spec.hub_namespace
     branch = spec.git.target_revision if spec.output.mode == "Directory" else spec.output.branch
     return {
         "apiVersion": "argoproj.io/v1alpha1",
@@ -60,13 +146,14 @@ def _application(repository: FleetRepository, directory: str) -> Object:
             },
         ),
         "spec": {
-            "project": spec.argocd.project,
+            "project": works_project(repository) if is_works else spec.argocd.project,
             "source": {
                 "repoURL": spec.git.url,
                 "targetRevision": branch,
                 "path": posixpath.join(spec.git.path, RENDERED, directory).lstrip("/"),
             },
-            "destination": {"server": spec.argocd.destination_server, "namespace": spec.hub_namespace},
+            # Every object of a works directory names its namespace, and the project allows the hub's namespace to none of them.
+            "destination": destination,
             "ignoreDifferences": _ignored(directory),
             "revisionHistoryLimit": 3,
             "syncPolicy": {

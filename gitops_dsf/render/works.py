@@ -17,6 +17,9 @@ from gitops_dsf.render.objects import Object, metadata
 WORK_NAME = "gitops-dsf-config"
 READER_ROLE = "gitops-dsf-agent-credentials"
 
+CLUSTER_KINDS = ("managedclusteraddon", "rolebinding")
+"""What a cluster has beside its ManifestWork."""
+
 _PLACEHOLDER = "@summaries@"
 _NAMESPACE = "@cluster@"
 
@@ -90,9 +93,7 @@ class ClusterObjects:
     """The small objects that differ in nothing but the cluster's name: rendered once, with the name filled in for each cluster."""
 
     def __init__(self) -> None:
-        self._texts = {
-            kind: emit(item) for kind, item in (("managedclusteraddon", _addon(_NAMESPACE)), ("rolebinding", _rights(_NAMESPACE)))
-        }
+        self._texts = {kind: emit(item) for kind, item in zip(CLUSTER_KINDS, (_addon(_NAMESPACE), _rights(_NAMESPACE)), strict=True)}
 
     def files(self, cluster: str) -> Iterator[tuple[str, bytes]]:
         """(kind, text) of one cluster."""

@@ -19,6 +19,12 @@ with open("gitops-dsf.yaml", encoding="utf-8") as file:
 print(output.get(sys.argv[1], sys.argv[2]))' "$1" "$2"
 }
 
+# render_into FOLDER: renders, and fails when the folder holds a file that no source renders to. Argo CD would apply it.
+render_into() {
+    gitops-dsf render --out "$1"
+    gitops-dsf render --out "$1" --check
+}
+
 # Commits rendered/ of the work tree $1 and pushes it to branch $2. `pushed` says whether the branch has it now.
 commit_and_push() {
     git -C "$1" add --all -- "${prefix}rendered"
@@ -35,7 +41,7 @@ commit_and_push() {
 }
 
 publish_directory() {
-    gitops-dsf render
+    render_into rendered
     commit_and_push "$(git rev-parse --show-toplevel)" "$source_branch"
 }
 
@@ -62,7 +68,7 @@ publish_branch() {
             ;;
     esac
     git worktree add --quiet --detach --force "$scratch/tree" "$start"
-    gitops-dsf render --out "$scratch/tree/${prefix}rendered"
+    render_into "$scratch/tree/${prefix}rendered"
     commit_and_push "$scratch/tree" "$target"
     git worktree remove --force "$scratch/tree"
 }

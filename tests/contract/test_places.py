@@ -71,6 +71,7 @@ PLACES: dict[str, str] = {
     "DSF206": "scorers/cpu.yaml:20:61",
     "DSF207": "config/masks.yaml:4:9",
     "DSF208": "gitops-dsf.yaml:1:1",
+    "DSF209": "clusters/more.yaml:4:9",
     "DSF301": "apps/web.yaml:14:15",
     "DSF302": "apps/web.yaml:14:15",
     "DSF303": "apps/web.yaml:14:15",

@@ -268,6 +268,43 @@ def test_a_reconciler_that_is_switched_off_goes_and_one_that_is_switched_on_retu
     synced.settled(head)
 
 
+def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
+    """By the AppProjects: in platform a cluster-admin, among the works a right in the namespace of Argo CD."""
+    subjects = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "somebody"}]
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
+    body: Object = {"apiVersion": "rbac.authorization.k8s.io/v1", "subjects": subjects, "roleRef": role}
+    cluster_wide: Object = {**body, "kind": "ClusterRoleBinding", "metadata": {"name": "admin"}}
+    inside: Object = {**body, "kind": "RoleBinding", "metadata": {"name": "admin", "namespace": "argocd"}}
+    places = {"platform": cluster_wide, "works-00": inside}
+    try:
+        for directory, item in places.items():
+            synced.fleet.write(f"rendered/{directory}/admin.yaml", item)
+        synced.commit("Add an administrator")
+        for directory in places:
+            name = f"gitops-dsf-{directory}"
+            wait_for(
+                lambda name=name: refusal(synced, name),
+                what=f"{name} refuses it",
+                timeout=90,
+                seen=lambda name=name: state(synced.hub, name),
+            )  # type: ignore[misc]
+        assert "ClusterRoleBinding is not permitted in project gitops-dsf" in refusal(synced, "gitops-dsf-platform")
+        assert "namespace argocd is not permitted in project 'gitops-dsf-works'" in refusal(synced, "gitops-dsf-works-00")
+        assert synced.hub.find(CLUSTER_ROLE_BINDING, "admin") is None
+        assert synced.hub.find(ROLE_BINDING, "admin", namespace="argocd") is None
+    finally:
+        for directory in places:
+            (synced.fleet.root / f"rendered/{directory}/admin.yaml").unlink(missing_ok=True)
+        synced.settled(synced.commit("Take it back"))
+
+
+def refusal(synced: Synced, name: str) -> str:
+    """What Argo CD says of the objects that it does not apply."""
+    status = synced.hub.get(APPLICATION, name, namespace="argocd").get("status", {})
+    results = status.get("operationState", {}).get("syncResult", {}).get("resources", [])
+    return " ".join(item["message"] for item in results if "not permitted" in item.get("message", ""))
+
+
 def test_an_empty_decision_deletes_no_application(synced: Synced) -> None:
     synced.publish_score("cluster1", 90)
     synced.publish_score("cluster2", 10)
@@ -331,7 +368,8 @@ def remove_applications(hub: Client, names: tuple[str, ...]) -> None:
     wait_for(
         lambda: not hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}"), what="all gone", timeout=90
     )
-    hub.delete("argoproj.io/v1alpha1/AppProject", "gitops-dsf", namespace="argocd")
+    for name in ("gitops-dsf", "gitops-dsf-works"):
+        hub.delete("argoproj.io/v1alpha1/AppProject", name, namespace="argocd")
     for name in CLUSTERS:
         hub.delete(SCORE, SCORER, namespace=name)
 

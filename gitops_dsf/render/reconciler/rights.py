@@ -17,6 +17,8 @@ from gitops_dsf.repository.model.repository import FleetRepository
 RBAC = "rbac.authorization.k8s.io"
 ADDON_API_GROUP = "addon.open-cluster-management.io"
 ARGO_GROUP = "argoproj.io"
+HUB_ROLE: Final = "gitops-dsf:reconciler"
+"""ClusterRole of the reconciler, and its binding."""
 
 
 class Where(StrEnum):
@@ -72,7 +74,7 @@ RIGHTS: Final = (
 def rights(repository: FleetRepository) -> Iterator[Object]:
     """ClusterRole, Roles and their bindings to the reconciler's ServiceAccount. Pure."""
     spec = repository.spec
-    yield from _role("gitops-dsf:reconciler", None, Where.EVERYWHERE, repository)
+    yield from _role(HUB_ROLE, None, Where.EVERYWHERE, repository)
     yield from _role(NAME, spec.hub_namespace, Where.HUB, repository)
     # Another name than in the hub namespace: both may be one namespace.
     yield from _role(f"{NAME}-moves", spec.argocd.namespace, Where.ARGOCD, repository)

@@ -2,13 +2,13 @@
 
 import difflib
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from gitops_dsf import codes
+from gitops_dsf.below import Below, NotRegularError, TooLargeError
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.repository.load.limits import Limits
@@ -18,8 +18,6 @@ FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers")
 SUFFIXES: Final = (".yaml", ".yml")
 _MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
 """Ends of names that somebody may believe are read, in lower case."""
-_USUAL_BYTES: Final = 65_536
-"""Asked for at first. Python sets aside what is asked for: with the limit of 8 MiB the system mapped and unmapped them for each file."""
 _OTHER_FOLDERS: Final = frozenset({"rendered", "docs", "scripts", "tests", "test", "hack", "argocd", "schemas"})
 
 
@@ -48,18 +46,20 @@ def discover(root: Path, *, limits: Limits) -> Discovered:
     files: list[SourceFile] = []
     total = 0
     base = root.resolve()
-    for name in sorted(_names(root, diagnostics)):
-        shown = os.fsencode(name).decode("utf-8", "replace")
-        content = _read(root, name, shown=shown, base=base, limits=limits, diagnostics=diagnostics)
-        if content is None:
-            continue
-        total += len(content)
-        if total > limits.total_bytes:
-            diagnostics.append(_too_much(shown, limits))
-            break
-        text = _decode(content, name=shown, diagnostics=diagnostics)
-        if text is not None:
-            files.append(SourceFile(file=shown, text=text))
+    names = sorted(_names(root, diagnostics))
+    with Below(root) as folder:
+        for name in names:
+            shown = os.fsencode(name).decode("utf-8", "replace")
+            content = _read(folder, root, name, shown=shown, base=base, limits=limits, diagnostics=diagnostics)
+            if content is None:
+                continue
+            total += len(content)
+            if total > limits.total_bytes:
+                diagnostics.append(_too_much(shown, limits))
+                break
+            text = _decode(content, name=shown, diagnostics=diagnostics)
+            if text is not None:
+                files.append(SourceFile(file=shown, text=text))
     return Discovered(files=files, diagnostics=diagnostics)
 
 
@@ -135,28 +135,27 @@ def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[s
                 diagnostics.append(codes.UNREAD_FOLDER.at(position, f"the file {shown} is not read", hint))
 
 
-def _read(root: Path, name: str, *, shown: str, base: Path, limits: Limits, diagnostics: list[Diagnostic]) -> bytes | None:
-    path = f"{root}/{name}"
+def _read(folder: Below, root: Path, name: str, *, shown: str, base: Path, limits: Limits, diagnostics: list[Diagnostic]) -> bytes | None:
     try:
-        state = os.lstat(path)
-        if stat.S_ISLNK(state.st_mode):
-            mistake = _link_mistake(Path(path), shown, base=base)
+        try:
+            return folder.read(name, limit=limits.file_bytes)
+        except NotRegularError:
+            path = root / name
+            if not path.is_symlink():
+                raise
+            mistake = _link_mistake(path, shown, base=base)
             if mistake is not None:
                 diagnostics.append(mistake)
                 return None
-            state = os.stat(path)  # noqa: PTH116 - thousands of files: a Path for each costs more than reading it
-        if not stat.S_ISREG(state.st_mode):
-            diagnostics.append(codes.NOT_AN_OBJECT.at(Position(file=shown), "not a regular file", "remove it, or rename it"))
-            return None
-        if state.st_size > limits.file_bytes:
-            diagnostics.append(_too_large(shown, state.st_size, limits))
-            return None
-        with open(path, "rb") as file:  # noqa: PTH123 - as above
-            content = file.read(min(_USUAL_BYTES, limits.file_bytes))
-            return content if len(content) < _USUAL_BYTES else content + file.read(limits.file_bytes - len(content))
+            return folder.read(path.resolve(strict=True).relative_to(base).as_posix(), limit=limits.file_bytes)
+    except NotRegularError:
+        diagnostics.append(codes.NOT_AN_OBJECT.at(Position(file=shown), "not a regular file", "remove it, or rename it"))
+    except TooLargeError as error:
+        diagnostics.append(_too_large(shown, error.size, limits))
     except OSError as error:
         msg = f"{shown} cannot be read: {error.strerror}"
         raise RepositoryError(msg) from error
+    return None
 
 
 def _link_mistake(path: Path, name: str, *, base: Path) -> Diagnostic | None:

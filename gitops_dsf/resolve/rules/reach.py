@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.hub.glob import matches
+from gitops_dsf.hub.names import NAMESPACES_OF_OTHERS
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item
@@ -27,6 +29,22 @@ def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
     if repository.value.spec.delivery.mode == "ManifestWork":
         message = "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration"
         yield codes.NO_CLUSTERS.at(Position(file=SETTINGS_FILE), message, "run gitops-dsf import --context HUB, or write clusters/*.yaml")
+
+
+def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnostic]:
+    """A cluster's works and the rights of its agent go to the hub namespace of its name, which must belong to nobody else."""
+    hub = context.declared.repository.value.spec.hub_namespace if context.declared.repository is not None else ""
+    for item in context.declared.clusters:
+        owner = ""
+        if item.name == context.argocd_namespace:
+            owner = "Argo CD"
+        elif item.name == hub:
+            owner = "gitops-dsf"
+        elif any(matches(item.name, pattern) for pattern in NAMESPACES_OF_OTHERS):
+            owner = "Kubernetes or Open Cluster Management"
+        if owner:
+            message = f"the namespace {item.name} of the hub belongs to {owner}; works and rights of a cluster of this name would go there"
+            yield codes.CLUSTER_NAMESPACE.at(item.position, message, "remove it, or give the cluster another name and join it again")
 
 
 def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:

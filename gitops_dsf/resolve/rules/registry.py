@@ -68,6 +68,7 @@ RULES: Final[tuple[Rule, ...]] = (
     labels.labels_are_valid,
     masks.the_config_is_the_one,
     reach.the_inventory_has_clusters,
+    reach.clusters_have_namespaces_of_their_own,
     references.scorers_exist,
     reach.scores_are_published,
     raw_scores.placements_rank_by_what_is_published,

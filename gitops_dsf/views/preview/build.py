@@ -56,12 +56,14 @@ class Preview:
     """None where one of the sides does not validate."""
     base_errors: tuple[Diagnostic, ...] = ()
     head_errors: tuple[Diagnostic, ...] = ()
+    foreign: tuple[str, ...] = ()
+    """Files in the head's rendered/ that no source renders to, and that Argo CD would apply."""
 
     @property
     def differs(self) -> bool:
         """Whether the change does anything, or nobody can say."""
         found = self.comparison
-        return found is None or found.summary.any or bool(found.scorers or found.placements or found.moves)
+        return found is None or found.summary.any or bool(self.foreign or found.scorers or found.placements or found.moves)
 
 
 def compare(base: Fleet | None, head: Fleet, evidence: Evidence, *, thresholds: Thresholds) -> Comparison:

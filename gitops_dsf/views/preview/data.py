@@ -17,6 +17,7 @@ def data(preview: Preview) -> dict[str, Any]:
         "head": preview.head,
         "notes": list(preview.notes),
         "differs": preview.differs,
+        "foreignFiles": list(preview.foreign),
         "hub": _evidence(preview.evidence),
         "baseErrors": [_error(item) for item in preview.base_errors],
         "headErrors": [_error(item) for item in preview.head_errors],

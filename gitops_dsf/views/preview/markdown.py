@@ -16,6 +16,7 @@ from gitops_dsf.views.preview.wording import (
     cluster_lines,
     count_rows,
     evidence_line,
+    foreign_line,
     inventory_lines,
     is_long,
     moves_line,
@@ -71,6 +72,12 @@ def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
     yield ""
     yield f"{_escaped(preview.head)} compared with {_code(preview.base)}"
     yield from (f"\n> {_escaped(note)}" for note in preview.notes)
+    if preview.foreign:
+        yield ""
+        yield f":rotating_light: **Foreign files**: {foreign_line(len(preview.foreign))}"
+        yield ""
+        yield from (f"- {_code(f'rendered/{path}'[: limit.width])}" for path in preview.foreign[: limit.rows])
+        yield from _left_out(len(preview.foreign) - limit.rows, "file", prefix="- ")
     for side, errors in (("base", preview.base_errors), ("head", preview.head_errors)):
         yield from _errors(side, errors, limit)
     if preview.comparison is None:

@@ -11,6 +11,7 @@ from gitops_dsf.views.preview.wording import (
     cluster_lines,
     count_rows,
     evidence_line,
+    foreign_line,
     inventory_lines,
     is_long,
     moves_line,
@@ -34,6 +35,9 @@ def text(preview: Preview) -> str:
 def _lines(preview: Preview) -> Iterator[str]:
     yield f"{preview.head} compared with {preview.base}"
     yield from (f"note: {note}" for note in preview.notes)
+    if preview.foreign:
+        yield f"FOREIGN FILES: {foreign_line(len(preview.foreign))}"
+        yield from (f"  rendered/{path}" for path in preview.foreign)
     for side, errors in (("base", preview.base_errors), ("head", preview.head_errors)):
         yield from _errors(side, errors)
     if preview.comparison is None:

@@ -13,6 +13,11 @@ UNKNOWN = "unknown"
 NOWHERE = "nowhere"
 
 
+def foreign_line(count: int) -> str:
+    """What is wrong with files in rendered/ that no source renders to."""
+    return f"{plural(count, 'file')} that no source renders to; Argo CD would apply what is in rendered/, so remove them before merging"
+
+
 def count_rows(summary: Summary) -> list[tuple[str, Count]]:
     """The counted kinds, in the order in which they are shown."""
     return [

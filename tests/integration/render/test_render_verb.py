@@ -179,11 +179,35 @@ class TestOutput:
         render(cwd=fleet)
         note = fleet / "rendered" / "works-00" / "notes.txt"
         note.write_text("mine", encoding="utf-8")
+        done = render(cwd=fleet)
+        assert done.returncode == 0
+        assert "rendered/works-00/notes.txt: not written by gitops-dsf, left alone" in done.stderr
+        assert note.read_text("utf-8") == "mine"
+
+    @pytest.mark.parametrize("name", ["works-00/admin.yaml", "platform/.admin.yml", "delivery/kustomization.yaml", "more/admin.json"])
+    def test_a_check_fails_on_a_file_that_argocd_would_apply(self, fleet: Path, name: str) -> None:
+        render(cwd=fleet)
+        place = fleet / "rendered" / name
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("kind: ClusterRoleBinding\n", encoding="utf-8")
+        done = render("--check", cwd=fleet)
+        assert (done.returncode, done.stdout) == (1, f"foreign: rendered/{name}\n")
+        assert "Argo CD would apply them: remove them" in done.stderr
+
+    def test_a_check_lets_a_file_pass_that_argocd_never_reads(self, fleet: Path) -> None:
+        render(cwd=fleet)
+        (fleet / "rendered" / "README.md").write_text("mine", encoding="utf-8")
+        (fleet / "rendered" / "works-00" / ".gitkeep").touch()
+        assert render("--check", cwd=fleet).returncode == 0
+
+    def test_a_tree_behind_a_symlink_is_neither_read_nor_written(self, fleet: Path, tmp_path: Path) -> None:
+        (tmp_path / "outside").mkdir()
+        (fleet / "rendered").symlink_to(tmp_path / "outside")
         for arguments in ([], ["--check"]):
             done = render(*arguments, cwd=fleet)
-            assert done.returncode == 0
-            assert "rendered/works-00/notes.txt: not written by gitops-dsf, left alone" in done.stderr
-        assert note.read_text("utf-8") == "mine"
+            assert done.returncode == 1
+            assert "rendered is a symbolic link, and nothing is written behind one" in done.stderr
+        assert list((tmp_path / "outside").iterdir()) == []
 
     def test_a_file_of_somebody_else_in_our_place_stops_everything(self, fleet: Path) -> None:
         place = fleet / "rendered" / "platform" / "dynamicscorer.cpu-headroom.yaml"

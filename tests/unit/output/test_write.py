@@ -1,9 +1,12 @@
 """rendered/ on disk: what is written, what is pruned, what is left alone, and what a kill half-way leaves."""
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gitops_dsf.below import Below
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.output.changes import compare
 from gitops_dsf.output.inventory import read_inventory
@@ -20,6 +23,11 @@ def tree(**files: str) -> RenderedTree:
 
 def bring(wanted: RenderedTree, rendered: Path) -> None:
     write(wanted, rendered, compare(wanted, rendered))
+
+
+def owned(rendered: Path) -> frozenset[str]:
+    with Below(rendered) as folder:
+        return read_inventory(folder, rendered)
 
 
 def test_what_is_written_compares_clean(tmp_path: Path) -> None:
@@ -42,7 +50,7 @@ def test_what_is_no_longer_wanted_goes_with_its_empty_directory(tmp_path: Path) 
     bring(tree(x__a="1\n", y__b="2\n"), tmp_path)
     bring(tree(x__a="1\n"), tmp_path)
     assert not (tmp_path / "y").exists()
-    assert read_inventory(tmp_path) == {"x/a"}
+    assert owned(tmp_path) == {"x/a"}
 
 
 def test_a_foreign_file_is_reported_and_never_touched(tmp_path: Path) -> None:
@@ -77,7 +85,7 @@ def test_an_inventory_line_that_leads_elsewhere_deletes_nothing(tmp_path: Path, 
     outside.write_text("mine")
     with (rendered / INVENTORY).open("a") as file:
         file.write(f"{line}\n")
-    assert line not in read_inventory(rendered)
+    assert line not in owned(rendered)
     bring(tree(x__b="1\n"), rendered)
     assert outside.read_text() == "mine"
 
@@ -127,3 +135,73 @@ def test_an_unwritable_folder_is_said_with_its_path(tmp_path: Path) -> None:
     target.write_text("a file where the folder should be")
     with pytest.raises(RepositoryError, match="rendered"):
         bring(tree(x__a="1\n"), target)
+
+
+def test_a_folder_that_is_a_symlink_is_not_followed(tmp_path: Path) -> None:
+    rendered, outside = tmp_path / "rendered", tmp_path / "outside"
+    bring(tree(x__a="1\n"), rendered)
+    (rendered / "x").rename(outside)
+    (rendered / "x").symlink_to(outside)
+    changes = compare(tree(x__a="2\n"), rendered)
+    assert (changes.added, changes.unwanted) == (("x/a",), ("x",))
+    with pytest.raises(RepositoryError, match="rendered/x: not a folder"):
+        write(tree(x__a="2\n"), rendered, changes)
+    assert (outside / "a").read_bytes() == HEADER + b"1\n"
+
+
+def test_nothing_is_deleted_behind_a_symlink(tmp_path: Path) -> None:
+    rendered, outside = tmp_path / "rendered", tmp_path / "outside"
+    bring(tree(x__a="1\n", y__b="2\n"), rendered)
+    (rendered / "x").rename(outside)
+    changes = compare(tree(y__b="2\n"), rendered)
+    (rendered / "x").symlink_to(outside)
+    with pytest.raises(RepositoryError):
+        write(tree(y__b="2\n"), rendered, replace(changes, removed=("x/a",)))
+    assert (outside / "a").exists()
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "elsewhere"])
+@pytest.mark.timeout(20)
+def test_an_inventory_that_is_a_symlink_is_not_read(tmp_path: Path, target: str) -> None:
+    bring(tree(x__a="1\n"), tmp_path / "rendered")
+    (tmp_path / "rendered" / "elsewhere").write_text("x/mine\n")
+    (tmp_path / "rendered" / INVENTORY).unlink()
+    (tmp_path / "rendered" / INVENTORY).symlink_to(target)
+    with pytest.raises(RepositoryError, match="INVENTORY is not a regular file"):
+        compare(tree(x__a="1\n"), tmp_path / "rendered")
+
+
+@pytest.mark.parametrize("name", [INVENTORY, "x/a"])
+@pytest.mark.timeout(20)
+def test_a_named_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    bring(tree(x__a="1\n"), tmp_path)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    if name == INVENTORY:
+        with pytest.raises(RepositoryError, match="not a regular file"):
+            compare(tree(x__a="1\n"), tmp_path)
+    else:
+        assert compare(tree(x__a="1\n"), tmp_path).changed == ("x/a",)
+
+
+@pytest.mark.parametrize(
+    ("name", "unwanted"),
+    [
+        ("x/clusterrolebinding.yaml", True),
+        ("x/.hidden.yaml", True),
+        ("x/.argocd-source.yaml", True),
+        ("x/kustomization.yaml", True),
+        ("x/deeper/notes.txt", True),
+        ("other/thing.json", True),
+        ("top.yaml", True),
+        ("README.md", False),
+        ("x/.gitkeep", False),
+    ],
+)
+def test_a_file_that_no_render_writes_is_unwanted_unless_argocd_never_reads_its_name(tmp_path: Path, name: str, unwanted: bool) -> None:
+    bring(tree(x__a="1\n"), tmp_path)
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    changes = compare(tree(x__a="1\n"), tmp_path)
+    assert changes.foreign == (name,)
+    assert bool(changes.unwanted) is unwanted

@@ -306,14 +306,3 @@ class TestPolicies:
             for item in reconciler_of(tmp_path).values()
         }
         assert waves["ValidatingAdmissionPolicyBinding"] < waves["RoleBinding"] < waves["Deployment"]
-
-    def test_argocd_may_apply_every_kind(self, tmp_path: Path) -> None:
-        found = objects(rendered(tmp_path, scorer("cpu")))
-        (project,) = (item for item in found.values() if item["kind"] == "AppProject")
-        allowed = {(item["group"], item["kind"]) for item in project["spec"]["clusterResourceWhitelist"]}
-        cluster_scoped = {
-            (item["apiVersion"].rpartition("/")[0], item["kind"])
-            for path, item in found.items()
-            if not path.startswith("argocd/") and "namespace" not in item["metadata"]
-        }
-        assert cluster_scoped == allowed

@@ -1,0 +1,111 @@
+"""The AppProjects: they allow what is rendered, and nothing else, matched as Argo CD matches (app_project_types.go, types.go)."""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_dsf.render.tree import paths
+from tests.support.rendering import application, objects, rendered, scorer
+
+Object = dict[str, Any]
+EVERYTHING = {"monitoring": {"serviceMonitor": True, "rules": True, "dashboard": True}}
+
+
+def allows(project: Object, item: Object) -> bool:
+    spec, meta = project["spec"], item["metadata"]
+    group, kind, namespace = item["apiVersion"].rpartition("/")[0], item["kind"], meta.get("namespace")
+    if namespace is None:
+        return any(
+            (entry["group"], entry["kind"]) == (group, kind) and fnmatchcase(meta["name"], entry["name"])
+            for entry in spec["clusterResourceWhitelist"]
+        )
+    if {"group": group, "kind": kind} not in spec["namespaceResourceWhitelist"]:
+        return False
+    patterns = [entry["namespace"] for entry in spec["destinations"]]
+    denied = any(fnmatchcase(namespace, pattern[1:]) for pattern in patterns if pattern.startswith("!"))
+    return not denied and any(fnmatchcase(namespace, pattern) for pattern in patterns if not pattern.startswith("!"))
+
+
+class Tree:
+    def __init__(self, root: Path, **settings: Any) -> None:
+        self.files = objects(rendered(root, scorer("cpu"), application("web"), **settings))
+        self.projects = {item["metadata"]["name"]: item for item in self.files.values() if item["kind"] == "AppProject"}
+
+    def applied(self) -> Iterator[tuple[Object, Object]]:
+        """Every object that Argo CD applies, with the project of its Application."""
+        of = {
+            item["spec"]["source"]["path"].rpartition("/")[2]: self.projects[item["spec"]["project"]]
+            for item in self.files.values()
+            if item["kind"] == "Application"
+        }
+        for path, item in self.files.items():
+            directory = path.partition("/")[0]
+            if directory != "argocd":
+                yield of[directory], item
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path, reconciler=EVERYTHING)
+
+
+@pytest.mark.parametrize("mode", ["ManifestWork", "UpstreamController"])
+def test_everything_that_is_rendered_is_allowed(tmp_path: Path, mode: str) -> None:
+    tree = Tree(tmp_path, reconciler=EVERYTHING, delivery={"mode": mode})
+    assert [item["metadata"]["name"] for project, item in tree.applied() if not allows(project, item)] == []
+
+
+def test_no_kind_and_no_name_is_allowed_that_is_not_rendered(tree: Tree) -> None:
+    applied = list(tree.applied())
+    for name, project in tree.projects.items():
+        ours = [item for owner, item in applied if owner is project]
+        kinds = {(item["apiVersion"].rpartition("/")[0], item["kind"]) for item in ours if "namespace" in item["metadata"]}
+        allowed = {(entry["group"], entry["kind"]) for entry in project["spec"]["namespaceResourceWhitelist"]}
+        # delivery.mode UpstreamController renders the DynamicScoringConfig itself.
+        assert allowed - kinds <= {("dynamic-scoring.open-cluster-management.io", "DynamicScoringConfig")}, name
+        for entry in project["spec"]["clusterResourceWhitelist"]:
+            assert any(item["kind"] == entry["kind"] and fnmatchcase(item["metadata"]["name"], entry["name"]) for item in ours), (
+                f"{name} allows {entry}"
+            )
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "admin"}},
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "gitops-dsf:other"}},
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}},
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x", "namespace": "argocd"}},
+        {"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "metadata": {"name": "x", "namespace": "argocd"}},
+        {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "x", "namespace": "argocd"}},
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x", "namespace": "kube-system"}},
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x", "namespace": "default"}},
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "namespace": "c0"}},
+        {
+            "apiVersion": "work.open-cluster-management.io/v1",
+            "kind": "ManifestWork",
+            "metadata": {"name": "x", "namespace": "open-cluster-management-hub"},
+        },
+    ],
+    ids=lambda item: f"{item['kind']}-{item['metadata'].get('namespace', '')}",
+)
+def test_a_file_that_somebody_adds_is_allowed_nowhere(tree: Tree, item: Object) -> None:
+    assert not [name for name, project in tree.projects.items() if allows(project, item)]
+
+
+def test_a_work_may_not_bring_rights_into_the_namespaces_of_the_hub(tree: Tree) -> None:
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"}}
+    works = tree.projects["gitops-dsf-works"]
+    for namespace, allowed in (("c0", True), ("argocd", False), ("open-cluster-management", False)):
+        assert allows(works, {**binding, "metadata": {"name": "x", "namespace": namespace}}) is allowed
+
+
+@pytest.mark.parametrize("mode", ["ManifestWork", "UpstreamController"])
+def test_the_paths_of_a_tree_are_known_without_rendering_it(tmp_path: Path, mode: str) -> None:
+    result = rendered(tmp_path, scorer("cpu"), application("web"), delivery={"mode": mode}, output={"shards": 3})
+    assert result.plan is not None
+    assert result.tree is not None
+    assert paths(result.plan) == result.tree.files.keys()
