@@ -139,6 +139,8 @@ class FleetRepositorySpec(Authored):
     """Where and how the rendered tree is kept."""
     allowed_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
     """Hosts (shell-style globs) that a lock may send metrics to besides those that the scorer itself names."""
+    allowed_token_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
+    """Hosts (shell-style globs) outside of the managed clusters that scorers may send tokens to. Services of the cluster need no entry."""
 
     @model_validator(mode="after")
     def _pushes_go_somewhere(self) -> Self:

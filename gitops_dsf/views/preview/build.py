@@ -8,7 +8,14 @@ from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.freshness import expired
 from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.views.preview.concerns import Thresholds, data_concerns, filter_concerns, fleet_concerns, placement_concerns
+from gitops_dsf.views.preview.concerns import (
+    Thresholds,
+    credential_concerns,
+    data_concerns,
+    filter_concerns,
+    fleet_concerns,
+    placement_concerns,
+)
 from gitops_dsf.views.preview.fleet import Fleet
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.passes import Pass, passes
@@ -71,7 +78,7 @@ def compare(base: Fleet | None, head: Fleet, evidence: Evidence, *, thresholds: 
     scorers = scorer_changes(base, head)
     snapshot = evidence.snapshot
     found = tuple(passes(base, head, snapshot, now=evidence.now)) if snapshot else ()
-    concerns = [*fleet_concerns(scorers, head, thresholds)]
+    concerns = [*credential_concerns(base, head), *fleet_concerns(scorers, head, thresholds)]
     if snapshot is None:
         concerns += filter_concerns(base, head)
     else:

@@ -9,7 +9,7 @@ from gitops_dsf.timestamp import age_text
 from gitops_dsf.views.preview.fleet import Fleet
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.passes import Pass
-from gitops_dsf.views.preview.scorers import ScorerChange
+from gitops_dsf.views.preview.scorers import ScorerChange, credentials_of
 
 OLD_SECONDS = 3_600
 """Age from which data is called old: scores are published anew every few minutes."""
@@ -35,6 +35,24 @@ def fleet_concerns(changes: Iterable[ScorerChange], head: Fleet, thresholds: Thr
         names = ", ".join(f"{name} ({len(clusters)})" for name, clusters in by_scorer.items() if clusters)
         share = 100 * len(touched) / total
         yield (f"{len(touched)} of {total} clusters ({share:.0f} %) are re-scored, more than {thresholds.rescored_percent:g} %: {names}")
+
+
+def credential_concerns(base: Fleet | None, head: Fleet) -> Iterator[str]:
+    """A Secret that was in use before, and that a host gets which did not get it."""
+    before, after = _receivers(base), _receivers(head)
+    for secret, hosts in before.items():
+        for host in sorted(after.get(secret, {}).keys() - hosts.keys()):
+            yield f"{host} gets the token in Secret {secret} for the first time (scorer {after[secret][host]})"
+
+
+def _receivers(fleet: Fleet | None) -> dict[str, dict[str, str]]:
+    """Secrets to the hosts that get them, each with a scorer that sends it."""
+    found: dict[str, dict[str, str]] = {}
+    for name, item in (fleet.scorers if fleet else {}).items():
+        for one in credentials_of(item):
+            if one.secret:
+                found.setdefault(one.secret, {}).setdefault(one.host, name)
+    return found
 
 
 def placement_concerns(found: Iterable[Pass], thresholds: Thresholds) -> Iterator[str]:

@@ -85,6 +85,9 @@ def _scorer(item: ScorerChange) -> dict[str, Any]:
         "kept": len(item.kept),
         "effect": item.effect,
         "unknownBecause": list(item.causes),
+        "credentials": [
+            {"section": one.section, "secret": one.secret or None, "to": f"{one.scheme}://{one.host}"} for one in item.credentials
+        ],
     }
 
 

@@ -142,6 +142,7 @@ def _left_out(count: int, what: str, *, prefix: str = "") -> Iterator[str]:
 def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
     yield f"**{_code(change.name)}** {change.change}"
     yield ""
+    yield from (f"- :key: sends {_escaped(str(item))} ({item.section})" for item in change.credentials)
     yield from _fields(change.fields, limit)
     for clusters, words in ((change.gained, "runs now also on"), (change.lost, "no longer runs on")):
         if clusters:

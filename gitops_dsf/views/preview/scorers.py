@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from gitops_dsf.render.scorers import scorer as rendered
+from gitops_dsf.resolve.credentials import Sent, sent
 from gitops_dsf.resolve.types import EffectiveScorer
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
 from gitops_dsf.views.preview.fleet import Fleet
@@ -45,6 +46,8 @@ class ScorerChange:
     effect: Effect
     causes: tuple[str, ...]
     """Fields that make the raw scores unknowable."""
+    credentials: tuple[Sent, ...] = ()
+    """Credentials that it sends, and did not send before."""
 
     @property
     def rescored(self) -> tuple[str, ...]:
@@ -99,7 +102,15 @@ def _changes(name: str, base: Fleet | None, head: Fleet) -> Iterator[ScorerChang
         kept=tuple(sorted(ran & runs)),
         effect=effect,
         causes=causes,
+        credentials=tuple(item for item in sorted(credentials_of(after)) if item not in set(credentials_of(before))),
     )
+
+
+def credentials_of(item: EffectiveScorer | None) -> tuple[Sent, ...]:
+    """Which credentials a scorer sends where."""
+    if item is None:
+        return ()
+    return tuple(sent(item.source_endpoint, item.source_auth, item.scoring_endpoint, item.scoring_auth))
 
 
 def _spec(item: EffectiveScorer | None, fleet: Fleet | None) -> dict[str, Any]:

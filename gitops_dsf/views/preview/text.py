@@ -82,6 +82,7 @@ def _summary(preview: Preview, found: Comparison) -> Iterator[str]:
 
 def _scorer(change: ScorerChange) -> Iterator[str]:
     yield f"Scorer {change.name} {change.change}"
+    yield from (f"  sends {item} ({item.section})" for item in change.credentials)
     yield from _fields(change.fields)
     if change.gained:
         yield f"  runs now on {plural(len(change.gained), 'cluster')} more: {names_text(change.gained, NAMES)}"

@@ -1,0 +1,56 @@
+"""What a host name or address says about where it is: inside the cluster, or an address of a cloud's metadata service."""
+
+import ipaddress
+import re
+from typing import Final
+
+_METADATA_NAMES: Final = frozenset({"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"})
+_METADATA_ADDRESSES: Final = frozenset(ipaddress.ip_address(item) for item in ("100.100.100.200", "168.63.129.16", "fd00:ec2::254"))
+"""Alibaba, Azure and AWS; the other clouds have 169.254.169.254, which is link-local."""
+_NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
+
+
+def is_in_cluster(host: str) -> bool:
+    """Whether a name is a Service's: `x.y.svc`, `x.y.svc.cluster.local`, or a name without a dot, which cluster DNS completes."""
+    name = host.rstrip(".").lower()
+    return _address(name) is None and ("." not in name or name.endswith((".svc", ".svc.cluster.local")))
+
+
+def is_metadata(host: str) -> bool:
+    """Whether a host is link-local or a cloud's metadata service, which hands out credentials of the machine that asks."""
+    name = host.rstrip(".").lower()
+    if name in _METADATA_NAMES:
+        return True
+    address = _address(name)
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return address is not None and (address.is_link_local or address in _METADATA_ADDRESSES)
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """An address in any spelling that the resolver takes: 169.254.169.254, 2852039166, 0xa9fea9fe, 169.254.43518, fe80::1%eth0."""
+    if ":" in name:
+        try:
+            return ipaddress.IPv6Address(name.partition("%")[0])
+        except ValueError:
+            return None
+    parts = name.split(".")
+    if len(parts) > 4 or not all(_NUMBER.fullmatch(part) for part in parts):
+        return None
+    try:
+        numbers = [_number(part) for part in parts]
+    except ValueError:
+        return None
+    rest = 4 - len(numbers) + 1
+    if any(number > 255 for number in numbers[:-1]) or numbers[-1] >= 256**rest:
+        return None
+    value = numbers[-1]
+    for index, number in enumerate(numbers[:-1]):
+        value += number << (8 * (3 - index))
+    return ipaddress.IPv4Address(value)
+
+
+def _number(text: str) -> int:
+    if text[:2].lower() == "0x":
+        return int(text[2:] or "0", 16)
+    return int(text, 8) if text.startswith("0") else int(text)
