@@ -70,6 +70,7 @@ DIALECT = _error("DSF020", "spelling of another dialect")
 UNREAD_FOLDER = _warning("DSF021", "folder or file that is not read")
 UPSTREAM_ONLY = _error("DSF022", "field that the upstream controller does not know")
 SETTINGS = _error("DSF023", "gitops-dsf.yaml missing or without its FleetRepository")
+ARGOCD_CONTROL = _error("DSF024", "annotation or label that steers Argo CD")
 
 DUPLICATE_SCORE = _error("DSF101", "score name used twice")
 SANITISED_CLASH = _error("DSF102", "score names that become equal as object names")

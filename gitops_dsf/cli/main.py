@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Final, Protocol, cast
 
 from gitops_dsf import __version__
@@ -104,6 +105,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say(f"error: {error}")
         return USAGE if isinstance(error, UsageError) else FINDINGS
     except OSError as error:
+        if _is_nowhere():
+            _say("error: the working directory was deleted; change into a folder that is there")
+            return FINDINGS
         if error.errno not in _NO_ROOM:
             return _bug(error, arguments, debug=debug)
         _say(f"error: cannot write: {error.strerror}")
@@ -112,6 +116,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes a report
         return _bug(error, arguments, debug=debug)
     return code
+
+
+def _is_nowhere() -> bool:
+    """Whether the working directory was deleted: relative paths then lead nowhere."""
+    try:
+        Path.cwd()
+    except OSError:
+        return True
+    return False
 
 
 def _speak_utf8() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 import msgspec
 
@@ -55,6 +55,10 @@ class Document(Protocol):
         """The object as JSON."""
 
 
+DEPTH: Final = 64
+"""Levels of an object, as many as a YAML document of a repository may have."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlainDocument:
     """An object that is plain data already, such as YAML."""
@@ -94,12 +98,29 @@ class JsonDocument:
         return msgspec.json.decode(self.text, type=model)
 
     def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
-        """The object as plain data."""
-        return msgspec.json.decode(self.text)
+        """The object as plain data. Raises SnapshotError when it nests so deep that its readers could not recurse."""
+        try:
+            data = msgspec.json.decode(self.text)
+        except RecursionError:
+            data = None
+        if data is None or _is_deeper(data, DEPTH):
+            msg = f"{self.place}: more than {DEPTH} levels of objects and lists inside each other"
+            raise SnapshotError(msg)
+        return data
 
     def json(self) -> bytes | msgspec.Raw:
         """The object itself."""
         return self.text
+
+
+def _is_deeper(data: Any, limit: int) -> bool:  # noqa: ANN401 - whatever JSON holds
+    level = [data]
+    for _ in range(limit):
+        inside = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [value for values in inside for value in values if isinstance(value, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def collect(

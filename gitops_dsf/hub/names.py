@@ -30,5 +30,6 @@ POD_NAME_VARIABLE: Final = "POD_NAME"
 """In the environment of the reconciler: its pod's name, by the downward API."""
 HOLDER_SEPARATOR: Final = "_"
 """In the holderIdentity of the Lease, between the pod's name, which has none, and a number of the process."""
+SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 NAMESPACES_OF_OTHERS: Final = ("default", "kube-*", "open-cluster-management*")
 """Namespaces of a hub (globs) that belong to Kubernetes and OCM. A cluster of such a name would have its namespace there."""

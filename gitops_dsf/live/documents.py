@@ -46,8 +46,11 @@ def documents(content: bytes, *, file: str) -> Iterator[Document]:
         yield from _plain(document.data, place=f"{file}:{document.start[0]}")
 
 
-def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "") -> Iterator[Document]:
+def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: int = 0) -> Iterator[Document]:
     """`item_of` is the kind of the list's items: the API server leaves it out of those of a typed list."""
+    if level > LIMITS.depth:
+        msg = f"{place[:200]}: lists inside lists, more than {LIMITS.depth} levels"
+        raise SnapshotError(msg)
     try:
         head = msgspec.json.decode(text, type=_Head)
     except msgspec.ValidationError as error:
@@ -64,7 +67,7 @@ def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "") -> Iterat
             msg = f"{place}: items of a {kind} must be a list"
             raise SnapshotError(msg) from error
         for index, item in enumerate(items or ()):
-            yield from _json(item, place=f"{place}: items[{index}]", item_of=kind.removesuffix("List"))
+            yield from _json(item, place=f"{place}: items[{index}]", item_of=kind.removesuffix("List"), level=level + 1)
         return
     yield JsonDocument(place=place, kind=kind, text=text)
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
+from gitops_dsf.hub.names import SYNC_WAVE
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render.applicationsets import application_set
 from gitops_dsf.render.decisions import decision_readers
-from gitops_dsf.render.objects import SYNC_WAVE, Object, Wave
+from gitops_dsf.render.objects import Object, Wave
 from gitops_dsf.render.placements import binding, placement
 from gitops_dsf.resolve.types import RawDocument
 

@@ -5,10 +5,10 @@ from enum import IntEnum
 from typing import Any
 
 from dsf_wire.constants import GENERATOR_MANAGER, MANAGED_BY_LABEL
+from gitops_dsf.hub.names import SYNC_WAVE
 
 Object = dict[str, Any]
 
-SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
 PART_OF_LABEL = "app.kubernetes.io/part-of"
 

@@ -38,6 +38,7 @@ PLACES: dict[str, str] = {
     "DSF021": "scorer:1:1",
     "DSF022": "scorers/cpu.yaml:19:3",
     "DSF023": "gitops-dsf.yaml:1:1",
+    "DSF024": "scorers/cpu.yaml:6:5",
     "DSF101": "scorers/second.yaml:10:20",
     "DSF102": "scorers/second.yaml:10:20",
     "DSF103": "scorers/cpu.yaml:7:14",

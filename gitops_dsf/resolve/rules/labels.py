@@ -1,11 +1,32 @@
 """Labels and annotations that an API server would refuse."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.hub.names import SYNC_WAVE
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value
+
+_OF_ARGOCD: Final = "argocd.argoproj.io/"
+_ALLOWED: Final = {("Placement", SYNC_WAVE), ("ApplicationSet", SYNC_WAVE)}
+"""Kind and key. Waves of documents that are carried as they are stay: only their author knows what they wait for."""
+
+
+def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
+    """Hooks, sync options and tracking IDs on a rendered object change what Argo CD does with it: never prunes it, replaces it, runs it
+    as a hook, or takes it for another Application's.
+    """
+    declared = context.declared
+    for item in (*declared.scorers, *declared.applications, *declared.placements, *declared.application_sets):
+        for field in ("labels", "annotations"):
+            entries = item.document.data["metadata"].get(field)
+            for key in entries if isinstance(entries, dict) else ():
+                if key.lower().startswith(_OF_ARGOCD) and (field == "labels" or (item.document.kind, key) not in _ALLOWED):
+                    message = f"metadata.{field}: {key} would steer how Argo CD applies this object"
+                    hint = "remove it; gitops-dsf renders the waves and options that its objects need"
+                    yield codes.ARGOCD_CONTROL.at(item.document.key_at(("metadata", field, key)), message, hint)
 
 
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:

@@ -71,6 +71,7 @@ RULES: Final[tuple[Rule, ...]] = (
     reach.scorers_run_somewhere,
     selectors.selectors_are_valid,
     labels.labels_are_valid,
+    labels.argocd_is_not_steered,
     masks.the_config_is_the_one,
     reach.the_inventory_has_clusters,
     reach.clusters_have_namespaces_of_their_own,
@@ -97,6 +98,7 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 
 FIELD_RULES: Final[tuple[Rule, ...]] = (
+    labels.argocd_is_not_steered,
     urls.urls_can_be_called,
     urls.repositories_hold_no_credentials,
     secrets.repository_holds_no_secrets,

@@ -132,3 +132,17 @@ def test_a_full_disk_behind_standard_output_is_no_bug(arguments: list[str], tmp_
     assert "cannot write: No space left on device" in done.stderr
     assert "bug" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["validate"], ["render"], ["import", "--from", "-"]])
+def test_a_working_directory_that_was_deleted_is_no_bug(arguments: list[str], tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    program = "import sys; from gitops_dsf.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    command = f"rmdir '{gone}' && exec '{sys.executable}' -P -c '{program}' \"$@\""
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", *arguments], cwd=gone, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in {1, 2}, done.stderr
+    assert "bug" not in done.stderr
+    assert "Traceback" not in done.stderr

@@ -13,6 +13,7 @@ from gitops_dsf.hub.objects import ClusterClaim, ManagedCluster, ManagedClusterS
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.snapshotfile import files
+from gitops_dsf.live.documents import documents
 from gitops_dsf.live.files import from_contents, from_path
 from gitops_dsf.timestamp import age_text
 
@@ -100,6 +101,8 @@ SCORE = "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPla
         ("kind: List\nitems: 7\n", "items of a List must be a list"),
         ("kind: List\nitems: [7]\n", r"items\[0\]: expected an object"),
         ("kind: [\n", "state.yaml:"),
+        ('{"kind": "List", "items": [' * 300 + "]}" * 300, "more than 64 levels"),
+        ('{"a":' * 5000 + "1" + "}" * 5000, "not valid JSON"),
         ("{", "not valid JSON"),
         ("kind: ConfigMap\nmetadata: {name: x}\n", "no AddOnPlacementScore, HubSnapshot"),
         (
@@ -112,6 +115,14 @@ def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "state.yaml").write_text(text)
     with pytest.raises(SnapshotError, match=said):
         from_path(tmp_path)
+
+
+@pytest.mark.parametrize("levels", [70, 500])
+def test_json_that_nests_deeper_than_its_readers_recurse_is_a_mistake(levels: int) -> None:
+    text = ('{"kind": "ManagedCluster", "a":' + '{"a":' * levels + "1" + "}" * (levels + 1)).encode()
+    (document,) = documents(text, file="hub.json")
+    with pytest.raises(SnapshotError, match=r"hub\.json: more than 64 levels"):
+        document.plain()
 
 
 def test_other_kinds_and_hidden_files_are_passed_over(tmp_path: Path) -> None:
