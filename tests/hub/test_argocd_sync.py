@@ -279,7 +279,10 @@ def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
     try:
         for directory, item in places.items():
             synced.fleet.write(f"rendered/{directory}/admin.yaml", item)
-        synced.commit("Add an administrator")
+        # As somebody would who merges past the failed check.
+        synced.fleet.publish("Add an administrator")
+        for name in synced.names:
+            refresh(synced.hub, name)
         for directory in places:
             name = f"gitops-dsf-{directory}"
             wait_for(
