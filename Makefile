@@ -8,12 +8,14 @@ FAMILY ?= kubernetes,ocm,argocd,prometheus
 PYTEST_ARGS ?=
 # More than the machine has cores: tests wait for processes and sockets about as long as they compute.
 TEST_WORKERS ?= 4
+# Each has a control plane of its own, with about 2.5 GB of memory.
+HUB_WORKERS ?= 2
 DEMO_ARGS ?=
 .DEFAULT_GOAL := help
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test soak hub-programs test-hub lint format bench demo golden schemas version lock wheel clean
+.PHONY: help install test soak hub-programs test-hub soak-hub lint format bench demo golden schemas version lock wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -40,7 +42,10 @@ hub-programs: install ## build what test-hub runs, once: afterwards it is in a c
 	$(PY) -m tests.hub.controlplane.binaries --family $(FAMILY)
 
 test-hub: hub-programs ## real kube-apiservers with OCM, Argo CD and Prometheus on 127.0.0.1 (FAMILY=kubernetes,ocm for a subset)
-	FAMILY=$(FAMILY) $(PY) -m pytest tests/hub $(PYTEST_ARGS)
+	FAMILY=$(FAMILY) $(PY) -m pytest tests/hub -m "not soak" -n $(HUB_WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+soak-hub: hub-programs ## what is slow by nature on the real control plane: fleets and objects as large as they can be
+	FAMILY=$(FAMILY) $(PY) -m pytest tests/hub -m soak --timeout 1200 $(PYTEST_ARGS)
 
 lint: install ## formatter, linter, types, import contracts
 	$(VENV)/bin/ruff format --check .

@@ -1,4 +1,4 @@
-"""Fixtures of the hub suite: one control plane for the whole session, and a word at the end on what ran.
+"""Fixtures of the hub suite: one control plane for each process that runs tests, and a word at the end on what ran.
 
 `FAMILY` (comma list, default all) says which families of programs may run: `FAMILY=kubernetes,ocm pytest tests/hub`.
 A test that needs families says so with `pytest.mark.family("ocm", ...)` and is skipped, visibly, when one is left out.
@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,10 +24,13 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
 
 SUITE = Path(__file__).parent
+LONGEST = ("moves", "doctor", "reconciler", "reconciler_status", "argocd_sync", "proposals", "dead_scores", "suspension", "status_verb")
+"""Files of more than a minute and a half. They begin first: at the end no process is left alone with one of them."""
 LOG_LINES = 12
 
 _plane = pytest.StashKey[ControlPlane]()
 _report = pytest.StashKey[list[str]]()
+REPORT = "hub_report"
 
 
 def chosen_families() -> tuple[str, ...]:
@@ -44,6 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    first = {SUITE / f"test_{name}.py": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: first.get(item.path, len(first)))
     chosen = chosen_families()
     for item in items:
         if SUITE not in item.path.parents:
@@ -142,6 +148,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") 
             state = "running" if process.running else f"ended with {process.child.returncode}"
             report.sections.append((f"{name} ({state}), end of {process.log}", process.tail(LOG_LINES)))
     return report
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """In the process that prints: what one of the processes that ran tests has to say (pytest-xdist)."""
+    node.config.stash[_report] += [f"{node.gateway.id}: {line}" for line in getattr(node, "workeroutput", {}).get(REPORT, ())]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[REPORT] = session.config.stash[_report]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -43,7 +43,7 @@ def _most(*, length: int) -> int:
     return low
 
 
-@pytest.mark.parametrize("length", [6, 60, 250])
+@pytest.mark.parametrize("length", [*(pytest.param(length, marks=pytest.mark.soak) for length in (6, 60)), 250])
 def test_the_largest_object_that_it_sends_is_stored(kubeconfig: Path, length: int, note: Callable[[str], None]) -> None:
     async def story() -> None:
         server = ApiServer(load=Kubeconfig(path=kubeconfig).load, clock=SystemClock(), timeout_seconds=60)

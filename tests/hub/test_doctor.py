@@ -22,6 +22,7 @@ from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN, Identity
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import wait_for
+from tests.hub.scenario.commandline import Ran
 from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORER
 from tests.hub.scenario.placements import PLACEMENT
 from tests.hub.scenario.prettyhub import (
@@ -57,20 +58,13 @@ class Clinic:
     tools: Path
     """Folder with kubectl and gitops-dsf, as a PATH has them."""
 
-    def doctor(self, identity: Identity = ADMIN, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = ["doctor", "--context", "context", "--kubeconfig", str(self.scene.plane.kubeconfig(identity)), *arguments]
-        return subprocess.run(
-            [sys.executable, "-m", "gitops_dsf", *command],
-            cwd=self.scene.fleet.root,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+    def doctor(self, identity: Identity = ADMIN, *arguments: str) -> Ran:
+        kubeconfig = str(self.scene.plane.kubeconfig(identity))
+        return self.scene.fleet.run("doctor", "--context", "context", "--kubeconfig", kubeconfig, *arguments)
 
     def findings(self, check: str = "", identity: Identity = ADMIN) -> list[dict[str, Any]]:
         ran = self.doctor(identity, "--format", "json")
-        assert ran.returncode in {0, 1}, ran.stderr
+        assert ran.code in {0, 1}, ran.stderr
         assert ran.stderr == ""
         found: list[dict[str, Any]] = json.loads(ran.stdout)["findings"]
         return [item for item in found if item["state"] != "ok" and check in {"", item["check"]}]
@@ -146,9 +140,9 @@ def test_a_hub_where_all_is_well_gives_no_finding(clinic: Clinic) -> None:
         seen=clinic.findings,
     )
     ran = clinic.doctor()
-    assert ran.returncode == 0, ran.stdout
+    assert ran.code == 0, ran.stdout
     assert "0 errors, 1 warning, 0 unknown" in ran.stdout
-    assert clinic.doctor(ADMIN, "--strict").returncode == 1
+    assert clinic.doctor(ADMIN, "--strict").code == 1
 
 
 def delete(kind: str, name: str, namespace: str | None = None) -> Callable[[Clinic], None]:
@@ -398,7 +392,7 @@ def test_versions_that_are_too_old(clinic: Clinic) -> None:
         assert clinic.find("argocd-version", "3.3.8 is older than 3.3.9")["state"] == "error"
         assert clinic.find("ocm-version", "placement-controller 1.1.0")["state"] == "error"
         assert "no add-on is installed" in clinic.find("ocm-features", "AddonManagement is off")["message"]
-        assert clinic.doctor().returncode == 1
+        assert clinic.doctor().code == 1
     clinic.content("argocd-version")
 
 
@@ -520,4 +514,4 @@ def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -
     alone = clinic.findings(identity=stranger)
     assert {item["state"] for item in alone} == {"unknown"}
     assert all("needs the right to" in item["message"] and "docs/doctor.md" in item["fix"] for item in alone)
-    assert clinic.doctor(stranger).returncode == 0
+    assert clinic.doctor(stranger).code == 0

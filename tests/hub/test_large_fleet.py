@@ -19,7 +19,7 @@ from tests.hub.scenario.fleet import APPLICATION, FLEET_LABEL, Fleet, applicatio
 from tests.hub.scenario.installation import ADDON, WORK, installed
 from tests.hub.scenario.placements import clusters_of, pages, remove_clusters
 
-pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400), pytest.mark.soak]
 
 FLEET = "crowd"
 CLUSTERS = tuple(f"crowd-{number:03}" for number in range(1, 103))

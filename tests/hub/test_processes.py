@@ -112,3 +112,12 @@ def test_the_environment_of_the_person_is_not_inherited(tmp_path: Path, monkeypa
     assert {"GIVEN", "PATH", "HOME"} <= names
     assert not names & {"KUBECONFIG", "HTTPS_PROXY"}
     assert os.environ["KUBECONFIG"] == "/somewhere/else"
+
+
+def test_processes_that_run_tests_side_by_side_draw_from_different_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "3")
+    for worker in range(3):
+        monkeypatch.setenv("PYTEST_XDIST_WORKER", f"gw{worker}")
+        drawn.append({free_port() % 3 for _ in range(20)})
+    assert sorted(drawn) == [{0}, {1}, {2}]

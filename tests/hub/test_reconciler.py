@@ -21,6 +21,7 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.ports import free_port
 from tests.hub.controlplane.processes import Process
 from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.commandline import gitops_dsf_process
 from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application, scorer, write_fleet
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import PLACEMENT, decided, publish
@@ -287,6 +288,6 @@ def test_it_survives_an_api_server_that_restarts(scene: Scene) -> None:
 
 def test_a_single_pass_writes_and_ends(scene: Scene) -> None:
     scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 9}}})
-    ran = scene.fleet.run("reconcile", "--once", f"--kubeconfig={scene.kubeconfig()}")
+    ran = gitops_dsf_process("reconcile", "--once", f"--kubeconfig={scene.kubeconfig()}", folder=scene.fleet.root)
     assert (ran.code, ran.stdout) == (0, "1 statuses written\n"), ran.stderr
     assert scene.condition("ConfigSynced")[1] == "Drifted"

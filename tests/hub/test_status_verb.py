@@ -16,6 +16,7 @@ from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN, Identity
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
+from tests.hub.scenario.commandline import Ran, gitops_dsf
 from tests.hub.scenario.fleet import APPLICATION, RESOURCE, SCORER
 from tests.hub.scenario.prettyhub import ARGOCD_NAMESPACE, SCORES, PrettyHub, pretty_hub
 
@@ -28,14 +29,14 @@ class Desk:
 
     def command(self, *arguments: str, identity: Identity = ADMIN) -> list[str]:
         kubeconfig = str(self.scene.plane.kubeconfig(identity))
-        return [sys.executable, "-m", "gitops_dsf", "status", "--context", "context", "--kubeconfig", kubeconfig, *arguments]
+        return ["status", "--context", "context", "--kubeconfig", kubeconfig, *arguments]
 
-    def run(self, *arguments: str, identity: Identity = ADMIN) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(self.command(*arguments, identity=identity), capture_output=True, text=True, timeout=60, check=False)
+    def run(self, *arguments: str, identity: Identity = ADMIN) -> Ran:
+        return gitops_dsf(*self.command(*arguments, identity=identity))
 
     def look(self, *arguments: str) -> dict[str, Any]:
         ran = self.run("--format", "json", *arguments)
-        assert (ran.returncode, ran.stderr) == (0, "")
+        assert (ran.code, ran.stderr) == (0, "")
         found: dict[str, Any] = json.loads(ran.stdout)
         return found
 
@@ -143,13 +144,13 @@ def test_one_cluster_is_explained(desk: Desk) -> None:
     flips = desk.placement("--cluster", "cluster2")["flips"]
     assert [(item["cluster"], item["change"]) for item in flips] == [("cluster2", "in")]
     wrong = desk.run("--cluster", "cluster9")
-    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert (wrong.code, wrong.stdout) == (2, "")
     assert "the hub has no cluster cluster9; there is cluster" in wrong.stderr
 
 
 def test_who_may_see_little_sees_what_is_missing(desk: Desk) -> None:
     ran = desk.run(identity=Identity(user="test:nobody"))
-    assert ran.returncode == 0, ran.stderr
+    assert ran.code == 0, ran.stderr
     assert "not known: needs the right to list managedclusters.cluster.open-cluster-management.io" in ran.stdout
     assert "missing" not in ran.stdout.split("Scorers")[0]
 
@@ -158,7 +159,13 @@ def test_watching_survives_a_hub_that_restarts_and_ends_with_130(desk: Desk) -> 
     command = desk.command("--watch", "--interval", "1", "--format", "json")
     # A shell's background jobs inherit an ignored SIGINT; the program as people start it does not.
     restore = "import signal, runpy, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    program = [sys.executable, "-c", f"{restore}sys.argv = sys.argv[1:]; runpy.run_module('gitops_dsf', run_name='__main__')", *command[2:]]
+    program = [
+        sys.executable,
+        "-c",
+        f"{restore}sys.argv = sys.argv[1:]; runpy.run_module('gitops_dsf', run_name='__main__')",
+        "gitops_dsf",
+        *command,
+    ]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["scorers"][0]["name"] == SCORER

@@ -180,6 +180,8 @@ class ArgoCD:
             # By default an unreachable repository shows in an Application only after three minutes.
             "ARGOCD_REPO_ERROR_GRACE_PERIOD_SECONDS": "1s",
             "ARGOCD_SYNC_WAVE_DELAY": str(self.wave_seconds),
+            "ARGOCD_K8S_CLIENT_QPS": "500",
+            "ARGOCD_K8S_CLIENT_BURST": "1000",
             "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
             "TMPDIR": str(home / "tmp"),
         }

@@ -30,6 +30,11 @@ CONTROLLERS = (
 )
 
 
+# A flag of many controllers, in Kubernetes and in OCM. Their default of 20 or 50 requests per second protects an API server
+# that many share; here it only makes whoever waits for a controller wait longer.
+UNTHROTTLED = ("--kube-api-qps=500", "--kube-api-burst=1000")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Kubernetes:
     """What every Kubernetes process of one run shares."""
@@ -199,6 +204,7 @@ class ApiServer:
                 f"--cluster-signing-cert-file={self.authority_file}",
                 f"--cluster-signing-key-file={self.folder / 'ca.key'}",
                 f"--controllers={','.join(controllers)}",
+                *UNTHROTTLED,
             ],
         )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.binaries import Binaries
-from tests.hub.controlplane.kube import ApiServer, ReadyProbe
+from tests.hub.controlplane.kube import UNTHROTTLED, ApiServer, ReadyProbe
 from tests.hub.controlplane.kubeconfig import Identity
 from tests.hub.controlplane.manifests import (
     AGENT_NAMESPACE,
@@ -69,6 +69,7 @@ class Controllers:
             f"--namespace={namespace}",
             f"--listen=127.0.0.1:{port}",
             "--disable-leader-election",
+            *UNTHROTTLED,
         ]
         settings = {"POD_NAME": name, "POD_NAMESPACE": namespace, **(environment or {})}
         self.processes.start(name, command, environment=settings)
@@ -188,7 +189,7 @@ class WorkAgent:
         wait_for(lambda: established(admin, crds), what=f"{self.spoke.name} serves OCM's kinds")
 
     def start(self) -> None:
-        """Start without waiting. Objects' states go to the hub every 5 s instead of every 60 s."""
+        """Start without waiting. Objects' states go to the hub every second instead of every 10 s."""
         self.controllers.start(
             self.process,
             "work",
@@ -197,7 +198,8 @@ class WorkAgent:
             "--agent-id=agent1",
             "--workload-source-driver=kube",
             f"--workload-source-config={self.hub.kubeconfig(self.identity)}",
-            "--status-sync-interval=5s",
+            *(f"--hub-{flag.removeprefix('--')}" for flag in UNTHROTTLED),
+            "--status-sync-interval=1s",
             server=self.spoke,
             kubeconfig=self.spoke.service_account_kubeconfig(AGENT_NAMESPACE, WORK_SERVICE_ACCOUNT),
             namespace=AGENT_NAMESPACE,

@@ -1,11 +1,14 @@
 """Free TCP ports on 127.0.0.1 for servers that must be told their port before they start.
 
 Ports are drawn below the range from which the kernel serves outgoing connections: otherwise a client could sit on the
-port of a server that restarts, and the restart would fail.
+port of a server that restarts, and the restart would fail. Where several processes run the tests, each draws from its own
+part of the ports, for the same reason.
 """
 
+import os
 import random
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 
 RANGE_FILE = Path("/proc/sys/net/ipv4/ip_local_port_range")
@@ -18,12 +21,19 @@ _random = random.SystemRandom()
 def free_port() -> int:
     """A port that nothing listens on now and that this process has not given out before."""
     highest = _first_ephemeral() - 1
+    worker, workers = _worker(os.environ)
     for _ in range(1000):
-        port = _random.randint(LOWEST, highest)
+        port = _random.randrange(LOWEST + worker, highest + 1, workers)
         if port not in _given and _bindable(port):
             _given.add(port)
             return port
     raise RuntimeError(f"no free port on 127.0.0.1 between {LOWEST} and {highest}: end other servers and try again")
+
+
+def _worker(environment: Mapping[str, str]) -> tuple[int, int]:
+    """Which process of the test run this is, and how many there are: pytest-xdist calls them gw0, gw1 and so on."""
+    name = environment.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    return int(name), int(environment.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 
 
 def _first_ephemeral() -> int:

@@ -1,7 +1,5 @@
 """A fleet repository in git, as a platform team has it, and the commands they run on it."""
 
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,7 @@ import yaml
 
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.gitrepository import GitRepository
+from tests.hub.scenario.commandline import Ran, gitops_dsf
 
 SCORER = "cpu-headroom"
 SCORE = "cpu_headroom"
@@ -21,15 +20,6 @@ FLEET_LABEL = "fleet.example.com/name"
 SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ran:
-    """A command of ours, as the shell saw it."""
-
-    code: int
-    stdout: str
-    stderr: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +38,8 @@ class Fleet:
         return self.root / "rendered"
 
     def run(self, *arguments: str) -> Ran:
-        """``gitops-dsf`` as a process in the repository's folder."""
-        answer = subprocess.run(
-            [sys.executable, "-m", "gitops_dsf", *arguments], cwd=self.root, capture_output=True, text=True, timeout=60, check=False
-        )
-        return Ran(code=answer.returncode, stdout=answer.stdout, stderr=answer.stderr)
+        """``gitops-dsf`` in the repository's folder."""
+        return gitops_dsf(*arguments, folder=self.root)
 
     def render(self) -> None:
         """validate --strict, then render: what a pull request's checks do."""
