@@ -16,7 +16,7 @@ from gitops_dsf.schema.crd import crds
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, refresh, refresh_set, state, wait_until_settled
 from tests.hub.controlplane.argocd import APPLICATION_CONTROLLER, APPLICATIONSET_CONTROLLER, REPO_SERVER, ArgoCD
-from tests.hub.controlplane.family import load_family
+from tests.hub.controlplane.family import HUB
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
@@ -99,7 +99,7 @@ def test_it_listens_on_loopback_only(argocd: ArgoCD) -> None:
 
 
 def test_the_version_it_reports_is_that_of_its_module(argocd: ArgoCD) -> None:
-    match = re.search(r"argo-cd/v3 v(\S+)\n", (load_family("argocd").folder / "go.mod").read_text(encoding="utf-8"))
+    match = re.search(r"argo-cd/v3 v(\S+)\n", (HUB / "go.mod").read_text(encoding="utf-8"))
     assert match is not None
     answer = run_argocd(argocd, "version", "--client", "--short")
     assert f"argocd: v{match[1]}" in answer

@@ -98,10 +98,12 @@ def test_a_failed_build_says_what_failed_and_what_helps(tmp_path: Path) -> None:
     with pytest.raises(GoError) as caught:
         obtain("kubernetes", environment=given, report=said.append)
     message = str(caught.value)
-    assert message.startswith("kubernetes: building etcd (1 of 4) failed after 0 s: go build in tests/hub/kubernetes ended with 1")
+    assert message.startswith(
+        "kubernetes: building etcd, kubectl, kube-apiserver, kube-controller-manager failed after 0 s: go build in tests/hub ended with 1"
+    )
     assert "dial tcp: no route to host" in message
     assert "What helps: a network path to GOPROXY" in message
-    assert said[0] == "kubernetes: building etcd (1 of 4)"
+    assert said[0] == "kubernetes: building etcd, kubectl, kube-apiserver, kube-controller-manager"
     home = load_family("kubernetes").cache(given)
     assert not (home / "bin").exists()
     assert not list(home.glob(".building-*"))
@@ -118,13 +120,39 @@ def test_a_go_that_is_too_old_is_named(tmp_path: Path) -> None:
 def test_every_family_is_complete_and_buildable_by_the_pinned_go() -> None:
     assert {"argocd", "kubernetes", "ocm", "prometheus"} <= set(family_names())
     for name in family_names():
-        family = load_family(name)
-        assert family.programs
-        assert go_directive(family.folder) <= parse_version("1.26.6")
+        assert load_family(name).programs
+    assert go_directive() <= parse_version("1.26.6")
 
 
 def test_a_wrong_family_is_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(FamilyError, match=r"family 'nope': tests/hub/nope/go\.mod does not exist; families are: argocd"):
+    with pytest.raises(FamilyError, match=r"family 'nope': tests/hub/nope/family\.toml does not exist; families are: argocd"):
         load_family("nope")
     assert main(["--family", "nope"]) == 1
     assert capsys.readouterr().err.startswith("error: family 'nope'")
+
+
+def test_one_call_of_go_builds_all_that_is_missing(tmp_path: Path) -> None:
+    go = tmp_path / "path" / "go"
+    go.parent.mkdir()
+    go.write_text(
+        "#!/bin/sh\n"
+        f'echo "$*" >> {tmp_path}/calls\n'
+        'case "$1" in\nenv) echo go1.99.0;;\nlist) echo v1.35.4;;\n'
+        "build)\n"
+        '  while [ "$1" != -o ]; do shift; done\n'
+        '  for name in server kube-apiserver kube-controller-manager; do touch "$2$name"; done;;\n'
+        "esac\n",
+        encoding="utf-8",
+    )
+    go.chmod(0o755)
+    path = f"{go.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
+    given = environment(tmp_path, PATH=path, GITOPS_DSF_HUB_PATH="0")
+    home = load_family("kubernetes").cache(given) / "bin"
+    there = program(home, "kubectl", "1.36.0")
+    found = obtain("kubernetes", environment=given, report=no_report)
+    assert {name: one.path for name, one in found.programs.items()} == {name: home / name for name in PROGRAMS}
+    assert there.read_text(encoding="utf-8").startswith("#!/bin/sh")
+    builds = [line for line in (tmp_path / "calls").read_text(encoding="utf-8").splitlines() if line.startswith("build ")]
+    (build,) = builds
+    assert build.endswith("/ go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager")
+    assert not list(home.parent.glob(".building-*"))

@@ -10,7 +10,7 @@ import pytest
 
 from tests.hub.controlplane.binaries import obtain
 from tests.hub.controlplane.exporter import LoadExporter
-from tests.hub.controlplane.family import load_family
+from tests.hub.controlplane.family import HUB, load_family
 from tests.hub.controlplane.processes import Processes
 from tests.hub.controlplane.prometheus import Prometheus, PrometheusError, start_prometheus
 from tests.hub.controlplane.series import past
@@ -81,7 +81,7 @@ def test_it_listens_on_loopback_only(running: Running) -> None:
 
 def test_the_version_it_reports_is_that_of_its_module(running: Running) -> None:
     family = load_family("prometheus")
-    match = re.search(r"prometheus/prometheus v0\.(\d)(\d\d)\.(\d+)\n", (family.folder / "go.mod").read_text(encoding="utf-8"))
+    match = re.search(r"prometheus/prometheus v0\.(\d)(\d\d)\.(\d+)\n", (HUB / "go.mod").read_text(encoding="utf-8"))
     assert match is not None
     pinned = f"{int(match[1])}.{int(match[2])}.{int(match[3])}"
     assert any(flag.endswith(f".Version={pinned}") for flag in family.ldflags), "family.toml names another release than go.mod pins"

@@ -19,7 +19,6 @@ from tests.hub.controlplane.golang import find_go, go_directive
 
 pytestmark = pytest.mark.family("ocm")
 
-OCM = Path(__file__).parent / "ocm"
 GOLDEN = Path(__file__).parents[1] / "golden" / "everything" / "expected"
 GROUP = "open-cluster-management.io"
 READERS = ("ocm", "sdk-go", "addon-framework")
@@ -41,14 +40,12 @@ Path_ = tuple[str, ...]
 @lru_cache(maxsize=1)
 def modules() -> dict[str, tuple[str, Path]]:
     """Version and folder of each pinned module of OCM."""
-    go = find_go(needed=go_directive(OCM), environment=os.environ, report=print)
+    go = find_go(needed=go_directive(), environment=os.environ, report=print)
     found = {}
     for name in ("api", *READERS):
         module = f"{GROUP}/{name}"
-        go.run("mod", "download", module, folder=OCM, what=module, report=print)
-        version, _, folder = go.run("list", "-m", "-f", "{{.Version}} {{.Dir}}", module, folder=OCM, what=module, report=print).partition(
-            " "
-        )
+        go.run("mod", "download", module, what=module, report=print)
+        version, _, folder = go.run("list", "-m", "-f", "{{.Version}} {{.Dir}}", module, what=module, report=print).partition(" ")
         found[name] = (version, Path(folder.strip()))
     return found
 

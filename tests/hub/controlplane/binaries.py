@@ -1,16 +1,16 @@
 """Obtains the programs of the families: the user's own where they fit, else built from pinned Go modules, once.
 
-`python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing and says where each program
-came from. The cache is `$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers go.mod, go.sum,
-family.toml and our own Go files, so a change of any of them builds anew. Every program appears in the cache by a rename: a stopped build
-leaves finished programs behind, and nothing half-written.
+`python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing, says where each program
+came from, and removes folders of the cache that nobody has used for two weeks. The cache is
+`$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers go.mod, go.sum, family.toml and our own Go files, so
+a change of any of them builds anew. Every program appears in the cache by a rename, so nothing there is half-written. A
+build that was stopped leaves what it compiled in Go's own cache, and the next one goes on from there.
 
 Which program is taken, first match wins: the directory that the rule's variable names (KUBEBUILDER_ASSETS); PATH, when
 the rule has a minimum version and the program is at least that (not at all with GITOPS_DSF_HUB_PATH=0); the cache.
 """
 
 import argparse
-import fcntl
 import os
 import re
 import shutil
@@ -23,12 +23,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.hub.controlplane.cache import SCRATCH, collect_unused, in_use
 from tests.hub.controlplane.family import (
+    HUB,
     DataRule,
     Family,
     FamilyError,
     ProgramRule,
     Version,
+    cache_root,
     family_names,
     format_version,
     load_family,
@@ -36,6 +39,9 @@ from tests.hub.controlplane.family import (
 )
 from tests.hub.controlplane.golang import Go, GoError, find_go, go_directive
 from tests.hub.controlplane.modulepatch import PatchError, write_patched
+
+# Linked programs hold no debug information (-s -w), so the compiler need not make any.
+GCFLAGS = "-gcflags=all=-dwarf=false"
 
 Report = Callable[[str], None]
 
@@ -72,13 +78,12 @@ def obtain(name: str, *, environment: Mapping[str, str] | None = None, report: R
     report = _print if report is None else report
     family = load_family(name)
     home = family.cache(environment)
-    home.mkdir(parents=True, exist_ok=True)
     builder = _Builder(family=family, home=home, environment=environment, report=report)
-    programs: dict[str, Program] = {}
-    with _locked(home.with_suffix(".lock")):
-        for rule in family.programs:
-            programs[rule.name] = _given(rule, environment, report) or builder.program(rule)
+    with in_use(home):
+        given = {rule.name: _given(rule, environment, report) for rule in family.programs}
+        built = builder.programs([rule for rule in family.programs if given[rule.name] is None])
         folders = {rule.name: builder.folder(rule) for rule in family.data}
+    programs = {rule.name: given[rule.name] or built[rule.name] for rule in family.programs}
     return Binaries(family=name, programs=programs, folders=folders)
 
 
@@ -131,11 +136,11 @@ class _Builder:
     report: Report
     _found: Go | None = None
 
-    def program(self, rule: ProgramRule) -> Program:
-        target = self.home / "bin" / rule.name
-        if not target.exists():
-            self._build(rule, target)
-        return Program(name=rule.name, path=target, origin=f"built from {rule.package}")
+    def programs(self, rules: Sequence[ProgramRule]) -> dict[str, Program]:
+        folder = self.home / "bin"
+        if missing := [rule for rule in rules if not (folder / rule.name).exists()]:
+            self._build(missing, folder)
+        return {rule.name: Program(name=rule.name, path=folder / rule.name, origin=f"built from {rule.package}") for rule in rules}
 
     def folder(self, rule: DataRule) -> Path:
         target = self.home / rule.name
@@ -151,20 +156,24 @@ class _Builder:
                 (scratch / rule.name).rename(target)
         return target
 
-    def _build(self, rule: ProgramRule, target: Path) -> None:
-        order = [program.name for program in self.family.programs].index(rule.name) + 1
-        what = f"{self.family.name}: building {rule.name} ({order} of {len(self.family.programs)})"
+    def _build(self, rules: Sequence[ProgramRule], folder: Path) -> None:
+        """All in one call of Go: while one program is linked on one core, another still compiles."""
+        names = ", ".join(rule.name for rule in rules)
+        what = f"{self.family.name}: building {names}"
         self.report(what)
         started = time.monotonic()
         ldflags = " ".join(self._expanded(flag) for flag in self.family.ldflags)
         tags = ["-tags", ",".join(self.family.tags)] if self.family.tags else []
         with self._scratch() as scratch:
-            built = scratch / rule.name
+            built = scratch / "bin"
+            built.mkdir()
             patched = self._patched(scratch)
-            self._go("build", *patched, *tags, "-ldflags", ldflags, "-o", str(built), rule.package, what=what)
-            target.parent.mkdir(exist_ok=True)
-            built.rename(target)
-        self.report(f"{self.family.name}: built {rule.name} in {time.monotonic() - started:.0f} s")
+            packages = [rule.package for rule in rules]
+            self._go("build", *patched, *tags, GCFLAGS, "-ldflags", ldflags, "-o", f"{built}{os.sep}", *packages, what=what)
+            folder.mkdir(exist_ok=True)
+            for rule in rules:
+                (built / executable(rule.package)).rename(folder / rule.name)
+        self.report(f"{self.family.name}: built {names} in {time.monotonic() - started:.0f} s")
 
     def _patched(self, scratch: Path) -> list[str]:
         if not self.family.patches:
@@ -174,7 +183,7 @@ class _Builder:
             self._go("mod", "download", module, what=f"{self.family.name}: {module}")
             return Path(self._go("list", "-m", "-f", "{{.Dir}}", module, what=f"folder of {module}").strip())
 
-        changed = write_patched(self.family.patches, family=self.family.folder, scratch=scratch, module_folder=module_folder)
+        changed = write_patched(self.family.patches, modules=HUB, scratch=scratch, module_folder=module_folder)
         return [f"-modfile={changed}"]
 
     def _expanded(self, flag: str) -> str:
@@ -188,23 +197,21 @@ class _Builder:
 
     def _go(self, *arguments: str, what: str) -> str:
         if self._found is None:
-            needed = go_directive(self.family.folder)
+            needed = go_directive()
             self._found = find_go(needed=needed, environment=self.environment, report=self.report)
             self.report(f"{self.family.name}: with Go {format_version(self._found.version)} from {self._found.program}")
-        return self._found.run(*arguments, folder=self.family.folder, what=what, report=self.report)
+        return self._found.run(*arguments, what=what, report=self.report)
 
     @contextmanager
     def _scratch(self) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(prefix=".building-", dir=self.home) as scratch:
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=self.home) as scratch:
             yield Path(scratch)
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Two runs at once build one after the other, not twice."""
-    with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+def executable(package: str) -> str:
+    """What `go build` calls the program of a package: the last element of its path, a major version aside."""
+    elements = package.split("/")
+    return elements[-2] if re.fullmatch(r"v\d+", elements[-1]) else elements[-1]
 
 
 def _print(line: str) -> None:
@@ -229,6 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for label, folder in binaries.folders.items():
             _print(f"{name}: {label:24} {folder}")
         _print(f"{name}: ready after {time.monotonic() - started:.1f} s")
+    collect_unused(cache_root(os.environ) / "hub", report=_print)
     return 0
 
 

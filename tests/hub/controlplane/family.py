@@ -1,7 +1,9 @@
-"""A family of programs: one folder with go.mod, go.sum, family.toml and perhaps Go files, and its folder in the cache.
+"""A family of programs: a folder with family.toml and perhaps Go files, and its folder in the cache.
 
-`family.toml` owns what go.mod cannot say: which package becomes which program, its linker flags, which folders of which
-module are needed beside the programs, and from which version on a program that the user already has will do.
+All families share one Go module, `tests/hub/go.mod`: a library that several of them use has one version there, and is
+compiled once. `family.toml` owns what go.mod cannot say: which package becomes which program, its linker flags, which
+folders of which module are needed beside the programs, and from which version on a program that the user already has
+will do.
 """
 
 import hashlib
@@ -16,7 +18,8 @@ from typing import Any
 from tests.hub.controlplane.modulepatch import PatchRule
 
 HUB = Path(__file__).resolve().parent.parent
-FILES = ("go.mod", "go.sum", "family.toml")
+MODULES = ("go.mod", "go.sum")
+RULES = "family.toml"
 
 Version = tuple[int, int, int]
 
@@ -74,17 +77,16 @@ def cache_root(environment: Mapping[str, str]) -> Path:
 
 def family_names() -> tuple[str, ...]:
     """The families that this checkout holds, sorted."""
-    return tuple(sorted(path.parent.name for path in HUB.glob("*/family.toml")))
+    return tuple(sorted(path.parent.name for path in HUB.glob(f"*/{RULES}")))
 
 
 def load_family(name: str) -> Family:
     """Read one family; FamilyError when there is none of that name or its files are wrong."""
     folder = HUB / name
-    missing = [file for file in FILES if not (folder / file).is_file()]
-    if missing:
+    source = folder / RULES
+    if not source.is_file():
         known = ", ".join(family_names())
-        raise FamilyError(f"family {name!r}: tests/hub/{name}/{missing[0]} does not exist; families are: {known}")
-    source = folder / "family.toml"
+        raise FamilyError(f"family {name!r}: tests/hub/{name}/{RULES} does not exist; families are: {known}")
     try:
         return _parsed(name, folder, tomllib.loads(source.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
@@ -129,9 +131,8 @@ def _parsed(name: str, folder: Path, tree: dict[str, Any]) -> Family:
 
 def _fingerprint(folder: Path) -> str:
     digest = hashlib.sha256(f"{platform.system()} {platform.machine()}{os.linesep}".encode())
-    own = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.go"))
-    for file in [*FILES, *own]:
-        content = (folder / file).read_bytes()
-        digest.update(f"{file} {len(content)}\n".encode())
+    for path in [*(HUB / file for file in MODULES), folder / RULES, *sorted(folder.rglob("*.go"))]:
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(HUB)} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()[:16]

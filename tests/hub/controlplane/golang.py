@@ -29,14 +29,14 @@ class Go:
     version: Version
     environment: Mapping[str, str]
 
-    def run(self, *arguments: str, folder: Path, what: str, report: Callable[[str], None]) -> str:
-        """Standard output of `go arguments` in `folder`, telling `report` every 20 s that it still works."""
+    def run(self, *arguments: str, what: str, report: Callable[[str], None]) -> str:
+        """Standard output of `go arguments` in the module's folder, telling `report` every 20 s that it still works."""
         command = [str(self.program), *arguments]
         if nice := shutil.which("nice"):
             command = [nice, "-n", "10", *command]
         started = time.monotonic()
         with subprocess.Popen(
-            command, cwd=folder, env=dict(self.environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command, cwd=HUB, env=dict(self.environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as process:
             try:
                 output, errors = _communicate(process, what=what, report=report, started=started)
@@ -47,7 +47,7 @@ class Go:
             tail = "\n".join(f"    {line}" for line in (errors or output).splitlines()[-TAIL_LINES:])
             raise GoError(
                 f"{what} failed after {time.monotonic() - started:.0f} s: go {' '.join(arguments[:1])} in "
-                f"tests/hub/{folder.name} ended with {process.returncode}\n{tail}\n"
+                f"tests/hub ended with {process.returncode}\n{tail}\n"
                 "  What helps: a network path to GOPROXY for a cold module cache, 4 GB of free disk and memory; "
                 "the next run goes on where this one stopped."
             )
@@ -81,11 +81,11 @@ def find_go(*, needed: Version, environment: Mapping[str, str], report: Callable
     )
 
 
-def go_directive(folder: Path) -> Version:
-    """The `go` line of a folder's go.mod: the least version that may build it."""
-    match = re.search(r"^go (\S+)$", (folder / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
+def go_directive() -> Version:
+    """The `go` line of go.mod: the least version that may build the programs."""
+    match = re.search(r"^go (\S+)$", (HUB / "go.mod").read_text(encoding="utf-8"), re.MULTILINE)
     if match is None:
-        raise GoError(f"tests/hub/{folder.name}/go.mod: no `go` line; write the least Go version, such as `go 1.25.0`")
+        raise GoError("tests/hub/go.mod: no `go` line; write the least Go version, such as `go 1.25.0`")
     return parse_version(match.group(1))
 
 

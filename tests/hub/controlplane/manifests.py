@@ -128,7 +128,7 @@ def render(binaries: Binaries, files: Sequence[str], values: Mapping[str, Any]) 
     """The objects of these template files, in order."""
     folder = binaries.folder("manifests")
     answer = subprocess.run(
-        [str(binaries.path("render")), *(str(folder / file) for file in files)],
+        [str(binaries.path("ocm")), "render", *(str(folder / file) for file in files)],
         input=json.dumps(values),
         capture_output=True,
         text=True,

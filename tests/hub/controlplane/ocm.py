@@ -40,7 +40,7 @@ MANAGER = "cluster-manager"
 
 @dataclass(kw_only=True)
 class Controllers:
-    """Starts OCM programs of the library-go kind, which all take the same flags, and knows where they answer."""
+    """Starts OCM's controllers, which all take the same flags, and knows where they answer."""
 
     binaries: Binaries
     processes: Processes
@@ -49,7 +49,7 @@ class Controllers:
     def start(
         self,
         name: str,
-        program: str,
+        controller: str,
         *arguments: str,
         server: ApiServer,
         kubeconfig: Path,
@@ -62,7 +62,8 @@ class Controllers:
         config = server.folder / f"{name}.config.yaml"
         config.write_text(_serving_config(server), encoding="utf-8")
         command: list[str | Path] = [
-            self.binaries.path(program),
+            self.binaries.path("ocm"),
+            controller,
             *arguments,
             f"--config={config}",
             f"--kubeconfig={kubeconfig}",
@@ -113,16 +114,17 @@ class HubManager:
             self.controllers.processes.start(
                 f"webhooks-{name}",
                 [
-                    self.controllers.binaries.path("webhooks"),
+                    self.controllers.binaries.path("ocm"),
+                    "webhooks",
                     f"--serve={name}",
                     f"--port={self._addresses[name].rpartition(':')[2]}",
                     f"--certdir={folder}",
                     f"--kubeconfig={self._kubeconfig(account)}",
                 ],
             )
-        self._start("registration", "controller", account="registration-controller-sa")
-        self._start("placement", "controller", account="placement-controller-sa")
-        self._start("addon", "manager", account="addon-manager-controller-sa")
+        self._start("registration", account="registration-controller-sa")
+        self._start("placement", account="placement-controller-sa")
+        self._start("addon", account="addon-manager-controller-sa")
 
     def wait(self) -> None:
         """Wait until all answer, then switch admission on; from here on OCM's rules hold."""
@@ -143,11 +145,10 @@ class HubManager:
                 what=f"the ManagedClusterSet {name}",
             )
 
-    def _start(self, program: str, command: str, *, account: str) -> None:
+    def _start(self, controller: str, *, account: str) -> None:
         self.controllers.start(
-            program,
-            program,
-            command,
+            controller,
+            controller,
             server=self.server,
             kubeconfig=self._kubeconfig(account),
             namespace=HUB_NAMESPACE,
@@ -192,8 +193,7 @@ class WorkAgent:
         """Start without waiting. Objects' states go to the hub every second instead of every 10 s."""
         self.controllers.start(
             self.process,
-            "work",
-            "agent",
+            "work-agent",
             f"--spoke-cluster-name={self.spoke.name}",
             "--agent-id=agent1",
             "--workload-source-driver=kube",

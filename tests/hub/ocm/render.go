@@ -1,7 +1,8 @@
-// Command render fills in OCM's manifest templates as OCM's operators do, and prints one YAML stream.
+// The render command fills in OCM's manifest templates as OCM's operators do, and prints one YAML stream.
 //
 // Values are a JSON object on standard input; arguments are template files. A value that a template names and the
 // object lacks is an error.
+
 package main
 
 import (
@@ -13,14 +14,7 @@ import (
 	"text/template"
 )
 
-func main() {
-	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintf(os.Stderr, "render: %v\n", err)
-		os.Exit(1)
-	}
-}
-
-func run(files []string) error {
+func render(files []string) error {
 	var values map[string]any
 	if err := json.NewDecoder(os.Stdin).Decode(&values); err != nil {
 		return fmt.Errorf("values: %w", err)

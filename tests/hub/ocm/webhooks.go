@@ -1,14 +1,14 @@
-// Command webhooks serves one of OCM's webhook sets on 127.0.0.1.
+// The webhooks command serves one of OCM's webhook sets on 127.0.0.1.
 //
 // The handlers are OCM's own packages. OCM's own commands cannot be used on a shared machine: they listen on every
 // address, and the ports of their health and metrics servers are fixed.
+
 package main
 
 import (
 	"crypto/tls"
 	"flag"
 	"fmt"
-	"os"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -68,19 +68,16 @@ var sets = map[string]webhookSet{
 	},
 }
 
-func main() {
+func serveWebhooks() error {
 	// --kubeconfig is a flag of controller-runtime's.
 	serve := flag.String("serve", "", "which webhooks: addon, registration or work")
 	port := flag.Int("port", 9443, "port on 127.0.0.1")
 	certificates := flag.String("certdir", "", "directory with tls.crt and tls.key")
 	flag.Parse()
-	if err := run(*serve, *port, *certificates); err != nil {
-		fmt.Fprintf(os.Stderr, "webhooks: %v\n", err)
-		os.Exit(1)
-	}
+	return runWebhooks(*serve, *port, *certificates)
 }
 
-func run(serve string, port int, certificates string) error {
+func runWebhooks(serve string, port int, certificates string) error {
 	set, known := sets[serve]
 	if !known {
 		return fmt.Errorf("--serve %q: write addon, registration or work", serve)
