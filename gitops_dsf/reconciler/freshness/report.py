@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from gitops_dsf.hub.decisions import clusters_by_placement
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.placements import PlacementSummary, RankedBy
 from gitops_dsf.hub.scorers import DynamicScorer
@@ -96,13 +97,11 @@ class Reporter:
         found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
         if not (self._view.placements.synced.is_set() and self._view.decisions.synced.is_set()):
             return found
-        decided: dict[str, set[str]] = defaultdict(set)
-        for page in self._view.decisions.items.values():
-            decided[page.placement].update(page.clusters)
+        decided = clusters_by_placement(self._view.decisions.items.values())
         counted: dict[tuple[str, RankedBy], _Counted] = {}
         for name, item in placements.items():
             for each in item.ranked_by:
-                chosen, dead = frozenset(decided.get(name, ())), self._book.dead(each.resource, each.dimension, now=now)
+                chosen, dead = decided.get(name, _NOBODY), self._book.dead(each.resource, each.dimension, now=now)
                 own, before = scored.get(names.get(each.resource, "")), self._counted.get((name, each))
                 if before is None or not before.holds(item, dead, own, (self._fleet, chosen)):
                     scores, clusters = self._view.scores.of(each.resource), self._view.clusters.items

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gitops_dsf.hub.decisions import DecisionPage
+from gitops_dsf.hub.decisions import DecisionPage, clusters_by_placement
 
 SETTLE_SECONDS: Final = 5.0
 """For which a decision must have held still: OCM rewrites its pages one after another."""
@@ -37,14 +37,12 @@ class Unions:
 
     def observe(self, pages: Iterable[DecisionPage], now: float) -> Seen:
         """Takes the pages of all Placements as they are now."""
-        found: dict[str, set[str]] = {}
-        for page in pages:
-            found.setdefault(page.placement, set()).update(page.clusters)
+        found = clusters_by_placement(pages)
         new: set[str] = set()
         changed: set[str] = set()
         gone: set[str] = set()
         for name in found.keys() | self._known.keys():
-            clusters, before = frozenset(found.get(name, ())), self._known.get(name)
+            clusters, before = found.get(name, frozenset()), self._known.get(name)
             if before is not None and before.clusters == clusters:
                 if name not in found and now - before.since > FORGET_SECONDS:
                     gone.add(name)
