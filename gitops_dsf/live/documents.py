@@ -12,7 +12,7 @@ from gitops_dsf.repository.load import Limits, load_text
 from gitops_dsf.repository.load.limits import MEBIBYTE
 
 SUFFIXES = (".yaml", ".yml", ".json")
-LIMITS = Limits(file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE, expanded_nodes=10_000_000)
+LIMITS = Limits(file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE, expanded_nodes=10_000_000, alias_nodes=10_000_000)
 """A hub's scores in one file are larger than anything that people write."""
 
 _SHOWN = 5

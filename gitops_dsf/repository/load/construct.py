@@ -8,7 +8,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.load.disputed import Disputed, Path
-from gitops_dsf.repository.load.limits import Limits
+from gitops_dsf.repository.load.limits import AliasBudget, Limits
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 
 _STRING_TAG = "tag:yaml.org,2002:str"
@@ -17,11 +17,12 @@ _STRING_TAG = "tag:yaml.org,2002:str"
 class Constructor:
     """One document. `diagnostics` grows while it is built; `refused` says that its data must not be used."""
 
-    def __init__(self, *, text: str, place: Callable[[int, int], Position], limits: Limits) -> None:
+    def __init__(self, *, text: str, place: Callable[[int, int], Position], limits: Limits, aliases: AliasBudget) -> None:
         self.diagnostics: list[Diagnostic] = []
         self.refused = False
         self._place = place
         self._limits = limits
+        self._aliases = aliases
         self._has_aliases = "*" in text and "&" in text
         self._disputed: dict[int, Ambiguous] = {}
 
@@ -150,7 +151,15 @@ class Constructor:
             known[id(node)] = (size, depth)
             return size, depth
 
-        return measure(root) is not None
+        measured = measure(root)
+        if measured is None:
+            return False
+        # `known` has every value that is written once; the rest is what aliases repeat.
+        if not self._aliases.spend(measured[0] - len(known)):
+            message = f"the aliases of the files that are read together write out more than {limits.alias_nodes} values"
+            self._report(root, codes.ALIASES, message, "use fewer aliases")
+            return False
+        return True
 
     def _at(self, node: Node) -> Position:
         return self._place(node.start_mark.line, node.start_mark.column)

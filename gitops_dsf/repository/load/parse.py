@@ -16,7 +16,7 @@ from gitops_dsf.repository.load.compose import compose
 from gitops_dsf.repository.load.construct import Constructor
 from gitops_dsf.repository.load.depth import could_exceed, too_deep_at
 from gitops_dsf.repository.load.document import Document
-from gitops_dsf.repository.load.limits import Limits
+from gitops_dsf.repository.load.limits import AliasBudget, Limits
 from gitops_dsf.repository.load.syntax_error import explain
 
 _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -32,13 +32,13 @@ class Parsed:
     diagnostics: list[Diagnostic]
 
 
-def parse(*, file: str, text: str, limits: Limits) -> Parsed:
+def parse(*, file: str, text: str, limits: Limits, aliases: AliasBudget) -> Parsed:
     """Reads every document of a text; empty documents (comments only) are left out."""
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     broken = 0
     for first_line, part in _parts(text):
-        found, mistakes = _part(file=file, text=part, first_line=first_line, limits=limits)
+        found, mistakes = _part(file=file, text=part, first_line=first_line, limits=limits, aliases=aliases)
         documents += found
         diagnostics += mistakes
         broken += any(item.code in {codes.SYNTAX.id, codes.TAB.id} for item in mistakes)
@@ -61,7 +61,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
         line += part.count("\n")
 
 
-def _part(*, file: str, text: str, first_line: int, limits: Limits) -> tuple[list[Document], list[Diagnostic]]:
+def _part(*, file: str, text: str, first_line: int, limits: Limits, aliases: AliasBudget) -> tuple[list[Document], list[Diagnostic]]:
     def place(line: int, column: int) -> Position:
         return Position(file=file, line=first_line + line + 1, column=column + 1)
 
@@ -81,7 +81,7 @@ def _part(*, file: str, text: str, first_line: int, limits: Limits) -> tuple[lis
             message = f"more than {limits.depth} levels of mappings and lists inside each other"
             return [], [codes.DEPTH.at(place(*deep), message, "flatten the document")]
         for index, root in enumerate(compose(text)):
-            constructor = Constructor(text=text, place=place, limits=limits)
+            constructor = Constructor(text=text, place=place, limits=limits, aliases=aliases)
             data = constructor.construct(root)
             diagnostics += constructor.diagnostics
             if constructor.refused or (data is None and _is_empty(root)):

@@ -8,7 +8,7 @@ from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.load.discover import SETTINGS_FILE, Discovered, discover, in_memory
 from gitops_dsf.repository.load.document import Document
-from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, Limits
+from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, AliasBudget, Limits
 from gitops_dsf.repository.load.parse import parse
 
 
@@ -45,8 +45,9 @@ def load_contents(contents: Iterable[tuple[str, bytes]], *, limits: Limits = DEF
 def _parsed(discovered: Discovered, limits: Limits) -> tuple[list[Document], list[Diagnostic]]:
     documents: list[Document] = []
     diagnostics = list(discovered.diagnostics)
+    aliases = AliasBudget(limits.alias_nodes)
     for source in discovered.files:
-        parsed = parse(file=source.file, text=source.text, limits=limits)
+        parsed = parse(file=source.file, text=source.text, limits=limits, aliases=aliases)
         documents += parsed.documents
         diagnostics += parsed.diagnostics
     return documents, diagnostics
@@ -54,5 +55,5 @@ def _parsed(discovered: Discovered, limits: Limits) -> tuple[list[Document], lis
 
 def load_text(text: str, *, file: str, limits: Limits = DEFAULT_LIMITS) -> Loaded:
     """Reads one text as if it were a file of a repository."""
-    parsed = parse(file=file, text=text.removeprefix("\ufeff"), limits=limits)
+    parsed = parse(file=file, text=text.removeprefix("\ufeff"), limits=limits, aliases=AliasBudget(limits.alias_nodes))
     return Loaded(documents=tuple(parsed.documents), diagnostics=tuple(parsed.diagnostics))

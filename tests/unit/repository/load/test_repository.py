@@ -153,6 +153,22 @@ def test_aliases_are_read_while_they_stay_small() -> None:
     assert (item.code, item.position.line) == ("DSF007", 5)
 
 
+def test_the_aliases_of_all_files_together_stay_small(tmp_path: Path) -> None:
+    """Each document is below the limit of one: 50 of them took 2.5 million values."""
+    (tmp_path / "clusters").mkdir()
+    tenfold = "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+    for name, before in zip("bcd", "abc", strict=True):
+        tenfold += f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n"
+    tenfold += f"e: [{', '.join(['*d'] * 4)}]\n"
+    for number in range(50):
+        (tmp_path / "clusters" / f"{number:02}.yaml").write_text(tenfold)
+    loaded = load(tmp_path)
+    refused = [item for item in loaded.diagnostics if item.code == "DSF007"]
+    assert 40 <= len(refused) < 50
+    assert len(loaded.documents) + len(refused) == 50
+    assert "write out more than 200000 values" in refused[0].message
+
+
 def test_a_chain_of_aliases_cannot_nest_deeper_than_text() -> None:
     chain = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 3000))
     [item] = load_text(chain, file="f.yaml").diagnostics
