@@ -276,3 +276,22 @@ def test_actions_are_pinned_by_commit() -> None:
 def test_hooks_call_verbs_that_exist() -> None:
     hooks = yamlfast.load((repo_template() / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
     assert {hook["entry"].split()[1] for hook in hooks} == {"validate", "render"} <= VERBS.keys()
+
+
+@pytest.mark.parametrize(
+    ("variables", "code", "said"),
+    [
+        ({"CI_COMMIT_REF_PROTECTED": "false"}, 0, ""),
+        ({"CI_COMMIT_REF_PROTECTED": "false", "GITOPS_DSF_PUSH_TOKEN": "glpat-secret"}, 1, "mark it Protected"),
+        ({"GITOPS_DSF_PUSH_TOKEN": "glpat-secret"}, 1, "mark it Protected"),
+        ({"CI_COMMIT_REF_PROTECTED": "true", "GITOPS_DSF_PUSH_TOKEN": "glpat-secret", "CI_COMMIT_BRANCH": "main"}, 0, ""),
+        ({"CI_COMMIT_REF_PROTECTED": "false", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}, 1, "not a protected branch"),
+    ],
+)
+def test_a_push_token_that_every_developer_can_read_is_refused(variables: dict[str, str], code: int, said: str) -> None:
+    environment = {"PATH": os.environ["PATH"], **variables}
+    command = ["sh", str(repo_template() / "ci/protected.sh")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "glpat" not in done.stderr + done.stdout
