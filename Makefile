@@ -15,7 +15,7 @@ DEMO_ARGS ?=
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test soak hub-programs test-hub soak-hub lint format bench demo golden schemas version lock wheel clean
+.PHONY: help install test check soak hub-programs test-hub soak-hub lint format bench demo golden schemas version lock wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -35,8 +35,14 @@ $(UV):
 test: install ## the tests that need no control plane
 	$(PY) -m pytest tests --ignore=tests/hub -m "not soak" -n $(TEST_WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
+check: install ## lint, types and the tests that your change concerns, in seconds; the rest is for make test
+	$(VENV)/bin/ruff format --check --quiet .
+	$(VENV)/bin/ruff check --quiet .
+	$(VENV)/bin/mypy
+	$(PY) -m tools.changed $(PYTEST_ARGS)
+
 soak: install ## what is slow by nature: kills at any point, minutes of load, the laws with many examples
-	$(PY) -m pytest tests --ignore=tests/hub -m soak --timeout 1200 $(PYTEST_ARGS)
+	$(PY) -m pytest tests --ignore=tests/hub -m "soak or hypothesis" --hypothesis-profile soak --timeout 3600 $(PYTEST_ARGS)
 
 hub-programs: install ## build what test-hub runs, once: afterwards it is in a cache (GITOPS_DSF_CACHE)
 	$(PY) -m tests.hub.controlplane.binaries --family $(FAMILY)

@@ -17,7 +17,7 @@ from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import FLEET_LABEL, SCORE, SCORER, Fleet, scorer, write_fleet
 from tests.hub.scenario.installation import installed
 from tests.hub.scenario.reconciling import Reconciler, events, forget_events, reconciling
-from tests.integration.sync.pageserver import PageServer, says
+from tests.support.pageserver import PageServer, says
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
 

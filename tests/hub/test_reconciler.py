@@ -25,7 +25,7 @@ from tests.hub.scenario.commandline import gitops_dsf_process
 from tests.hub.scenario.fleet import RESOURCE, SCORE, SCORER, Fleet, application, scorer, write_fleet
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import PLACEMENT, decided, publish
-from tests.integration.sync.pageserver import Answer, PageServer, says
+from tests.support.pageserver import Answer, PageServer, says
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(300)]
 

@@ -17,7 +17,7 @@ from tests.hub.scenario.installation import SCORE as SCORE_KIND
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.placements import publish
 from tests.hub.scenario.reconciling import HUB_NAMESPACE, Reconciler, reconciling
-from tests.integration.sync.pageserver import PageServer, says
+from tests.support.pageserver import PageServer, says
 
 pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.timeout(400)]
 

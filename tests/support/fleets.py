@@ -50,7 +50,7 @@ class FleetSources:
     def without_scorer(self, gone: str) -> "FleetSources":
         """Without a scorer, its lock and the masks that name its score; applications must not rank by it."""
         score = next(item for item in self.of("DynamicScorer") if name(item) == gone)["spec"]["scoring"]["params"]["name"]
-        documents = []
+        documents: list[Object] = []
         for item in self.without("DynamicScorer", gone).without("ScorerLock", gone).documents:
             if item["kind"] == "DynamicScoringConfig":
                 masks = [mask for mask in item["spec"]["masks"] if mask["scoreName"] != score]

@@ -18,4 +18,4 @@ def register() -> None:
 
 def examples(count: int) -> settings:
     """For a law whose examples are dear, or cheap. `count` is what `make test` gives it."""
-    return settings(max_examples=count * settings.default.max_examples // SUITE_EXAMPLES)
+    return settings(max_examples=count * settings().max_examples // SUITE_EXAMPLES)

@@ -12,12 +12,12 @@ import yaml
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
-from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, stamp, working
 from tests.integration.sync.conftest import Repository
 from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
-from tests.integration.sync.pageserver import PageServer, says
 from tests.support import yamlfast
+from tests.support.objecthub import ObjectHub
+from tests.support.pageserver import PageServer, says
 
 Status = Callable[[ObjectHub], Any]
 

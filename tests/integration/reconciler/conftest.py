@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.sync.pageserver import PageServer, says
+from tests.support.pageserver import PageServer, says
 
 
 @pytest.fixture

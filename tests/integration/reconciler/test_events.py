@@ -4,7 +4,7 @@ from prometheus_client import CollectorRegistry
 
 from gitops_dsf.reconciler.events import BURST, PER_SECOND, SAME_SECONDS, EventMetrics, Events, Reference
 from gitops_dsf.reconciler.hub.api import HubApi
-from tests.integration.reconciler.objecthub import Object, ObjectHub
+from tests.support.objecthub import Object, ObjectHub
 
 ABOUT = Reference(api_version="example.com/v1", kind="Thing", namespace="hub", name="thing", uid="7")
 

@@ -8,7 +8,7 @@ import pytest
 from dsf_runtime.apiserver import ApiError
 from gitops_dsf.reconciler.hub import api as hub_api
 from gitops_dsf.reconciler.hub.api import NotSentError
-from tests.integration.reconciler.objecthub import FixedClaim, ObjectHub
+from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.waiting import until
 
 THING = "/apis/example.com/v1/namespaces/ns/things/a"

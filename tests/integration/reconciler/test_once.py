@@ -10,9 +10,9 @@ from gitops_dsf.errors import HubError
 from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.run import run_once
 from gitops_dsf.reconciler.settings import Settings
-from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene
-from tests.integration.sync.pageserver import PageServer
+from tests.support.objecthub import ObjectHub
+from tests.support.pageserver import PageServer
 
 
 async def once(hub: ObjectHub, *, probe_timeout: float = 5.0) -> int:

@@ -1,4 +1,7 @@
-"""`render` killed by SIGKILL at random moments and run again: the tree is the same as without the kill, and nothing of others is lost."""
+"""`render` killed by SIGKILL at random moments and run again: the tree is the same as without the kill, and nothing of others is lost.
+
+tests/unit/output/test_write.py does the same at every step of a small render, without a process.
+"""
 
 import random
 import signal
@@ -48,6 +51,7 @@ def delays() -> Iterator[float]:
     return (rng.uniform(0, 0.15) for _ in range(10_000))
 
 
+@pytest.mark.soak
 def test_the_next_render_after_a_kill_is_whole(tmp_path: Path, delays: Iterator[float]) -> None:
     states = ((CLUSTERS, ("cpu", "gpu")), (CLUSTERS - 40, ("cpu", "cost")))
     expected = []

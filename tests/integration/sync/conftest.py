@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from gitops_dsf.cli.main import main
-from tests.integration.sync.pageserver import PageServer
 from tests.support import yamlfast
+from tests.support.pageserver import PageServer
 
 SETTINGS = {
     "apiVersion": "gitops-dsf.io/v1alpha1",

@@ -21,7 +21,7 @@ from cryptography.x509.oid import NameOID
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
 from tests.integration.sync.conftest import SETTINGS, Repository
-from tests.integration.sync.pageserver import Answer, PageServer, says
+from tests.support.pageserver import Answer, PageServer, says
 
 QUERY = 'avg(rate(node_cpu_seconds_total{mode="idle"}[5m]))'
 

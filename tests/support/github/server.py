@@ -143,7 +143,7 @@ class GitHubServer:
         self._notice_deleted_branches()
         call = (request.command, *path.strip("/").split("/"))
         query = dict(parse_qsl(address.query))
-        data = json.loads(body) if body else None
+        data: Any = json.loads(body) if body else None
         match call:
             case ("GET", "repos", owner, name, "pulls") if (owner, name) == (OWNER, NAME):
                 self._check(query, schemas.LIST_PULLS)

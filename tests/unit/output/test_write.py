@@ -1,8 +1,11 @@
 """rendered/ on disk: what is written, what is pruned, what is left alone, and what a kill half-way leaves."""
 
+import itertools
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,6 +91,60 @@ def test_an_inventory_line_that_leads_elsewhere_deletes_nothing(tmp_path: Path, 
     assert line not in owned(rendered)
     bring(tree(x__b="1\n"), rendered)
     assert outside.read_text() == "mine"
+
+
+class Killed(BaseException):
+    """Whatever the render would do after this moment does not happen, its cleaning up included."""
+
+
+class Killer:
+    """Kills before a step: a file that is renamed into its place, a file or folder that goes, a folder that comes."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, *, before: int) -> None:
+        self.left = before
+        for name in ("replace", "unlink", "mkdir", "rmdir"):
+            patch.setattr(os, name, self._step(getattr(os, name)))
+
+    def _step(self, real: Callable[..., object]) -> Callable[..., object]:
+        def step(*arguments: Any, **options: Any) -> object:
+            if self.left == 0:
+                raise Killed
+            self.left -= 1
+            return real(*arguments, **options)
+
+        return step
+
+
+def test_a_render_after_a_kill_at_any_step_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is old, new or not there; the next render, of either state, leaves exactly its files and those of others."""
+    old = tree(platform__a="1\n", works__b="1\n", gone__c="1\n", gone__deep__d="1\n")
+    new = tree(platform__a="2\n", works__b="1\n", works__e="2\n", more__f="2\n")
+    bring(new, tmp_path / "clean")
+    wanted = content(tmp_path / "clean")
+    steps = 0
+    for after in itertools.count():
+        rendered = tmp_path / str(after)
+        bring(old, rendered)
+        (rendered / "gone" / "notes.txt").write_text("mine")
+        before = content(rendered)
+        with monkeypatch.context() as patch:
+            killer = Killer(patch, before=after)
+            try:
+                bring(new, rendered)
+            except Killed:
+                steps += 1
+        if killer.left:
+            break
+        found = {path: data for path, data in content(rendered).items() if not path.endswith(".tmp") and path != INVENTORY}
+        assert all(data in {before.get(path), wanted.get(path)} for path, data in found.items())
+        for again, expected in ((new, wanted), (old, before)):
+            bring(again, rendered)
+            assert content(rendered) == {**expected, "gone/notes.txt": b"mine"}
+    assert steps > 10
+
+
+def content(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
 def test_temporary_files_of_a_killed_render_are_swept(tmp_path: Path) -> None:

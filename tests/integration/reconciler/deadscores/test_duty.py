@@ -14,8 +14,8 @@ from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
-from tests.integration.reconciler.objecthub import FixedClaim, ObjectHub
 from tests.support import virtual_time
+from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.waiting import for_a_while, until
 
 NAMESPACE, SCORE = "hub", "cpu-score"

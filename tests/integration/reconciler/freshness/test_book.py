@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from gitops_dsf.reconciler.freshness.book import Book
 from gitops_dsf.reconciler.freshness.judge import judge
 from gitops_dsf.reconciler.hub.view import HubView
-from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, stamp
 from tests.support import virtual_time
 from tests.support.laws import examples
+from tests.support.objecthub import ObjectHub
 
 NOW = 2_000_000_000.0
 TTL = 900

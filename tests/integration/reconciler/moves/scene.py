@@ -12,7 +12,7 @@ from gitops_dsf.reconciler.hub.kinds import CLUSTERS_PATH, cluster
 from gitops_dsf.reconciler.moves.handover import Situation
 from gitops_dsf.reconciler.moves.reach import Reachability
 from gitops_dsf.reconciler.moves.removal import Removal
-from tests.integration.reconciler.objecthub import ObjectHub
+from tests.support.objecthub import ObjectHub
 
 NAMESPACE = "argocd"
 SETS, APPLICATIONS, PLACEMENTS, DECISIONS = "applicationsets", "applications", "placements", "placementdecisions"

@@ -20,8 +20,8 @@ from gitops_dsf.reconciler.moves.report import NEWS_SECONDS
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from tests.integration.reconciler.moves.scene import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, Scene
-from tests.integration.reconciler.objecthub import FixedClaim, ObjectHub
 from tests.support import virtual_time
+from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.waiting import until
 
 

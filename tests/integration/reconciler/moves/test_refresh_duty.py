@@ -11,7 +11,7 @@ from gitops_dsf.reconciler.moves.settling import CONSUME
 from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from tests.integration.reconciler.moves.scene import NAMESPACE, SETS, Scene
-from tests.integration.reconciler.objecthub import ObjectHub
+from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
 
 ANNOTATION = "argocd.argoproj.io/application-set-refresh"

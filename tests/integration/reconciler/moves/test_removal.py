@@ -22,8 +22,8 @@ from tests.integration.reconciler.moves.scene import (
     removal,
     situation,
 )
-from tests.integration.reconciler.objecthub import ObjectHub
 from tests.support import virtual_time
+from tests.support.objecthub import ObjectHub
 
 
 def candidate() -> Candidate:

@@ -15,9 +15,9 @@ from gitops_dsf.reconciler.moves.handover import Action, Verdict
 from gitops_dsf.reconciler.moves.removal import Candidate, Removal
 from tests.integration.reconciler.moves.scene import APPLICATIONS, GOOD, HANDOVER, NAMESPACE, PROGRESSING, Scene, situation
 from tests.integration.reconciler.moves.scene import removal as removal_of
-from tests.integration.reconciler.objecthub import ObjectHub
 from tests.support import virtual_time
 from tests.support.laws import examples
+from tests.support.objecthub import ObjectHub
 
 CLUSTERS = "abcd"
 BAD = {**GOOD, "health": {"status": "Degraded"}}

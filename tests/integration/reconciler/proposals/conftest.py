@@ -8,9 +8,9 @@ import pytest
 
 from gitops_dsf.reconciler.proposals import look, worker
 from gitops_dsf.reconciler.proposals.exchange import Answer, Ask
-from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.proposals.scene import SETTINGS, TOKEN, Scene, cluster, page, scorer, surroundings
 from tests.support.github.server import GitHubServer
+from tests.support.objecthub import ObjectHub
 
 LOCK = """\
 apiVersion: gitops-dsf.io/v1alpha1

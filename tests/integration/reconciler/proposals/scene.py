@@ -17,9 +17,9 @@ from gitops_dsf.reconciler.proposals.memory import Memory
 from gitops_dsf.reconciler.settings import GitSettings, ProposalSettings
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
-from tests.integration.reconciler.objecthub import ObjectHub
-from tests.integration.sync.pageserver import PageServer, says
 from tests.support.github.server import GitHubServer
+from tests.support.objecthub import ObjectHub
+from tests.support.pageserver import PageServer, says
 
 AUTHOR = "Fleet Reconciler <fleet@example.com>"
 TOKEN = "ghp_ofthistest"

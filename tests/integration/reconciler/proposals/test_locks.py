@@ -6,7 +6,7 @@ import pytest
 
 from tests.hub.controlplane.gitrepository import git
 from tests.integration.reconciler.proposals.scene import AUTHOR, Scene, page
-from tests.integration.sync.pageserver import Answer
+from tests.support.pageserver import Answer
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 

@@ -11,7 +11,7 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.duty import ScorerDuty
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
-from tests.integration.reconciler.objecthub import ObjectHub
+from tests.support.objecthub import ObjectHub
 
 NAMESPACE, ARGOCD = "hub", "argocd"
 PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"

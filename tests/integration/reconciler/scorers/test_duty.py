@@ -6,9 +6,9 @@ import time
 import pytest
 
 from dsf_runtime.apiserver import ApiError
-from tests.integration.reconciler.objecthub import ObjectHub
 from tests.integration.reconciler.scorers.scene import Scene, stamp, working
-from tests.integration.sync.pageserver import Answer, PageServer
+from tests.support.objecthub import ObjectHub
+from tests.support.pageserver import Answer, PageServer
 
 
 async def test_a_score_that_was_never_published_is_missing_until_it_is(pages: PageServer) -> None:

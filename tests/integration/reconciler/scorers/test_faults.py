@@ -19,7 +19,7 @@ from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
 from gitops_dsf.reconciler.scorers.probe import Probe, probe
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 from tests.integration.reconciler.scorers.test_round import made
-from tests.integration.sync.pageserver import Answer, PageServer, says
+from tests.support.pageserver import Answer, PageServer, says
 
 NOW = dt.datetime.now(dt.UTC)
 DAY = dt.timedelta(days=1)

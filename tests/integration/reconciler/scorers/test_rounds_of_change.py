@@ -9,9 +9,9 @@ from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.duty import ScorerDuty
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
-from tests.integration.reconciler.objecthub import Object, ObjectHub
 from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, working
-from tests.integration.sync.pageserver import PageServer
+from tests.support.objecthub import Object, ObjectHub
+from tests.support.pageserver import PageServer
 
 NOBODY = "http://127.0.0.1:1/config"
 

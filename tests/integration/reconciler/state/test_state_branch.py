@@ -25,9 +25,9 @@ from gitops_dsf.reconciler.state.duty import StateDuty
 from gitops_dsf.reconciler.state.metrics import StateMetrics
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
-from tests.integration.sync.pageserver import Answer, PageServer
 from tests.support import hubobjects
 from tests.support.apiserver import TOKEN, ApiServer, serving
+from tests.support.pageserver import Answer, PageServer
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread

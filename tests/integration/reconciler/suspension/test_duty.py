@@ -15,8 +15,8 @@ from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
 from gitops_dsf.reconciler.settings import SuspensionSettings
 from gitops_dsf.reconciler.suspension.circuit import TRIAL_EVERY, TRIAL_SECONDS
 from gitops_dsf.reconciler.suspension.duty import SuspensionDuty
-from tests.integration.reconciler.objecthub import ObjectHub
 from tests.support import virtual_time
+from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
 
 NAMESPACE, LIST = "hub", "gitops-dsf-suspended"

@@ -3,7 +3,7 @@
 import pytest
 
 from gitops_dsf.reconciler.hub.fence import DELETION_SECONDS, MARGIN_SECONDS, QUIET_SECONDS, Fence
-from tests.integration.reconciler.objecthub import FixedClaim
+from tests.support.objecthub import FixedClaim
 
 ENOUGH = DELETION_SECONDS + MARGIN_SECONDS
 

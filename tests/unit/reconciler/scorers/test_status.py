@@ -17,8 +17,8 @@ from gitops_dsf.reconciler.scorers.health import FAILURES, SUCCESSES, Health, He
 from gitops_dsf.reconciler.scorers.status import desired, patch
 from gitops_dsf.schema.status import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, FaultKind, Page
-from tests.integration.reconciler.objecthub import merged
 from tests.support.fleets import JSON_VALUES
+from tests.support.objecthub import merged
 
 GOOD = Page(url="http://a/healthz", media="", body=b"ok")
 BAD = Fault(kind=FaultKind.STATUS, message="answers 500")

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 from dsf_runtime.access import Access
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.fence import Claim, Fence
+from tests.support import virtual_time
 
 Object = dict[str, Any]
 Key = tuple[str, str, str]
@@ -47,7 +48,7 @@ class ObjectHub:
         """Called with the same word before a request is answered: what somebody else does meanwhile."""
         self.gate: asyncio.Event | None = None
         """Every answer waits for it."""
-        self.clock: Callable[[], float] | None = time.time
+        self.clock: Callable[[], float] | None = virtual_time.wall
         """The Date header; None: there is none."""
         self._writers: list[asyncio.StreamWriter] = []
 

@@ -1,0 +1,98 @@
+"""The tests that a change most likely concerns: `python -m tools.changed` runs them, `make check` lints first.
+
+What changed is what git says since the branch left main, with what is not committed. A changed test runs. A changed module runs the tests
+that import it, directly or through one module of tests/support, and those that are named after it (`cli/render.py`: `test_render*.py` and
+`tests/*/render/`). A changed document or data file runs the tests that name it. That is a guess, quick to make and to explain:
+`make test` runs everything.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+_IMPORT: Final = re.compile(r"^[ ]*(?:from|import) (?P<module>[\w.]+)(?: import (?:\((?P<more>[^)]*)\)|(?P<names>[^\n(]*)))?", re.MULTILINE)
+SOURCES: Final = {"wire/": "", "scorer/": "", "runtime/": "", "agent/": ""}
+"""Folders whose packages are imported without the folder's name."""
+MOST: Final = 40
+"""More test files than this are no quick check; then `make test` is the answer."""
+
+
+def changed(root: Path, *, base: str = "main") -> frozenset[str]:
+    """Paths that differ from where this branch left the base, deleted ones left out."""
+    fork = _git(root, "merge-base", "HEAD", base) or ["HEAD"]
+    differing = _git(root, "diff", "--name-only", "--diff-filter=d", fork[0])
+    new = _git(root, "ls-files", "--others", "--exclude-standard")
+    return frozenset((*differing, *new))
+
+
+def concerned(paths: Iterable[str], tests: Mapping[str, str]) -> list[str]:
+    """The test files among `tests` (path to text) that these changed paths concern, sorted. Pure."""
+    paths = set(paths)
+    modules = {name for path in paths if path.endswith(".py") for name in _modules(path)}
+    imports = {path: frozenset(_imported(text)) for path, text in tests.items()}
+    # What support code imports, its users import.
+    touched = {name for path, found in imports.items() if not _is_test(path) and found & modules for name in _modules(path)}
+    modules |= touched
+    stems = {PurePosixPath(path).stem for path in paths if path.endswith(".py")} - {"__init__", "__main__", "conftest"}
+    names = {PurePosixPath(path).name for path in paths if not path.endswith(".py")}
+    return sorted(
+        path
+        for path, text in tests.items()
+        if _is_test(path) and (path in paths or imports[path] & modules or _named(path, stems) or any(name in text for name in names))
+    )
+
+
+def _named(path: str, stems: Collection[str]) -> bool:
+    """After one of these modules."""
+    folder, test = PurePosixPath(path).parent.name, PurePosixPath(path).stem
+    return folder in stems or any(test == f"test_{stem}" or test.startswith(f"test_{stem}_") for stem in stems)
+
+
+def _is_test(path: str) -> bool:
+    return PurePosixPath(path).name.startswith("test_")
+
+
+def _modules(path: str) -> Iterator[str]:
+    """The module's name, and for an `__init__` its package's."""
+    for folder in SOURCES:
+        path = path.removeprefix(folder)
+    name = path.removesuffix(".py").replace("/", ".")
+    yield name.removesuffix(".__init__")
+
+
+def _imported(text: str) -> Iterator[str]:
+    for match in _IMPORT.finditer(text):
+        module, names = match["module"], match["names"] or match["more"] or ""
+        yield module
+        yield from (f"{module}.{name}" for name in re.findall(r"\w+", names))
+
+
+def _git(root: Path, *arguments: str) -> list[str]:
+    done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=False)
+    return done.stdout.split("\n")[:-1] if done.returncode == 0 else []
+
+
+def main() -> int:
+    """Exit code of pytest; 0 where nothing is concerned."""
+    tests = {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if "hub" not in path.relative_to(ROOT / "tests").parts[:1]
+    }
+    found = concerned(changed(ROOT), tests)
+    if not found:
+        print("no test names or imports what changed; `make test` runs all of them")
+        return 0
+    if len(found) > MOST:
+        print(f"{len(found)} files of tests are concerned, the first {MOST} run; `make test` runs all of them")
+    print("\n".join(found[:MOST]))
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "not soak", *sys.argv[1:], *found[:MOST]]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
