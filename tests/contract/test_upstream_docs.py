@@ -135,6 +135,7 @@ def test_paths_that_are_added() -> None:
     assert accepted(bare.replace("http://prom:9090", "http://prom:9090/select/0"))[0].source_endpoint == "http://prom:9090/select/0"
 
 
+TOKEN = "    auth: {tokenSecretRef: {name: t, key: token}}\n"
 FULL = changed("configSyncMode: None", "configSyncMode: Full")
 REFUSED: list[tuple[str, dict[str, str]]] = [
     (
@@ -145,6 +146,10 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
         },
     ),
     ("DSF117", {"scorers": FULL, "locks": LOCK}),
+    ("DSF127", {"scorers": changed("    host: http://prom:9090\n", "    host: http://prom.example.com\n" + TOKEN)}),
+    ("DSF126", {"scorers": changed("    path: /scoring\n", TOKEN.replace("name: t,", "name: gitops-dsf-agent-hub-kubeconfig,"))}),
+    ("DSF131", {"scorers": changed("host: http://prom:9090", "host: http://169.254.169.254")}),
+    ("DSF024", {"scorers": changed("{name: cpu}", "{name: cpu, annotations: {argocd.argoproj.io/hook: Sync}}")}),
     ("DSF101", {"scorers": f"{SCORER}---\n{changed('metadata: {name: cpu}', 'metadata: {name: other}')}"}),
     ("DSF109", {"scorers": changed("query: up", "query: up default 0")}),
     ("DSF013", {"scorers": changed("  location:", "  locale: de\n  location:")}),

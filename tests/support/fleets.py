@@ -162,6 +162,7 @@ def _settings(draw: st.DrawFn, mode: str) -> Object:
         "metadata": {"name": "generated"},
         "spec": {
             "git": {"url": "https://git.example.com/fleet.git", "path": draw(st.sampled_from(("", "fleets/a")))},
+            "allowedTokenHosts": ["scores.example.com"],
             "hubNamespace": draw(st.sampled_from(("open-cluster-management", "scoring"))),
             "delivery": {"mode": mode},
             "output": {"mode": draw(st.sampled_from(("Directory", "Branch"))), "shards": draw(st.integers(1, 3))},

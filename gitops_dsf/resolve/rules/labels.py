@@ -20,8 +20,10 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
     """
     declared = context.declared
     for item in (*declared.scorers, *declared.applications, *declared.placements, *declared.application_sets):
+        metadata = item.document.data.get("metadata")
         for field in ("labels", "annotations"):
-            entries = item.document.data["metadata"].get(field)
+            # Of an object that has mistakes of its own, metadata may be anything.
+            entries = metadata.get(field) if isinstance(metadata, dict) else None
             for key in entries if isinstance(entries, dict) else ():
                 if key.lower().startswith(_OF_ARGOCD) and (field == "labels" or (item.document.kind, key) not in _ALLOWED):
                     message = f"metadata.{field}: {key} would steer how Argo CD applies this object"

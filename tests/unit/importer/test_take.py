@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer import Import, Selection, take
 from gitops_dsf.importer.apply import apply
@@ -279,6 +280,12 @@ def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Pat
         "configURL": "http://simple-prediction-scorer:8000/config",
     }
     assert [(line.name, line.changes[0][:6]) for line in found.refused] == [(name, "DSF116") for name in names if name not in locked]
+    # One sample sends its token to a node's address over http.
+    assert {item.code for item in check(fleet).diagnostics if item.severity is Severity.ERROR} == {"DSF127"}
+    settings = fleet / "gitops-dsf.yaml"
+    settings.write_text(
+        settings.read_text().replace("- forecast.scoring.example.com\n", "- forecast.scoring.example.com\n    - 192.0.2.10\n")
+    )
     resolved = check(fleet).resolved
     assert resolved is not None
     assert {item.name for item in resolved.scorers} >= set(locked)
