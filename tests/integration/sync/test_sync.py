@@ -378,7 +378,7 @@ def test_a_host_that_only_the_page_names_gets_no_token(
     repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     auth = {"tokenSecretRef": {"name": "prometheus", "key": "token"}}
-    repository.write("gitops-dsf.yaml", {**SETTINGS, "spec": {**SETTINGS["spec"], "allowedHosts": ["*"]}})
+    repository.write("gitops-dsf.yaml", {**SETTINGS, "spec": {**SETTINGS["spec"], "allowedHosts": ["*"], "allowedTokenHosts": ["*"]}})
     server.pages["/config"] = says(**page(source={"host": "http://collector.example.com"}))
     repository.scorer("cpu", f"{server.url}/config", source={"auth": auth})
     assert repository.sync() == 1
