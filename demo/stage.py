@@ -29,7 +29,7 @@ SCORERS: Final = {
     "vcpu-cost": ("cost", "vcpu-cost.scoring.svc:8000"),
 }
 """Score name to folder and module below examples/scorers, and `host:port` as the clusters write it."""
-EXAMPLES: Final = Path(__file__).resolve().parents[2] / "examples" / "scorers"
+EXAMPLES: Final = Path(__file__).resolve().parents[1] / "examples" / "scorers"
 STEADY: Final = "Steady"
 STEADY_POINTS: Final = 100
 

@@ -13,8 +13,8 @@ from gitops_dsf.views.doctor.checks import argocd, ocm
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 PINS = {
-    "OCM": ("ocm", "open-cluster-management.io/ocm"),
-    "Argo CD": ("argocd", "github.com/argoproj/argo-cd/v3"),
+    "OCM": "open-cluster-management.io/ocm",
+    "Argo CD": "github.com/argoproj/argo-cd/v3",
 }
 OLDEST = {"OCM": ocm.MINIMUM, "Argo CD": argocd.MINIMUM}
 TESTED = re.compile(r"(OCM|Argo CD)[\s*]+v(\d+(?:\.\d+)+)")
@@ -22,9 +22,8 @@ REQUIRED = re.compile(r"(OCM|Argo CD)[\s*]+(\d+(?:\.\d+)+)")
 
 
 def pinned(program: str) -> str:
-    folder, module = PINS[program]
-    text = (ROOT / "tests" / "hub" / folder / "go.mod").read_text("utf-8")
-    found = re.search(rf"^(?:require)?\s+{re.escape(module)} v(\S+)", text, re.MULTILINE)
+    text = (ROOT / "tests" / "hub" / "go.mod").read_text("utf-8")
+    found = re.search(rf"^(?:require)?\s+{re.escape(PINS[program])} v(\S+)", text, re.MULTILINE)
     assert found is not None
     return found[1]
 

@@ -77,18 +77,10 @@ def test_the_newest_copy_of_a_branch_is_taken(repository: Repository, monkeypatc
         git(repository.directory, "update-ref", ref, commit_of(repository, entry="a.yaml", mode="100644", content=ref.encode()))
     branch = find_branch(repository.directory, "state")
     assert branch is not None
-    assert branch.texts() == {"apps/a.yaml": "refs/remotes/origin/state"}
+    assert dict(branch.contents()) == {"apps/a.yaml": b"refs/remotes/origin/state"}
     assert find_branch(repository.directory, "other") is None
     with pytest.raises(RevisionError, match="is no name of a branch"):
         find_branch(repository.directory, "--all")
-
-
-def test_a_branch_that_is_not_text_is_told(repository: Repository) -> None:
-    git(repository.directory, "update-ref", "refs/heads/state", commit_of(repository, entry="a.yaml", mode="100644", content=b"\xff"))
-    branch = find_branch(repository.directory, "state")
-    assert branch is not None
-    with pytest.raises(RevisionError, match=r"apps/a.yaml of branch state is not UTF-8 \(byte 0\)"):
-        branch.texts()
 
 
 def test_before_the_first_commit_and_without_common_history(repository: Repository) -> None:
