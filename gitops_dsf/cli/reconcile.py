@@ -113,11 +113,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace) -> "Settings":
-    import os
-    import socket
-
     from gitops_dsf.errors import UsageError
-    from gitops_dsf.hub.names import POD_NAME_VARIABLE
     from gitops_dsf.reconciler.settings import Settings, StateSettings, SuspensionSettings
 
     host, _, port = args.metrics_address.rpartition(":")
@@ -133,7 +129,6 @@ def _settings(args: argparse.Namespace) -> "Settings":
     return Settings(
         hub_namespace=args.hub_namespace,
         argocd_namespace=args.argocd_namespace,
-        replica=os.environ.get(POD_NAME_VARIABLE) or socket.gethostname(),
         metrics_host=host.strip("[]"),
         metrics_port=int(port),
         probe_interval=args.probe_interval,

@@ -12,7 +12,6 @@ from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.threads import use_threads
 from gitops_dsf.errors import HubError
-from gitops_dsf.hub.names import HOLDER_SEPARATOR
 from gitops_dsf.reconciler.deadscores.duty import DeadScoresDuty
 from gitops_dsf.reconciler.duty import Duty, keep_running
 from gitops_dsf.reconciler.events import Events
@@ -162,9 +161,7 @@ def _view(api: HubApi, settings: Settings, metrics: Metrics) -> HubView:
 async def _hub(settings: Settings, *, load: Callable[[], Access]) -> AsyncIterator[tuple[Leadership, HubApi]]:
     """The Lease over connections of its own, and the API for everything else, which asks it before every write."""
     async with HubApi(load=load) as lease_api:
-        leadership = Leadership(
-            api=lease_api, namespace=settings.hub_namespace, identity=f"{settings.replica}{HOLDER_SEPARATOR}{uuid.uuid4().hex[:8]}"
-        )
+        leadership = Leadership(api=lease_api, namespace=settings.hub_namespace, identity=f"{settings.replica}_{uuid.uuid4().hex[:8]}")
         async with HubApi(load=load, fence=Fence(claim=leadership)) as api:
             yield leadership, api
 

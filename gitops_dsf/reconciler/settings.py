@@ -1,6 +1,7 @@
 """What the command line says. Frozen; seconds."""
 
-from dataclasses import dataclass
+import socket
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -71,8 +72,8 @@ class Settings:
     metrics_port: int
     probe_interval: float
     probe_timeout: float
-    replica: str
-    """Name of the pod: the holder of the Lease begins with it, and an admission policy compares both."""
+    replica: str = field(default_factory=socket.gethostname)
+    """Name of the pod: with it begins the holder of the Lease, and an admission policy compares both."""
     suspension: SuspensionSettings = SuspensionSettings()
     git: GitSettings | None = None
     """None: it only reports."""

@@ -167,10 +167,9 @@ class Scene:
     @contextmanager
     def reconciler(self, name: str = "moves-reconciler") -> Iterator[Running]:
         port = free_port()
-        kubeconfig = self.plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME, pod=name)
+        kubeconfig = self.plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)
         arguments = [f"--kubeconfig={kubeconfig}", f"--metrics-address=127.0.0.1:{port}"]
-        command = [sys.executable, "-m", "gitops_dsf", "reconcile", *arguments]
-        process = self.plane.processes.start(name, command, environment={"POD_NAME": name})
+        process = self.plane.processes.start(name, [sys.executable, "-m", "gitops_dsf", "reconcile", *arguments])
         running = Running(process=process, url=f"http://127.0.0.1:{port}")
         try:
             wait_for(lambda: running.get("/readyz") == "ok\n", what="the reconciler is ready", seen=process.tail)

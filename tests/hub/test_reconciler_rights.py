@@ -31,7 +31,6 @@ DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicSco
 PLACEMENT = "cluster.open-cluster-management.io/v1beta1/Placement"
 POLICY = "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"
 BINDING = f"{POLICY}Binding"
-POD, OTHER_POD = "guarded-0", "guarded-1"
 REFRESH = "argocd.argoproj.io/application-set-refresh"
 SET = "guarded"
 OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
@@ -46,8 +45,6 @@ class Guarded:
     hub: Client
     account: Client
     stranger: Client
-    others: dict[str, Client]
-    """The same account with a token of another pod, and of none."""
     made: list[tuple[str, str, str]] = field(default_factory=list)
 
     def application_set(self) -> Object:
@@ -92,29 +89,6 @@ class Guarded:
             options["preconditions"] = {"uid": uid}
         self.account.request("DELETE", self.account.path(kind, name, namespace=namespace), body=options)
 
-    def hold(self, holder: str | None) -> None:
-        """The Lease is held so (None: there is none), and the policies have seen it, as deletions show."""
-        self.hub.delete(LEASE, NAME, namespace=HUB)
-        if holder is not None:
-            self.hub.create(named(LEASE, NAME, spec={"holderIdentity": holder, "leaseDurationSeconds": 15}))
-        self.score("held", OURS)
-        mine = holder is None or holder.startswith(f"{POD}_")
-        wait_for(
-            lambda: ("another one holds it" not in self.would_delete(self.account, "held")) == mine,
-            what=f"the policies see {holder}",
-            seen=lambda: self.would_delete(self.account, "held"),
-        )
-        self.hub.delete(SCORE, "held", namespace="cluster1")
-
-    def would_delete(self, client: Client, score: str) -> str:
-        """What the hub says to it, by a dry run; empty when it would be done."""
-        try:
-            path = client.path(SCORE, score, namespace="cluster1")
-            client.request("DELETE", path, body={"apiVersion": "v1", "kind": "DeleteOptions", "dryRun": ["All"]})
-        except ApiError as error:
-            return str(error)
-        return ""
-
     def clean(self) -> None:
         for kind, name, namespace in self.made:
             self.hub.delete(kind, name, namespace=namespace)
@@ -133,15 +107,10 @@ def guarded(control_plane: ControlPlane, argocd: object, git_server: GitServer, 
         stack.callback(hub.delete, CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB)
         stack.callback(hub.delete, LEASE, NAME, namespace=HUB)
         server = control_plane.hub
-        account, other = (stack.enter_context(Client(server.service_account_kubeconfig(HUB, NAME, pod=pod))) for pod in (POD, OTHER_POD))
-        unbound = stack.enter_context(Client(server.service_account_kubeconfig(HUB, NAME)))
-        for pod in (POD, OTHER_POD):
-            stack.callback(hub.delete, "v1/Pod", pod, namespace=HUB)
+        account = stack.enter_context(Client(server.service_account_kubeconfig(HUB, NAME)))
         stranger = stack.enter_context(Client(server.service_account_kubeconfig(HUB, "default")))
-        found = Guarded(hub=hub, account=account, stranger=stranger, others={"another pod": other, "no pod": unbound})
+        found = Guarded(hub=hub, account=account, stranger=stranger)
         wait_for(lambda: refused_by_every_policy(found), what="the policies are in force")
-        found.hold(None)
-        found.hold(f"{POD}_1")
         yield found
 
 
@@ -277,7 +246,6 @@ class TestAllowed:
         path = guarded.account.path(LEASE, NAME, namespace=HUB)
         guarded.account.request("PUT", path, body=lease)
         assert guarded.account.get(LEASE, NAME, namespace=HUB)["spec"]["holderIdentity"] == "b"
-        guarded.hold(f"{POD}_1")
 
     def test_what_is_suspended(self, guarded: Guarded) -> None:
         guarded.hub.delete(CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB)
@@ -405,28 +373,6 @@ class TestRefusedByPolicy:
             guarded.delete(SCORE, "theirs", namespace="cluster1")
         assert guarded.hub.find(SCORE, "theirs", namespace="cluster1")
 
-    @pytest.mark.parametrize("holder", [f"{OTHER_POD}_1", f"{POD}x_1", f"x{POD}_1", POD, ""])
-    def test_nothing_is_deleted_by_a_pod_that_does_not_hold_the_lease(self, guarded: Guarded, holder: str) -> None:
-        uid = guarded.application("kept")
-        guarded.score("kept", OURS)
-        why = f"only the pod that holds the Lease {HUB}/{NAME} may delete, and another one holds it"
-        try:
-            guarded.hold(holder)
-            for kind, namespace, precondition in ((APPLICATION, ARGOCD, uid), (SCORE, "cluster1", None)):
-                with pytest.raises(ApiError, match=f"403 Forbidden.*{why}"):
-                    guarded.delete(kind, "kept", namespace=namespace, uid=precondition)
-                assert "deletionTimestamp" not in guarded.hub.get(kind, "kept", namespace=namespace)["metadata"]
-        finally:
-            guarded.hold(f"{POD}_1")
-        guarded.delete(APPLICATION, "kept", namespace=ARGOCD, uid=uid)
-        guarded.delete(SCORE, "kept", namespace="cluster1")
-
-    @pytest.mark.parametrize(("who", "words"), [("another pod", "another one holds it"), ("no pod", "this token names no pod")])
-    def test_nothing_is_deleted_with_a_token_of_another_pod_or_of_none(self, guarded: Guarded, who: str, words: str) -> None:
-        guarded.score("kept", OURS)
-        assert words in guarded.would_delete(guarded.others[who], "kept")
-        assert guarded.would_delete(guarded.account, "kept") == ""
-
     @pytest.mark.parametrize(("kind", "only"), [(CONFIG_MAP, SUSPENDED_CONFIGMAP), (LEASE, NAME)])
     @pytest.mark.parametrize("meta", [{"name": "other"}, {"generateName": "gitops-dsf-"}])
     def test_no_other_object_is_made(self, guarded: Guarded, kind: str, only: str, meta: Object) -> None:
@@ -442,14 +388,6 @@ class TestRefusedByPolicy:
         guarded.hub.delete(APPLICATION, "theirs", namespace=ARGOCD)
         guarded.score("theirs", {})
         guarded.hub.delete(SCORE, "theirs", namespace="cluster1")
-
-    def test_without_a_lease_too(self, guarded: Guarded) -> None:
-        """A hub on which the reconciler never ran: the policy that compares with the Lease is nobody else's either."""
-        guarded.application("theirs", labels={}, owned=False)
-        guarded.hold(None)
-        guarded.hub.delete(APPLICATION, "theirs", namespace=ARGOCD)
-        wait_for(lambda: guarded.hub.find(APPLICATION, "theirs", namespace=ARGOCD) is None, what="it is gone")
-        guarded.hold(f"{POD}_1")
 
 
 WRITES: dict[str, Callable[[Guarded], object]] = {

@@ -102,7 +102,8 @@ class Removal:
             asked_for=placement.spec.number_of_clusters if placement is not None else None,
             copies=tuple(item.copy for item in copies),
             unreachable=reach.unreachable,
-            returned=reach.returned,
+            # What the informers saw come back may be old news for the hub, and still too new for OCM.
+            returned=reach.returned | candidate.situation.returned,
         )
         uid = candidate.verdict.copy.uid
         verdict = next((item for item in judge(situation) if item.copy.uid == uid), None)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from gitops_dsf.hub.names import POD_NAME_VARIABLE
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.render.reconciler.arguments import CREDENTIALS_DIR, TMP_DIR, arguments
 from gitops_dsf.render.reconciler.names import LABELS, METRICS_PORT, NAME
@@ -93,11 +92,7 @@ def _container(repository: FleetRepository) -> Object:
         # Doubled: the kubelet takes $(NAME) for an environment variable.
         "args": [argument.replace("$", "$$") for argument in arguments(repository)],
         # git and ssh look for a home; the root file system is read-only.
-        "env": [
-            {"name": "HOME", "value": TMP_DIR},
-            # Of the holder of the Lease; a host name may be cut or be the node's.
-            {"name": POD_NAME_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-        ],
+        "env": [{"name": "HOME", "value": TMP_DIR}],
         "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
         "livenessProbe": {
             "httpGet": {"path": "/healthz", "port": "metrics"},

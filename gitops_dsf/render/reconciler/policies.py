@@ -10,29 +10,26 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
-from gitops_dsf.hub.names import APPLICATION_LABEL, HOLDER_SEPARATOR, REFRESH_ANNOTATION
+from gitops_dsf.hub.names import APPLICATION_LABEL, REFRESH_ANNOTATION
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.render.reconciler.names import NAME, username
 from gitops_dsf.render.reconciler.rights import ARGO_GROUP
 from gitops_dsf.repository.model.repository import FleetRepository
 
 ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
-LEASE_GROUP: Final = "coordination.k8s.io"
-POD_NAME_EXTRA: Final = "authentication.kubernetes.io/pod-name"
-"""What the API server adds to a user whose token is bound to a pod (Kubernetes, "Managing Service Accounts")."""
+"""Argo CD generates at once when an ApplicationSet has it, and removes it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
-    """Conditions (CEL, and what is said when one does not hold) on some operations on resources, each with its group."""
+    """Conditions (CEL, and what is said when one does not hold) on some operations on one resource."""
 
     name: str
-    resources: tuple[tuple[str, str], ...]
+    group: str
+    resource: str
     operations: tuple[str, ...]
     validations: tuple[tuple[str, str], ...]
     variables: tuple[tuple[str, str], ...] = ()
-    lease: bool = False
-    """Whether the conditions compare with the Lease, as `params`."""
 
 
 def policies(repository: FleetRepository) -> Iterator[Object]:
@@ -44,14 +41,8 @@ def policies(repository: FleetRepository) -> Iterator[Object]:
             "apiVersion": ADMISSION_API,
             "kind": "ValidatingAdmissionPolicyBinding",
             "metadata": metadata(name=name, wave=Wave.FOUNDATIONS),
-            "spec": {"policyName": name, **_params(policy, repository.spec.hub_namespace), "validationActions": ["Deny"]},
+            "spec": {"policyName": name, "validationActions": ["Deny"]},
         }
-
-
-def _params(policy: Policy, namespace: str) -> Object:
-    # Not Deny: the API server looks for the Lease before it looks at matchConditions, so without a Lease (a hub where the reconciler never
-    # ran) nobody could delete an Application, Argo CD included.
-    return {"paramRef": {"name": NAME, "namespace": namespace, "parameterNotFoundAction": "Allow"}} if policy.lease else {}
 
 
 def _policies(namespace: str) -> Sequence[Policy]:
@@ -71,7 +62,8 @@ def _policies(namespace: str) -> Sequence[Policy]:
     return (
         Policy(
             name="applicationsets",
-            resources=((ARGO_GROUP, "applicationsets"),),
+            group=ARGO_GROUP,
+            resource="applicationsets",
             operations=("UPDATE",),
             variables=(
                 ("before", "oldObject.metadata.?annotations.orValue({})"),
@@ -90,7 +82,8 @@ def _policies(namespace: str) -> Sequence[Policy]:
         ),
         Policy(
             name="applications",
-            resources=((ARGO_GROUP, "applications"),),
+            group=ARGO_GROUP,
+            resource="applications",
             operations=("DELETE",),
             validations=(
                 (
@@ -109,7 +102,8 @@ def _policies(namespace: str) -> Sequence[Policy]:
         ),
         Policy(
             name="scores",
-            resources=((SCORE_GROUP, SCORE_PLURAL),),
+            group=SCORE_GROUP,
+            resource=SCORE_PLURAL,
             operations=("DELETE",),
             validations=(
                 (
@@ -118,44 +112,16 @@ def _policies(namespace: str) -> Sequence[Policy]:
                 ),
             ),
         ),
-        _leader(namespace),
         _one_name(namespace, "configmaps", group="", only=SUSPENDED_CONFIGMAP, kind="ConfigMap"),
-        _one_name(namespace, "leases", group=LEASE_GROUP, only=NAME, kind="Lease"),
-    )
-
-
-def _leader(namespace: str) -> Policy:
-    """A leader that was frozen, or whose request was under way for long, deletes nothing once another replica holds the Lease.
-
-    The API server sees the Lease through an informer, some milliseconds late; a new leader deletes nothing for longer than that. The same
-    holds while there is no Lease, which this cannot deny. Other writes are not fenced so: a late one ends in a conflict, or the leader
-    writes the same field again.
-    """
-    lease = f"the Lease {namespace}/{NAME}"
-    return Policy(
-        name="leader",
-        resources=((ARGO_GROUP, "applications"), (SCORE_GROUP, SCORE_PLURAL)),
-        operations=("DELETE",),
-        lease=True,
-        variables=(
-            # Tokens that the kubelet asks for name their pod; requests of one pod have one such name.
-            ("pods", f'request.userInfo.?extra[?"{POD_NAME_EXTRA}"].orValue([])'),
-            ("holder", 'params.?spec.?holderIdentity.orValue("")'),
-        ),
-        validations=(
-            ("variables.pods.size() == 1", f"only the pod that holds {lease} may delete, and this token names no pod"),
-            (
-                f'variables.pods.size() != 1 || variables.holder.startsWith(variables.pods[0] + "{HOLDER_SEPARATOR}")',
-                f"only the pod that holds {lease} may delete, and another one holds it",
-            ),
-        ),
+        _one_name(namespace, "leases", group="coordination.k8s.io", only=NAME, kind="Lease"),
     )
 
 
 def _one_name(namespace: str, resource: str, *, group: str, only: str, kind: str) -> Policy:
     return Policy(
         name=resource,
-        resources=((group, resource),),
+        group=group,
+        resource=resource,
         operations=("CREATE", "UPDATE"),
         validations=(
             (
@@ -170,17 +136,15 @@ def _policy(name: str, policy: Policy, user: str) -> Object:
     spec: dict[str, Any] = {
         # Requests of the reconciler are refused while a policy cannot be evaluated; those of others never come here.
         "failurePolicy": "Fail",
-        **({"paramKind": {"apiVersion": f"{LEASE_GROUP}/v1", "kind": "Lease"}} if policy.lease else {}),
         "matchConstraints": {
             "resourceRules": [
                 {
-                    "apiGroups": [group],
+                    "apiGroups": [policy.group],
                     "apiVersions": ["*"],
-                    "resources": [resource],
+                    "resources": [policy.resource],
                     "operations": list(policy.operations),
                     "scope": "*",
                 }
-                for group, resource in policy.resources
             ]
         },
         "matchConditions": [{"name": "reconciler", "expression": f'request.userInfo.username == "{user}"'}],

@@ -116,13 +116,9 @@ class Client:
             if not (missing_ok and error.code == httpx.codes.NOT_FOUND):
                 raise
 
-    def token(self, namespace: str, service_account: str, *, pod: str = "", seconds: int = 24 * 3600) -> str:
-        """A ServiceAccount token by TokenRequest, as the kubelet gets it for a pod; bound to one if it is named."""
-        spec: Object = {"expirationSeconds": seconds}
-        if pod:
-            uid = self.get("v1/Pod", pod, namespace=namespace)["metadata"]["uid"]
-            spec["boundObjectRef"] = {"apiVersion": "v1", "kind": "Pod", "name": pod, "uid": uid}
-        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+    def token(self, namespace: str, service_account: str, *, seconds: int = 24 * 3600) -> str:
+        """A ServiceAccount token by TokenRequest, as the kubelet gets it for a pod."""
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": seconds}}
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{service_account}/token"
         return str(self.request("POST", path, body=body)["status"]["token"])
 

@@ -127,25 +127,15 @@ class ApiServer:
             write_kubeconfig(path, server=self.url, authority=self.authority_file, credentials=credentials)
         return path
 
-    def service_account_kubeconfig(self, namespace: str, name: str, *, pod: str = "", server: str = "") -> Path:
-        """A kubeconfig with a fresh token of an existing ServiceAccount.
-
-        `pod` is one that the token is bound to; it is made, as an object that nobody runs. `server` is a proxy's URL.
-        """
-        if pod:
-            self._make_pod(pod, namespace=namespace, account=name)
+    def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
+        """A kubeconfig with a fresh token of an existing ServiceAccount."""
         return write_kubeconfig(
-            self.folder / "kubeconfigs" / f"{'-'.join(filter(None, (namespace, name, pod)))}.yaml",
-            server=server or self.url,
+            self.folder / "kubeconfigs" / f"{namespace}-{name}.yaml",
+            server=self.url,
             authority=self.authority_file,
-            credentials=Credentials(token=self.admin.token(namespace, name, pod=pod)),
+            credentials=Credentials(token=self.admin.token(namespace, name)),
             namespace=namespace,
         )
-
-    def _make_pod(self, name: str, *, namespace: str, account: str) -> None:
-        if self.admin.find("v1/Pod", name, namespace=namespace) is None:
-            spec = {"serviceAccountName": account, "containers": [{"name": "main", "image": "example.invalid/none:1"}]}
-            self.admin.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace}, "spec": spec})
 
     def kubectl(
         self, *arguments: str, identity: Identity = ADMIN, stdin: str | None = None, check: bool = True

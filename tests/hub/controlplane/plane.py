@@ -135,17 +135,13 @@ class ControlPlane:
             wait_for(lambda name=name: self._registered(name), what=f"OCM registered {name}")  # type: ignore[misc]
 
     def set_available(self, name: str, status: str) -> None:
-        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster that left).
-
-        A cluster that had none yet is one that joined an hour ago.
-        """
-        before = self.hub.admin.get(MANAGED_CLUSTER, name).get("status", {}).get("conditions") or []
+        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster that left)."""
+        cluster = self.hub.admin.get(MANAGED_CLUSTER, name)
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         ours = {"ManagedClusterJoined": "True", "ManagedClusterConditionAvailable": status}
-        joined = any(one["type"] in ours for one in before)
-        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - (0 if joined else 3600)))
-        conditions = [one for one in before if one["type"] not in ours]
+        conditions = [one for one in cluster.get("status", {}).get("conditions") or [] if one["type"] not in ours]
         conditions += [
-            {"type": kind, "status": value, "reason": "TestControlPlane", "message": "", "lastTransitionTime": at}
+            {"type": kind, "status": value, "reason": "TestControlPlane", "message": "", "lastTransitionTime": now}
             for kind, value in ours.items()
         ]
         self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"conditions": conditions})

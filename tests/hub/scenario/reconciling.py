@@ -17,7 +17,6 @@ from tests.hub.controlplane.waiting import wait_for
 HUB_NAMESPACE = "open-cluster-management"
 DYNAMIC_SCORER = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
 EVENT = "v1/Event"
-POD = "reconciler-0"
 PREFIX = "gitops_dsf_reconciler"
 
 
@@ -47,13 +46,13 @@ def reconciling(plane: ControlPlane, *arguments: str) -> Iterator[Reconciler]:
         "-m",
         "gitops_dsf",
         "reconcile",
-        f"--kubeconfig={plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME, pod=POD)}",
+        f"--kubeconfig={plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)}",
         f"--metrics-address=127.0.0.1:{port}",
         "--probe-interval=1",
         "--probe-timeout=2",
         *arguments,
     ]
-    process = plane.processes.start("reconciler", command, environment={"POD_NAME": POD})
+    process = plane.processes.start("reconciler", command)
     running = Reconciler(process=process, url=f"http://127.0.0.1:{port}")
     try:
         # One that was killed left a lease behind, and its 15 s count from the first look at it.

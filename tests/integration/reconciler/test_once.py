@@ -20,7 +20,6 @@ async def once(hub: ObjectHub, *, probe_timeout: float = 5.0) -> int:
     settings = Settings(
         hub_namespace=NAMESPACE,
         argocd_namespace=ARGOCD,
-        replica="test",
         metrics_host="127.0.0.1",
         metrics_port=0,
         probe_interval=30.0,

@@ -278,27 +278,13 @@ class TestPolicies:
         assert (
             policies.keys()
             == bindings.keys()
-            == {f"{NAME}-{name}" for name in ("applicationsets", "applications", "scores", "leader", "configmaps", "leases")}
+            == {f"{NAME}-{name}" for name in ("applicationsets", "applications", "scores", "configmaps", "leases")}
         )
         for name, spec in policies.items():
             (condition,) = spec["matchConditions"]
             assert condition["expression"] == f'request.userInfo.username == "system:serviceaccount:scoring:{NAME}"'
             assert spec["failurePolicy"] == "Fail"
             assert bindings[name]["validationActions"] == ["Deny"]
-
-    def test_one_compares_with_the_lease_and_concerns_nobody_while_there_is_none(self, tmp_path: Path) -> None:
-        """With Deny nobody could delete an Application on a hub without the Lease: the API server looks for it before it looks who asks."""
-        found = reconciler_of(tmp_path, hubNamespace="scoring")
-        bindings = {item["metadata"]["name"]: item["spec"] for item in found.values() if item["kind"].endswith("PolicyBinding")}
-        reference = {"name": LEASE, "namespace": "scoring", "parameterNotFoundAction": "Allow"}
-        assert {name: spec["paramRef"] for name, spec in bindings.items() if "paramRef" in spec} == {f"{NAME}-leader": reference}
-
-    def test_the_holder_of_the_lease_begins_with_the_name_of_the_pod(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        made = container(reconciler_of(tmp_path))
-        (variable,) = (each for each in made["env"] if "valueFrom" in each)
-        assert variable["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
-        monkeypatch.setenv(variable["name"], "reconciler-0")
-        assert settings_of(made["args"]).replica == "reconciler-0"
 
     def test_everything_is_in_force_before_the_first_pod(self, tmp_path: Path) -> None:
         waves = {

@@ -342,27 +342,6 @@ def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided() -> N
     leading(test)
 
 
-def test_a_return_that_only_the_last_read_sees_counts() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
-        scene.available("a", taints=("maintenance",))
-        scene.decide("b")
-        scene.copy("a")
-        scene.copy("b")
-        async with new_leader() as leader:
-
-            def meanwhile(word: str) -> None:
-                if word == "GET managedclusters" and "GET applicationsets/web" in scene.hub.asked:
-                    scene.available("a")
-
-            await leader.after(SETTLE_SECONDS - 1)
-            scene.hub.between = meanwhile
-            leader.now += 1
-            await until(lambda: leader.waits() == {"ClusterReturned": 1})
-            assert scene.deletions() == []
-
-    leading(test)
-
-
 @pytest.mark.parametrize(("seconds", "left"), [(HOLD_SECONDS - 60, ["web-a", "web-b"]), (HOLD_SECONDS + 60, ["web-b"])])
 def test_a_new_leader_takes_the_time_of_the_return_from_the_condition(seconds: float, left: list[str]) -> None:
     async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
