@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.hub import freshness
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import ADMIN, Identity
@@ -125,8 +126,11 @@ def test_a_move_shows_the_old_copy_waiting_and_the_new_one_starting(desk: Desk) 
     assert "waiting, no longer decided; stays until the new copies are Healthy and Synced" in desk.run().stdout
 
 
-def test_missing_and_unexpected_scores(desk: Desk) -> None:
+def test_missing_and_unexpected_scores(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = desk.scene
+    # The scorer and the clusters of the suite are younger than the grace, and then a score is awaited, not missing.
+    monkeypatch.setattr(freshness, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(freshness, "GRACE_INTERVALS", 0)
     scene.publish("cluster1", 90)
     scene.hub.delete(SCORES, RESOURCE, namespace="cluster2")
     try:
