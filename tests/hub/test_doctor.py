@@ -447,13 +447,20 @@ def test_scores_that_are_old_missing_or_written_by_somebody_else(clinic: Clinic,
         assert "which the hub cannot see" in token["message"]
         scene.publish("cluster2", 5, ours=False)
         clinic.find("scores-owned", "was not written by our agent")
-        scene.hub.patch_status(SCORES, RESOURCE, {"scores": [{"name": SCORER, "value": -50}]}, namespace="cluster1")
-        both = clinic.find("scores-owned", "cluster1/cpu-headroom is written by our agent and by ")
-        assert both["state"] == "error"
-        for cluster in ("cluster1", "cluster2"):
-            scene.hub.delete(SCORES, RESOURCE, namespace=cluster)
+        scene.hub.delete(SCORES, RESOURCE, namespace="cluster2")
     for check in ("scores-fresh", "scores-owned", "token-secrets"):
         clinic.content(check)
+
+
+def test_a_score_that_somebody_else_writes_beside_our_agent(clinic: Clinic) -> None:
+    """As an upstream agent does that goes on after the takeover: label and validUntil stay ours."""
+    hub = clinic.scene.hub
+    clinic.content("scores-owned")
+    hub.patch_status(SCORES, RESOURCE, {"scores": [{"name": SCORER, "value": -50}]}, namespace="cluster1")
+    assert clinic.find("scores-owned", "cluster1/cpu-headroom is written by our agent and by ")["state"] == "error"
+    with restored(lambda: clinic.scene.publish("cluster1", 90)):
+        hub.delete(SCORES, RESOURCE, namespace="cluster1")
+    clinic.content("scores-owned")
 
 
 def test_an_agent_and_a_cluster_that_are_away(clinic: Clinic) -> None:
