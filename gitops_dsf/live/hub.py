@@ -1,13 +1,13 @@
 """Clusters, sets, bindings, scores and decisions of a hub, read through the kubeconfig; nothing is written to the hub."""
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import msgspec
 
@@ -17,7 +17,9 @@ from gitops_dsf.hub.snapshot import Snapshot
 
 try:
     from dsf_runtime.access import AccessError, Kubeconfig
-    from dsf_runtime.apiserver import JSON, ApiError, ApiServer, Pages
+    from dsf_runtime.apiserver import JSON, ApiError
+    from dsf_runtime.blocking import BlockingApiServer
+    from dsf_runtime.blocking import Page as RawPage
     from dsf_runtime.calls import Kind
 except ImportError as error:
     msg = f"{error.name} is not installed; asking a hub needs: pip install 'gitops-dsf[live]'"
@@ -58,21 +60,16 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Hub:
-    """One hub, asked by code without an event loop; a context manager. Refusals are ApiError, a hub that does not answer HubError."""
+    """One hub; a context manager. What it refuses is ApiError, one that does not answer, or not to us, HubError."""
 
     def __init__(self, *, context: str, kubeconfig: Path | None = None) -> None:
         """Raises HubError when the kubeconfig cannot be used."""
         self.context = context
-        source = Kubeconfig(path=kubeconfig, context=context)
+        load = Kubeconfig(path=kubeconfig, context=context).load
         try:
-            read = [source.load()]
+            self._server = BlockingApiServer(load=load, user_agent="gitops-dsf", timeout_seconds=TIMEOUT_SECONDS)
         except AccessError as error:
             raise HubError(str(error)) from error
-        # An exec plug-in is not asked twice at the start.
-        self._server = ApiServer(
-            load=lambda: read.pop() if read else source.load(), user_agent="gitops-dsf", timeout_seconds=TIMEOUT_SECONDS
-        )
-        self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
         return self
@@ -82,8 +79,7 @@ class Hub:
 
     def close(self) -> None:
         """Ends the connection."""
-        self._runner.run(self._server.close())
-        self._runner.close()
+        self._server.close()
 
     @property
     def clock_offset(self) -> float | None:
@@ -92,32 +88,30 @@ class Hub:
 
     def now(self) -> datetime:
         """The hub's clock; this machine's where the hub does not say."""
-        return datetime.fromtimestamp(self._server.now(), tz=UTC)
+        return datetime.fromtimestamp(self._server.clock.wall(), tz=UTC)
 
     def get(self, path: str, *, accept: str = JSON, **params: str) -> bytes:
         """One answer. Raises ApiError and HubError."""
-        return self._run(lambda: self._server.request("GET", path, params=params, accept=accept)).body
+        with self._asking():
+            return self._server.get(path, accept=accept, **params)
 
-    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Pages:
-        """A list, for `next_page`."""
-        return self._server.pages(path, accept=accept, **selector)
-
-    def next_page(self, pages: Pages) -> bytes | None:
-        """The next page; None after the last. Raises ApiError and HubError."""
-        return self._run(pages.next)
+    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[RawPage]:
+        """A list, page by page. Raises ApiError and HubError."""
+        with self._asking():
+            yield from self._server.pages(path, accept=accept, **selector)
 
     def raw_items(self, path: str, *, optional: bool = False) -> Iterator[msgspec.Raw]:
         """Every object of a resource, undecoded, page by page; none where an optional one is not installed. Raises HubError."""
-        pages = self.pages(path)
         try:
-            while (content := self.next_page(pages)) is not None:
-                page = self.decode(path, content, Page)
+            for raw in self.pages(path):
+                page = self.decode(path, raw.content, Page)
                 yield from page.items or ()
-                pages.taken(count=len(page.items or ()), more=page.metadata.token)
+                raw.taken(count=len(page.items or ()), more=page.metadata.token)
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND and optional:
                 return
-            raise self._told(error) from error
+            msg = f"context {self.context}: {error}{_HINTS.get(error.status, '')}"
+            raise HubError(msg) from error
 
     def decode(self, path: str, content: bytes, kind: type[T]) -> T:
         """An answer. Raises HubError when it is something else."""
@@ -127,27 +121,20 @@ class Hub:
             msg = f"context {self.context}: GET {path}: the answer is not what an API server says: {error}"
             raise HubError(msg) from error
 
-    def _run(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        for last in (False, True):
-            try:
-                return self._runner.run(ask())
-            except ApiError as error:
-                # A connection that was kept between two requests may break at the very moment of the second.
-                if error.kind is Kind.CONNECTION_LOST and not last:
-                    continue
-                if error.status and error.status != HTTPStatus.UNAUTHORIZED:
-                    raise
-                if error.status:
-                    raise HubError(f"context {self.context}: {error}{_HINTS[error.status]}") from error
-                if error.kind is Kind.CREDENTIALS:
-                    raise HubError(str(error)) from error
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        try:
+            yield
+        except ApiError as error:
+            if error.status == HTTPStatus.UNAUTHORIZED:
+                msg = f"context {self.context}: {error}{_HINTS[error.status]}"
+            elif error.status:
+                raise
+            elif error.kind is Kind.CREDENTIALS:
+                msg = str(error)
+            else:
                 msg = f"context {self.context}: the hub does not answer: {error.__cause__ or error}"
-                raise HubError(msg) from error
-        raise AssertionError
-
-    def _told(self, error: ApiError) -> HubError:
-        """A refusal, for people."""
-        return HubError(f"context {self.context}: {error}{_HINTS.get(error.status, '')}")
+            raise HubError(msg) from error
 
 
 def observe(*, context: str, kubeconfig: Path | None = None, resources: frozenset[str] | None = None) -> Snapshot:

@@ -139,10 +139,9 @@ class Reader:
     def _stream(self, resource: Resource, model: type[S], sink: Sink[S], query: Mapping[str, str]) -> None:
         decoder: msgspec.json.Decoder[_Typed[S]] = msgspec.json.Decoder(_Typed[model])  # type: ignore[valid-type]
         sink.begin()
-        pages = self._hub.pages(resource.path, **query)
-        while (content := self._hub.next_page(pages)) is not None:
-            count, more = self._taken(content, resource, decoder, sink)
-            pages.taken(count=count, more=more)
+        for page in self._hub.pages(resource.path, **query):
+            count, more = self._taken(page.content, resource, decoder, sink)
+            page.taken(count=count, more=more)
 
     def _taken(self, content: bytes, resource: Resource, decoder: "msgspec.json.Decoder[_Typed[S]]", sink: Sink[S]) -> tuple[int, str]:
         """The number of objects, and where the next page begins."""
@@ -165,15 +164,14 @@ class Reader:
 
     def _read(self, resource: Resource, project: Callable[[msgspec.Raw], T], query: Mapping[str, str], accept: str) -> tuple[T, ...]:
         found: list[T] = []
-        pages = self._hub.pages(resource.path, accept=accept, **query)
-        while (content := self._hub.next_page(pages)) is not None:
-            page = self._hub.decode(resource.path, content, Page)
+        for raw in self._hub.pages(resource.path, accept=accept, **query):
+            page = self._hub.decode(resource.path, raw.content, Page)
             try:
                 found += map(project, page.items or ())
             except msgspec.ValidationError as error:
                 msg = f"context {self.context}: an object among {resource.describe()} is not what it should be: {problem_of(error)}"
                 raise HubError(msg) from error
-            pages.taken(count=len(page.items or ()), more=page.metadata.token)
+            raw.taken(count=len(page.items or ()), more=page.metadata.token)
         return tuple(found)
 
     def _unread(self, resource: Resource, error: ApiError, *, verb: str, name: str = "") -> Unread:

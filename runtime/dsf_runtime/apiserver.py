@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 import httpx
 import msgspec
@@ -105,12 +105,10 @@ class ApiServer:
         timeout_seconds: float,
         clock: Clock | None = None,
         admit: Callable[[str, str], None] | None = None,
-        page_bytes: int = PAGE_BYTES,
     ) -> None:
         self._load, self._admit = load, admit
         self._headers = {"User-Agent": user_agent}
         self._timeout = timeout_seconds
-        self._page_bytes = page_bytes
         self._time = clock or SystemClock()
         self._connection: _Connection | None = None
         # A watch that is under way goes on with the credentials that it began with.
@@ -164,7 +162,7 @@ class ApiServer:
                     ):
                         answer = await _body(response, most=ANSWER_BYTES)
             except CallFault as fault:
-                raise self._silent(f"{method} {path}", connection, fault) from fault
+                raise silent(f"{method} {path}", access=connection.access, fault=fault) from fault
             if response.status_code == httpx.codes.UNAUTHORIZED and not last:
                 await self._renew(connection)
                 continue
@@ -198,16 +196,16 @@ class ApiServer:
         One page is in memory at a time, and ``take`` must keep no Raw: it is a view of the page. Raises ApiError, 410 among others when
         the list changed so much that it must be read from its beginning.
         """
-        pages = self.pages(path, accept=accept, **selector)
-        metadata = _Meta()
-        while (content := await pages.next()) is not None:
+        paging, metadata = Paging(selector), _Meta()
+        while (params := paging.params()) is not None:
+            content = await self._page(path, params, accept=accept, most=paging.most)
+            if content is None:
+                paging.too_large()
+                continue
             metadata, count = await _take(path, content, take)
-            pages.taken(count=count, more=metadata.more)
+            paging.taken(size=len(content), count=count, more=metadata.more)
+            del content
         return metadata.resource_version
-
-    def pages(self, path: str, *, accept: str = JSON, **selector: str) -> "Pages":
-        """A list for those who decode whole pages."""
-        return Pages(self._page, path, accept=accept, selector=selector, page_bytes=self._page_bytes)
 
     async def watch(
         self, path: str, *, resource_version: str, opened: Callable[[], None] = lambda: None, **selector: str
@@ -233,25 +231,25 @@ class ApiServer:
                         async for line in lines:
                             yield _event(path, line)
         except CallFault as fault:
-            raise self._silent(f"WATCH {path}", connection, fault) from fault
+            raise silent(f"WATCH {path}", access=connection.access, fault=fault) from fault
 
     async def _page(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> bytes | None:
-        """None when it has more bytes than that; 0: it may have any number."""
+        """None when it has more bytes than that."""
         for last in (False, True):
             connection = await self._ready()
             try:
                 with named(url=connection.access.host + path, seconds=self._timeout):
                     async with self._open(connection, "GET", path, params=params, headers={"Accept": accept}) as response:
-                        content = await _body(response, most=most or ANSWER_BYTES)
+                        content = await _body(response, most=most)
             except CallFault as fault:
-                raise self._silent(f"GET {path}", connection, fault) from fault
+                raise silent(f"GET {path}", access=connection.access, fault=fault) from fault
             if response.status_code == httpx.codes.UNAUTHORIZED and not last:
                 await self._renew(connection)
                 continue
             break
         if not response.is_success:
             raise self._refused(f"GET {path}", connection, response, content or b"")
-        if content is None and not most:
+        if content is None and most == ANSWER_BYTES:
             msg = f"GET {path}: one object has more than {ANSWER_BYTES} bytes"
             raise ApiError(msg, kind=Kind.INVALID_BODY)
         return content
@@ -334,51 +332,63 @@ class ApiServer:
         return self._connection
 
     def _refused(self, what: str, connection: _Connection, response: httpx.Response, content: bytes) -> ApiError:
-        try:
-            decoded = msgspec.json.decode(content)
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            decoded = None
-        message = decoded.get("message") if isinstance(decoded, dict) else content
-        words = hide(excerpt(message if isinstance(message, str | bytes) else "") or response.reason_phrase, connection.access.token)
-        wait = retry_after(response.headers, now=self._time.wall(), most=MAX_RETRY_AFTER)
-        msg = f"{what}: {response.status_code} {words}"
-        return ApiError(msg, status=response.status_code, wait=wait)
-
-    def _silent(self, what: str, connection: _Connection, fault: CallFault) -> ApiError:
-        words = hide(str(fault), connection.access.token)
-        return ApiError(f"{what}: the API server does not answer: {words}", kind=fault.kind)
+        return refused(
+            what,
+            access=connection.access,
+            status=response.status_code,
+            phrase=response.reason_phrase,
+            headers=response.headers,
+            content=content,
+            now=self._time.wall(),
+        )
 
 
-class Pages:
-    """A list, page by page: ``next`` reads one, and ``taken`` says what was in it before the next one."""
+class Paging:
+    """How a list is asked for, page by page, so that pages have about PAGE_BYTES whatever the size of the objects."""
 
-    def __init__(self, read: "_ReadPage", path: str, *, accept: str, selector: Mapping[str, str], page_bytes: int) -> None:
-        self._read, self._path, self._accept, self._selector, self._page_bytes = read, path, accept, selector, page_bytes
-        self._limit, self._size = PAGE, 0
+    def __init__(self, selector: Mapping[str, str]) -> None:
+        self._selector = selector
+        self._limit = PAGE
         self._more: str | None = ""
         """Where the next page begins; None after the last one."""
 
-    async def next(self) -> bytes | None:
-        """The next page as it came; None after the last one. Raises ApiError."""
+    def params(self) -> dict[str, str] | None:
+        """Of the next request; None after the last page."""
         if self._more is None:
             return None
-        while True:
-            params = {"limit": str(self._limit), **self._selector, **({"continue": self._more} if self._more else {})}
-            content = await self._read(self._path, params, accept=self._accept, most=0 if self._limit == 1 else MOST_PAGE_BYTES)
-            if content is not None:
-                self._size = len(content)
-                return content
-            self._limit = max(1, self._limit // 4)
+        return {"limit": str(self._limit), **self._selector, **({"continue": self._more} if self._more else {})}
 
-    def taken(self, *, count: int, more: str) -> None:
-        """The page had so many objects, and ``more`` is its continue token."""
+    @property
+    def most(self) -> int:
+        """Bytes after which the page is given up. A single object cannot be asked for in parts."""
+        return ANSWER_BYTES if self._limit == 1 else MOST_PAGE_BYTES
+
+    def too_large(self) -> None:
+        """The page was given up; the same objects are asked for again, fewer at a time."""
+        self._limit = max(1, self._limit // 4)
+
+    def taken(self, *, size: int, count: int, more: str) -> None:
+        """A page of so many bytes and objects was read; ``more`` is its continue token."""
         if count:
-            self._limit = max(1, min(PAGE, self._limit * 2, self._page_bytes * count // self._size))
+            self._limit = max(1, min(PAGE, self._limit * 2, PAGE_BYTES * count // size))
         self._more = more or None
 
 
-class _ReadPage(Protocol):
-    async def __call__(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> bytes | None: ...
+def refused(what: str, *, access: Access, status: int, phrase: str, headers: Mapping[str, str], content: bytes, now: float) -> ApiError:
+    """The error of an answer that is no success. ``headers`` have lower-case names, or do not care."""
+    try:
+        decoded = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        decoded = None
+    message = decoded.get("message") if isinstance(decoded, dict) else content
+    words = hide(excerpt(message if isinstance(message, str | bytes) else "") or phrase, access.token)
+    wait = retry_after(headers, now=now, most=MAX_RETRY_AFTER)
+    return ApiError(f"{what}: {status} {words}", status=status, wait=wait)
+
+
+def silent(what: str, *, access: Access, fault: CallFault) -> ApiError:
+    """The error of a call without an answer."""
+    return ApiError(f"{what}: the API server does not answer: {hide(str(fault), access.token)}", kind=fault.kind)
 
 
 async def _body(response: httpx.Response, *, most: int) -> bytes | None:

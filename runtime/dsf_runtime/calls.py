@@ -1,6 +1,7 @@
 """HTTP calls to peers that may do anything: what they die of, what may be said about it, and clients that are replaced meanwhile."""
 
 import asyncio
+import errno
 import os
 import socket
 import ssl
@@ -71,13 +72,18 @@ def _network(place: str, error: BaseException) -> CallFault:
         # A peer that goes away ends TLS, too.
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
             return CallFault(f"{place}: TLS fails ({excerpt(str(cause.reason or cause))})", kind=Kind.TLS)
-    if isinstance(error, (httpx.ConnectError, httpx.ProxyError)):
+    if isinstance(error, (httpx.ConnectError, httpx.ProxyError)) or _unreachable(error):
         # The operating system's word for it: the event loop puts the address into strerror, which is in the message already.
         code = next((cause.errno for cause in reversed(causes) if isinstance(cause, OSError) and cause.errno), 0)
         words = os.strerror(code) if code else str(error)
         return CallFault(f"{place} cannot be reached ({excerpt(words) or type(error).__name__})", kind=Kind.UNREACHABLE)
     words = excerpt(str(error)) or type(error).__name__
     return CallFault(f"{place} broke off its answer ({words})", kind=Kind.CONNECTION_LOST)
+
+
+def _unreachable(error: BaseException) -> bool:
+    """As a plain socket says it."""
+    return isinstance(error, OSError) and error.errno in {errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH}
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -1,7 +1,8 @@
-"""What agent and reconciler must do alike, asked of each: they call one API server through the code that their programs use."""
+"""What agent, reconciler and the verbs for people must do alike, asked of each: they call one API server through the code that they use."""
 
 import asyncio
 import base64
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from dsf_agent.apiserver import ApiServer
 from dsf_agent.errors import PublishError
 from dsf_runtime.access import Kubeconfig
 from dsf_runtime.apiserver import RECHECK_SECONDS, ApiError
+from dsf_runtime.blocking import BlockingApiServer
 from dsf_runtime.clock import Clock, SystemClock
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.timestamp import timestamp_of
@@ -65,7 +67,27 @@ async def reconciler(config: Path, clock: Clock) -> AsyncIterator[Program]:
 
 
 Start = Callable[[Path, Clock], AbstractAsyncContextManager[Program]]
+
+
+class Outside(SystemClock):
+    """A clock for code that runs in a thread, where the test's loop does not count."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.wall = clock.wall  # type: ignore[method-assign]
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+@asynccontextmanager
+async def people(config: Path, clock: Clock) -> AsyncIterator[Program]:
+    """`status`, `doctor` and the other verbs that read a hub."""
+    with BlockingApiServer(load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20, clock=Outside(clock)) as server:
+        yield Program(get=lambda: asyncio.to_thread(server.get, PATH), hub_time=server.clock.wall, write_time=timestamp_of)
+
+
 both = pytest.mark.parametrize("program", [agent, reconciler])
+everybody = pytest.mark.parametrize("program", [agent, reconciler, people])
 
 
 class Hub:
@@ -79,7 +101,7 @@ class Hub:
         return Reply.of({}, headers={"Date": self.date()})
 
 
-@both
+@everybody
 async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(program: Start, tmp_path: Path) -> None:
     """A hub that is ten minutes ahead; the local clock is then set back by an hour."""
     clock, hub = Jumping(), Hub()
@@ -93,7 +115,7 @@ async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(progra
         assert it.hub_time() == pytest.approx(SystemClock().wall() + 600, abs=5)
 
 
-@both
+@everybody
 @pytest.mark.parametrize("date", ["Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "yesterday"])
 async def test_a_date_that_cannot_be_true_changes_nothing(program: Start, tmp_path: Path, date: str) -> None:
     """Such as a proxy in front of the hub may send. The time is still one that can be written down."""
@@ -105,7 +127,7 @@ async def test_a_date_that_cannot_be_true_changes_nothing(program: Start, tmp_pa
         it.write_time(it.hub_time())
 
 
-@both
+@everybody
 @pytest.mark.parametrize("named", [True, False])
 async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(program: Start, tmp_path: Path, *, named: bool) -> None:
     """An address that is not in the certificate, as behind a load balancer: with tls-server-name it is trusted, without it is not."""
@@ -124,7 +146,7 @@ async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(progra
                     await it.get()
 
 
-@both
+@everybody
 async def test_what_the_api_server_repeats_of_a_token_is_hidden(program: Start, tmp_path: Path) -> None:
     token = "a-token-that-nobody-should-read"
     refusal = Reply.of({"kind": "Status", "message": f"who is {token}?"}, status=403)
@@ -133,6 +155,45 @@ async def test_what_the_api_server_repeats_of_a_token_is_hidden(program: Start, 
         async with program(config, SystemClock()) as it:
             with pytest.raises((ApiError, PublishError), match=r"403 who is \(token\)\?"):
                 await it.get()
+
+
+@everybody
+async def test_a_refused_token_is_read_again(program: Start, tmp_path: Path) -> None:
+    def answer(seen: Seen) -> Reply:
+        return Reply.of({}) if seen.headers["authorization"] == "Bearer new" else Reply.of({}, status=401)
+
+    async with HttpFake(answer) as server:
+        config = kubeconfig(tmp_path / "config", server=server.url, token="new")
+        text = config.read_text()
+        kubeconfig(config, server=server.url, token="old")
+        async with program(config, SystemClock()) as it:
+            with pytest.raises((ApiError, PublishError), match="401"):
+                await it.get()
+            config.write_text(text)
+            await it.get()
+        assert server.seen[-1].headers["authorization"] == "Bearer new"
+
+
+@everybody
+async def test_a_proxy_is_asked_for_the_server(program: Start, tmp_path: Path) -> None:
+    """`proxy-url` of the kubeconfig, with its password; the server itself cannot be reached."""
+    async with HttpFake(Hub()) as proxy:
+        address = proxy.url.replace("http://", "http://me:pass%21word@")
+        config = kubeconfig(tmp_path / "config", server="http://hub.invalid:8080", **{"proxy-url": address})
+        async with program(config, SystemClock()) as it:
+            await it.get()
+        (seen,) = proxy.seen
+        assert seen.target == f"http://hub.invalid:8080{PATH}"
+        assert seen.headers["proxy-authorization"] == f"Basic {base64.b64encode(b'me:pass!word').decode()}"
+
+
+@everybody
+async def test_a_server_that_is_away_is_told(program: Start, tmp_path: Path) -> None:
+    async with HttpFake(Hub()) as server:
+        url = server.url
+    async with program(kubeconfig(tmp_path / "config", server=url), SystemClock()) as it:
+        with pytest.raises((ApiError, PublishError), match=r"does not answer: .*cannot be reached \(Connection refused\)"):
+            await it.get()
 
 
 @both
