@@ -20,6 +20,7 @@ CLUSTER_SET_LABEL = "cluster.open-cluster-management.io/clusterset"
 
 # No registration agent renews the clusters' leases here, so the grace of five lease durations outlasts every run:
 # ocm pkg/registration/hub/lease.
+LONG_AGO_SECONDS = 3600.0
 LEASE_SECONDS = 3600
 
 
@@ -130,18 +131,19 @@ class ControlPlane:
             )
         for name in clusters:
             self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"clusterClaims": _claims(name, claims or {})})
-            self.set_available(name, "True")
+            # The reconciler keeps the copies of a cluster that became reachable a moment ago.
+            self.set_available(name, "True", since=LONG_AGO_SECONDS)
         for name in clusters:
             wait_for(lambda name=name: self._registered(name), what=f"OCM registered {name}")  # type: ignore[misc]
 
-    def set_available(self, name: str, status: str) -> None:
-        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster that left)."""
+    def set_available(self, name: str, status: str, *, since: float = 0.0) -> None:
+        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster that left), since so many seconds."""
         cluster = self.hub.admin.get(MANAGED_CLUSTER, name)
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - since))
         ours = {"ManagedClusterJoined": "True", "ManagedClusterConditionAvailable": status}
         conditions = [one for one in cluster.get("status", {}).get("conditions") or [] if one["type"] not in ours]
         conditions += [
-            {"type": kind, "status": value, "reason": "TestControlPlane", "message": "", "lastTransitionTime": now}
+            {"type": kind, "status": value, "reason": "TestControlPlane", "message": "", "lastTransitionTime": changed}
             for kind, value in ours.items()
         ]
         self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"conditions": conditions})
