@@ -2,8 +2,8 @@
 
     make wheel && .venv/bin/python benchmarks/bench_agent.py dist [--only NAME] [--quick]
 
-The metric source, the scoring API and the hub run in this process, the agent in another one. Prints a Markdown table; exits with 1
-when a figure misses its goal.
+The metric source, the scoring API and the hub run in this process, the agent in another one. Prints a
+Markdown table; exits with 1 when a figure misses its goal.
 """
 
 import argparse
@@ -52,7 +52,9 @@ class Figure:
 
     def row(self) -> str:
         """A line of the table."""
-        spread = f"{len(self.samples)}: {min(self.samples):.3g} to {max(self.samples):.3g}" if self.samples else ""
+        spread = (
+            f"{len(self.samples)}: {min(self.samples):.3g} to {max(self.samples):.3g}" if self.samples else ""
+        )
         goal = f"{self.goal:g} {self.unit}" if self.goal is not None else ""
         verdict = "" if self.goal is None else "ok" if self.good else "MISSED"
         return f"| {self.what} | {self.value:.3g} {self.unit} | {goal} | {verdict} | {spread} |"
@@ -75,8 +77,8 @@ def matrix(series: int, points: int) -> bytes:
     """A range query's answer with cAdvisor-like labels and full-precision values: 20.7 MB for 10,000 x 60."""
     values = ",".join(f'[{1_700_000_000 + 30 * point},"{0.1 + point / 7:.13f}"]' for point in range(points))
     rows = (
-        f'{{"metric":{{"__name__":"container_cpu_usage_seconds_total","container":"main","instance":"10.0.{n % 250}.17:10250",'
-        f'"job":"kubelet","namespace":"team-{n % 40}","node":"node-{n % 100}","pod":"app-{n}"}},"values":[{values}]}}'
+        f'{{"metric":{{"__name__":"container_cpu_usage_seconds_total","container":"main","instance":"10.0.{n % 250}.17:10250",'  # noqa: E501
+        f'"job":"kubelet","namespace":"team-{n % 40}","node":"node-{n % 100}","pod":"app-{n}"}},"values":[{values}]}}'  # noqa: E501
         for n in range(series)
     )
     return f'{{"status":"success","data":{{"resultType":"matrix","result":[{",".join(rows)}]}}}}'.encode()
@@ -84,7 +86,10 @@ def matrix(series: int, points: int) -> bytes:
 
 def results(count: int, *, more: int = 0) -> bytes:
     rows = [
-        {"metric": {"node": f"node-{n % 100}", "namespace": f"team-{n % 40}", "pod": f"app-{n}"}, "score": n % 87 + 0.123456 + more}
+        {
+            "metric": {"node": f"node-{n % 100}", "namespace": f"team-{n % 40}", "pod": f"app-{n}"},
+            "score": n % 87 + 0.123456 + more,
+        }
         for n in range(count)
     ]
     return json.dumps({"results": rows}, separators=(",", ":")).encode()
@@ -102,39 +107,77 @@ def peak(pid: int) -> float:
 
 
 def _flags(bench: Bench, volume: ConfigMapVolume) -> list[str | Path]:
-    return ["--config-dir", volume.directory, "--cluster-name", "bench", "--publish", f"dir:{bench.directory / 'out'}"]
+    return [
+        "--config-dir",
+        volume.directory,
+        "--cluster-name",
+        "bench",
+        "--publish",
+        f"dir:{bench.directory / 'out'}",
+    ]
 
 
 async def big_cycle(bench: Bench) -> list[Figure]:
-    """10,000 series of 60 points, one result per series, every two seconds; each sample holds one cycle and the idle work around it."""
+    """10,000 series of 60 points, one result per series, every two seconds; each sample holds one cycle and
+    the idle work around it.
+    """
     return await _cycles(bench, what="10,000 results")
 
 
 async def hub_cycle(bench: Bench) -> list[Figure]:
-    """The same with a hub: 10,000 scores that stay as they are, as in most cycles, then such that are written anew in each.
+    """The same with a hub: 10,000 scores that stay as they are, as in most cycles, then such that are written
+    anew in each.
 
     The CPU of the latter has no goal: by default a scorer writes once a minute at most.
     """
     hub, figures = HubFake(namespaces=("bench",)), []
     async with HttpFake(hub) as server:
-        flags = ["--publish", "hub", "--hub-kubeconfig", kubeconfig(bench.directory / "kubeconfig", server=server.url)]
-        for what, change in (("10,000 results, --publish hub", 0), ("10,000 items written to the hub in each", 10)):
+        flags = [
+            "--publish",
+            "hub",
+            "--hub-kubeconfig",
+            kubeconfig(bench.directory / "kubeconfig", server=server.url),
+        ]
+        for what, change in (
+            ("10,000 results, --publish hub", 0),
+            ("10,000 items written to the hub in each", 10),
+        ):
             figures += await _cycles(bench, what=what, flags=flags, change=change)
             hub.scores.clear()
     return figures
 
 
-async def _cycles(bench: Bench, *, what: str, flags: Sequence[str | Path] = (), change: int = 0) -> list[Figure]:
+async def _cycles(
+    bench: Bench, *, what: str, flags: Sequence[str | Path] = (), change: int = 0
+) -> list[Figure]:
     """``change`` is by how much each score moves up and down again."""
     body, answers = matrix(10_000, 60), [results(10_000), results(10_000, more=change)]
     rounds = 6 if bench.quick else 30
     turns = itertools.cycle(answers)
-    async with HttpFake(lambda _seen: Reply(body=body)) as source, HttpFake(lambda _seen: Reply(body=next(turns))) as scoring:
+    async with (
+        HttpFake(lambda _seen: Reply(body=body)) as source,
+        HttpFake(lambda _seen: Reply(body=next(turns))) as scoring,
+    ):
         volume = ConfigMapVolume(bench.directory / "config")
         publish = {"deadband": 2, "minIntervalSeconds": 0}
-        volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=2, scoreDimensionFormat="${pod}", publish=publish))
+        volume.put(
+            entry(
+                "big",
+                scoring=scoring.url,
+                source=source.url,
+                scoringInterval=2,
+                scoreDimensionFormat="${pod}",
+                publish=publish,
+            )
+        )
         floor = await asyncio.create_subprocess_exec(
-            sys.executable, HERE / "loopback.py", "127.0.0.1", str(source.port), str(len(body)), str(rounds), stdout=asyncio.subprocess.PIPE
+            sys.executable,
+            HERE / "loopback.py",
+            "127.0.0.1",
+            str(source.port),
+            str(len(body)),
+            str(rounds),
+            stdout=asyncio.subprocess.PIPE,
         )
         bare, _ = await floor.communicate()
         async with agent(*_flags(bench, volume), *flags, command=bench.command) as process:
@@ -147,7 +190,12 @@ async def _cycles(bench: Bench, *, what: str, flags: Sequence[str | Path] = (), 
                 await asyncio.sleep(1)
                 spent.append((cpu(process.process.pid) - before) / (len(scoring.seen) - calls))
             return [
-                median(f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), {what}, CPU", spent, None if change else 0.08, "s"),
+                median(
+                    f"cycle of 10,000 series x 60 points ({len(body) / 1e6:.1f} MB), {what}, CPU",
+                    spent,
+                    None if change else 0.08,
+                    "s",
+                ),
                 median("floor: these bytes in and out, unread, CPU", json.loads(bare), None, "s"),
                 Figure(f"peak memory of such cycles, {what}", peak(process.process.pid), 100, "MB"),
             ]
@@ -158,8 +206,19 @@ async def scrape(bench: Bench) -> list[Figure]:
     answer = results(50_000)
     async with HttpFake(lambda _seen: Reply(body=answer)) as scoring:
         volume = ConfigMapVolume(bench.directory / "config")
-        volume.put(entry("big", scoring=scoring.url, scoringInterval=3600, scoreDimensionFormat="${pod}", scoreDestination="None"))
-        async with agent(*_flags(bench, volume), command=bench.command) as process, httpx.AsyncClient(trust_env=False) as client:
+        volume.put(
+            entry(
+                "big",
+                scoring=scoring.url,
+                scoringInterval=3600,
+                scoreDimensionFormat="${pod}",
+                scoreDestination="None",
+            )
+        )
+        async with (
+            agent(*_flags(bench, volume), command=bench.command) as process,
+            httpx.AsyncClient(trust_env=False) as client,
+        ):
             await until(lambda: scoring.seen, what="scored", seconds=60)
             await asyncio.sleep(2)
             figures = []
@@ -170,16 +229,27 @@ async def scrape(bench: Bench) -> list[Figure]:
 
 
 def pod_samples(count: int) -> bytes:
-    """The text of so many samples as a cluster has them: names of pods with random ends, scores with all their digits."""
-    chance, lines, text = random.Random(1), Lines(cluster="cluster-0042", score_name="cpu-headroom"), SampleText()
+    """The text of so many samples as a cluster has them: names of pods with random ends, scores with all
+    their digits.
+    """
+    chance, lines, text = (
+        random.Random(1),
+        Lines(cluster="cluster-0042", score_name="cpu-headroom"),
+        SampleText(),
+    )
     pods = [f"app-{n % 400}-{chance.getrandbits(40):010x}-{chance.getrandbits(20):05x}" for n in range(count)]
-    begins = [lines.begin((f"node-{n % 100}", "", f"team-{n % 40}", "", pod, "main", "")) for n, pod in enumerate(pods)]
+    begins = [
+        lines.begin((f"node-{n % 100}", "", f"team-{n % 40}", "", pod, "main", ""))
+        for n, pod in enumerate(pods)
+    ]
     text.add(begins, [chance.uniform(0, 100) for _ in range(count)])
     return b"".join(text.pieces())
 
 
 async def gzip_levels(bench: Bench) -> list[Figure]:
-    """Bytes and CPU of the text of 10,000 series by zlib's levels: bytes are paid with each scrape, CPU once per cycle."""
+    """Bytes and CPU of the text of 10,000 series by zlib's levels: bytes are paid with each scrape, CPU once
+    per cycle.
+    """
     data, figures = pod_samples(10_000), []
     for level in range(1, 10):
         spent, size = [], 0
@@ -190,7 +260,12 @@ async def gzip_levels(bench: Bench) -> list[Figure]:
             spent.append(1000 * (time.thread_time() - start))
         kept = ", the agent's" if level == KEPT_LEVEL else ""
         figures += [
-            Figure(f"gzip of 10,000 series ({len(data) / 1e6:.1f} MB), level {level}{kept}", size / 1000, None, "kB"),
+            Figure(
+                f"gzip of 10,000 series ({len(data) / 1e6:.1f} MB), level {level}{kept}",
+                size / 1000,
+                None,
+                "kB",
+            ),
             median(f"its CPU, level {level}", spent, None, "ms"),
         ]
     return figures
@@ -200,7 +275,9 @@ async def _scrapes(process: AgentProcess, client: httpx.AsyncClient, coding: str
     spent: list[float] = []
     for _ in range(32):
         before = cpu(process.process.pid)
-        async with client.stream("GET", f"{process.url}/metrics", headers={"Accept-Encoding": coding}) as response:
+        async with client.stream(
+            "GET", f"{process.url}/metrics", headers={"Accept-Encoding": coding}
+        ) as response:
             size = sum([len(chunk) async for chunk in response.aiter_raw()])
         assert size > 100_000
         await asyncio.sleep(0.1)
@@ -209,35 +286,70 @@ async def _scrapes(process: AgentProcess, client: httpx.AsyncClient, coding: str
 
 
 async def blocks(bench: Bench) -> list[Figure]:
-    """The longest step of the event loop, at 20 MB of series and at 50,000 results, the file store included."""
+    """The longest step of the event loop, at 20 MB of series and at 50,000 results, the file store
+    included.
+    """
     body, answer = matrix(10_000, 60), results(50_000)
-    async with HttpFake(lambda _seen: Reply(body=body)) as source, HttpFake(lambda _seen: Reply(body=answer)) as scoring:
+    async with (
+        HttpFake(lambda _seen: Reply(body=body)) as source,
+        HttpFake(lambda _seen: Reply(body=answer)) as scoring,
+    ):
         volume = ConfigMapVolume(bench.directory / "config")
-        volume.put(entry("big", scoring=scoring.url, source=source.url, scoringInterval=3, scoreDimensionFormat="${pod}"))
+        volume.put(
+            entry(
+                "big",
+                scoring=scoring.url,
+                source=source.url,
+                scoringInterval=3,
+                scoreDimensionFormat="${pod}",
+            )
+        )
         flags = ["run", "--metrics-address", "127.0.0.1:0", "--splay", "0", *map(str, _flags(bench, volume))]
         python = bench.command.with_name("python")
-        child = await asyncio.create_subprocess_exec(python, HERE / "canary.py", *flags, stdout=asyncio.subprocess.PIPE)
+        child = await asyncio.create_subprocess_exec(
+            python, HERE / "canary.py", *flags, stdout=asyncio.subprocess.PIPE
+        )
         out, _ = await child.communicate()
         worst = json.loads(out)
         assert len(scoring.seen) >= 3
-        return [Figure("longest step of the event loop, 20 MB of series and 50,000 results", worst * 1000, 20, "ms")]
+        return [
+            Figure(
+                "longest step of the event loop, 20 MB of series and 50,000 results", worst * 1000, 20, "ms"
+            )
+        ]
 
 
 async def many(bench: Bench) -> list[Figure]:
     """200 scorers of 30 s on one core."""
-    async with HttpFake(lambda _seen: Reply(body=matrix(5, 10))) as source, HttpFake(lambda _seen: Reply(body=results(5))) as scoring:
+    async with (
+        HttpFake(lambda _seen: Reply(body=matrix(5, 10))) as source,
+        HttpFake(lambda _seen: Reply(body=results(5))) as scoring,
+    ):
         volume = ConfigMapVolume(bench.directory / "config")
-        volume.put(*(entry(f"s{n}", scoring=f"{scoring.url}/{n}", source=f"{source.url}/{n}") for n in range(200)))
+        volume.put(
+            *(entry(f"s{n}", scoring=f"{scoring.url}/{n}", source=f"{source.url}/{n}") for n in range(200))
+        )
         async with agent(*_flags(bench, volume), "--splay", "10", command=bench.command) as process:
             os.sched_setaffinity(process.process.pid, {0})
             await asyncio.sleep(35 if bench.quick else 75)
             samples = await process.metrics()
             name = "gitops_dsf_agent_start_delay_seconds"
             total = samples[f"{name}_count"]
-            buckets = sorted((float(key.split('"')[1]), value) for key, value in samples.items() if key.startswith(f"{name}_bucket"))
+            buckets = sorted(
+                (float(key.split('"')[1]), value)
+                for key, value in samples.items()
+                if key.startswith(f"{name}_bucket")
+            )
             bound = next(le for le, value in buckets if value >= 0.99 * total)
             assert total >= 200
-            return [Figure(f"start delay of 200 scorers on one core, p99 of {total:.0f} (upper bound)", bound * 1000, 250, "ms")]
+            return [
+                Figure(
+                    f"start delay of 200 scorers on one core, p99 of {total:.0f} (upper bound)",
+                    bound * 1000,
+                    250,
+                    "ms",
+                )
+            ]
 
 
 async def rest(bench: Bench) -> list[Figure]:
@@ -250,16 +362,38 @@ async def rest(bench: Bench) -> list[Figure]:
         HttpFake(hub) as server,
     ):
         volume = ConfigMapVolume(bench.directory / "config")
-        volume.put(*(entry(f"s{n}", scoring=scoring.url, source=source.url, scoringInterval=2, scoreTTLSeconds=20) for n in range(10)))
+        volume.put(
+            *(
+                entry(f"s{n}", scoring=scoring.url, source=source.url, scoringInterval=2, scoreTTLSeconds=20)
+                for n in range(10)
+            )
+        )
         config = kubeconfig(bench.directory / "kubeconfig", server=server.url)
-        for kind, flags, goal in (("dir", [], 50.0), ("hub", ["--publish", "hub", "--hub-kubeconfig", config], 70.0)):
+        for kind, flags, goal in (
+            ("dir", [], 50.0),
+            ("hub", ["--publish", "hub", "--hub-kubeconfig", config], 70.0),
+        ):
             async with agent(*_flags(bench, volume), *flags, command=bench.command) as process:
                 await asyncio.sleep(15 if bench.quick else 25)
-                figures.append(Figure(f"memory at rest with 10 scorers, --publish {kind}", process.resident() / 2**20, goal, "MB"))
+                figures.append(
+                    Figure(
+                        f"memory at rest with 10 scorers, --publish {kind}",
+                        process.resident() / 2**20,
+                        goal,
+                        "MB",
+                    )
+                )
         seconds = 15 if bench.quick else 25
         writes = sum(method == "PATCH" for method, _ in hub.writes)
         # One at the start, then one each half TTL of 10 s, up to a tenth earlier.
-        figures.append(Figure(f"hub writes of 10 unchanged scorers in {seconds} s (TTL 20 s)", writes, 10 * (1 + seconds // 9), ""))
+        figures.append(
+            Figure(
+                f"hub writes of 10 unchanged scorers in {seconds} s (TTL 20 s)",
+                writes,
+                10 * (1 + seconds // 9),
+                "",
+            )
+        )
     return figures
 
 
@@ -268,14 +402,18 @@ async def swaps(bench: Bench) -> list[Figure]:
     count, seconds = 60, 15 if bench.quick else 60
     async with HttpFake(lambda _seen: Reply(body=results(1))) as scoring:
         volume = ConfigMapVolume(bench.directory / "config")
-        entries = {n: entry(f"s{n}", scoring=f"{scoring.url}/{n}-0", scoringInterval=3600) for n in range(count)}
+        entries = {
+            n: entry(f"s{n}", scoring=f"{scoring.url}/{n}-0", scoringInterval=3600) for n in range(count)
+        }
         volume.put(*entries.values())
         async with agent(*_flags(bench, volume), "--splay", "10", command=bench.command):
             await until(lambda: len(scoring.seen) >= count, what="all ran", seconds=20)
             swapped: dict[str, float] = {}
             for number in range(1, seconds * 30):
                 which = number % count
-                entries[which] = entry(f"s{which}", scoring=f"{scoring.url}/{which}-{number}", scoringInterval=3600)
+                entries[which] = entry(
+                    f"s{which}", scoring=f"{scoring.url}/{which}-{number}", scoringInterval=3600
+                )
                 volume.put(*entries.values())
                 swapped[f"/{which}-{number}/scoring"] = asyncio.get_running_loop().time()
                 await asyncio.sleep(1 / 30)
@@ -285,7 +423,14 @@ async def swaps(bench: Bench) -> list[Figure]:
                 first.setdefault(seen.path, seen.at)
             delays = sorted(first[path] - at for path, at in swapped.items() if path in first)
             assert len(delays) == len(swapped), f"{len(swapped) - len(delays)} edits were never run"
-            return [Figure(f"swap to first request, p99 of {len(delays)} edits at 30 a second", delays[int(len(delays) * 0.99)], 1.0, "s")]
+            return [
+                Figure(
+                    f"swap to first request, p99 of {len(delays)} edits at 30 a second",
+                    delays[int(len(delays) * 0.99)],
+                    1.0,
+                    "s",
+                )
+            ]
 
 
 BENCHES: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
@@ -302,16 +447,33 @@ BENCHES: dict[str, Callable[[Bench], Awaitable[list[Figure]]]] = {
 
 def install(dist: Path, directory: Path) -> Path:
     """The agent's wheels and nothing else of the project."""
-    wheels = [next(dist.glob(f"{name}-*.whl")) for name in ("gitops_dsf_wire", "gitops_dsf_runtime", "gitops_dsf_agent")]
+    wheels = [
+        next(dist.glob(f"{name}-*.whl"))
+        for name in ("gitops_dsf_wire", "gitops_dsf_runtime", "gitops_dsf_agent")
+    ]
     uv = Path(sys.executable).with_name("uv")
     subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, directory], check=True)
-    subprocess.run([uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", directory / "bin/python", *wheels], check=True)
+    subprocess.run(
+        [
+            uv,
+            "pip",
+            "install",
+            "--quiet",
+            "--compile-bytecode",
+            "--python",
+            directory / "bin/python",
+            *wheels,
+        ],
+        check=True,
+    )
     return directory / "bin/gitops-dsf-agent"
 
 
 def main() -> int:
     """Runs and prints."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("dist", type=Path, help="directory with the wheels")
     parser.add_argument("--only", choices=sorted(BENCHES), action="append")
     parser.add_argument("--quick", action="store_true", help="shorter looks")
@@ -323,7 +485,9 @@ def main() -> int:
             directory = Path(folder) / name
             directory.mkdir()
             start = time.monotonic()
-            found = asyncio.run(BENCHES[name](Bench(command=command, directory=directory, quick=options.quick)))
+            found = asyncio.run(
+                BENCHES[name](Bench(command=command, directory=directory, quick=options.quick))
+            )
             figures += found
             print(f"{name}: {time.monotonic() - start:.0f} s", file=sys.stderr)
     print("| what | measured | goal | | samples: least to most |\n|---|---|---|---|---|")

@@ -1,8 +1,8 @@
 """How long a preview takes: `python -m benchmarks.bench_diff` or `python benchmarks/bench_diff.py`.
 
-Target: 2,000 clusters in at most 4 s, as a pipeline runs it: a process of its own, both sides rendered, the base from git objects,
-a snapshot with raw scores from the state branch, every Placement simulated twice. The floor is `git ls-tree` of the same commit.
-Exits with 1 when the target is missed.
+Target: 2,000 clusters in at most 4 s, as a pipeline runs it: a process of its own, both sides rendered, the
+base from git objects, a snapshot with raw scores from the state branch, every Placement simulated twice. The
+floor is `git ls-tree` of the same commit. Exits with 1 when the target is missed.
 """
 
 import argparse
@@ -86,7 +86,7 @@ spec:
     destinationNamespace: app-{number}
   placement: {{numberOfClusters: 3, clusterSets: [fleet], clusterSelector: {{matchLabels: {{region: {region}}}}}}}
   scores: [{{scorer: score-{first:02}}}{f", {{scorer: score-{second:02}}}" if second != first else ""}]
-"""
+"""  # noqa: E501
 
 
 def git(directory: Path, *arguments: str) -> None:
@@ -105,7 +105,9 @@ def build(root: Path, *, clusters: int, scorers: int, applications: int) -> None
         (root / f"clusters/{name}.yaml").write_text(cluster(name, rng.choice(REGIONS)))
     for number in range(scorers):
         (root / f"scorers/score-{number:02}.yaml").write_text(scorer(number, 100, "5m"))
-    (root / "apps/all.yaml").write_text("".join(application(number, scorers) for number in range(applications)))
+    (root / "apps/all.yaml").write_text(
+        "".join(application(number, scorers) for number in range(applications))
+    )
     git(root, "init", "--quiet", "--initial-branch", "state")
     write_state(root, names, scorers, applications, rng)
     git(root, "checkout", "--quiet", "--orphan", "main")
@@ -125,11 +127,15 @@ def write_state(root: Path, names: list[str], scorers: int, applications: int, r
         resource = f"score-{number:02}"
         raws = {name: round(rng.uniform(0, 100), 2) for name in names}
         scores[resource] = {
-            name: score_of({resource: int(1 + raw * 0.99)}, raw={resource: raw}, valid_until=until) for name, raw in raws.items()
+            name: score_of({resource: int(1 + raw * 0.99)}, raw={resource: raw}, valid_until=until)
+            for name, raw in raws.items()
         }
     decisions = tuple(
         decision_of(
-            namespace="argocd", name=f"app-{number:03}-decision-1", placement=f"app-{number:03}", clusters=tuple(rng.sample(names, 3))
+            namespace="argocd",
+            name=f"app-{number:03}-decision-1",
+            placement=f"app-{number:03}",
+            clusters=tuple(rng.sample(names, 3)),
         )
         for number in range(applications)
     )
@@ -164,10 +170,24 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
         build(root, clusters=clusters, scorers=args.scorers, applications=args.applications)
-        diff = [sys.executable, "-m", "gitops_dsf", "diff", "--base", "main", "--state-branch", "state", "--format", "markdown"]
+        diff = [
+            sys.executable,
+            "-m",
+            "gitops_dsf",
+            "diff",
+            "--base",
+            "main",
+            "--state-branch",
+            "state",
+            "--format",
+            "markdown",
+        ]
         seconds = measured(diff, root, 3)
         base = measured(["git", "ls-tree", "-r", "main"], root, 3)
-    print(f"{clusters} clusters, {args.scorers} scorers, {args.applications} applications, snapshot from git: {seconds:.2f} s (target 4 s)")
+    print(
+        f"{clusters} clusters, {args.scorers} scorers, {args.applications} applications, snapshot from git:"
+        f" {seconds:.2f} s (target 4 s)"
+    )
     print(f"floor, git ls-tree: {base:.3f} s; ratio {seconds / base:.0f}")
     return int(seconds > 4.0)
 

@@ -1,9 +1,11 @@
-"""Memory and CPU of the reconciler on a hub of 2,000 clusters and 200 scorers, and a round of probes of which some hang.
+"""Memory and CPU of the reconciler on a hub of 2,000 clusters and 200 scorers, and a round of probes of which
+some hang.
 
-    .venv/bin/python benchmarks/bench_reconciler.py [--clusters N] [--scorers N] [--relists N] [--only hub|probes]
+    .venv/bin/python benchmarks/bench_reconciler.py [--clusters N] [--scorers N] [--relists N] [--only
+    hub|probes]
 
-The reconciler runs as `gitops-dsf reconcile`; the API server and the scoring APIs are processes of their own. Prints a Markdown table;
-exits with 1 when a figure misses its goal.
+The reconciler runs as `gitops-dsf reconcile`; the API server and the scoring APIs are processes of their own.
+Prints a Markdown table; exits with 1 when a figure misses its goal.
 """
 
 from __future__ import annotations
@@ -56,7 +58,10 @@ class Figure:
     @property
     def line(self) -> str:
         goal = "" if self.goal is None else f"{self.goal:g} {self.unit}"
-        return f"| {self.what} | {self.value:.3g} {self.unit} | {goal} | {'' if self.goal is None else 'yes' if self.good else 'NO'} |"
+        return (
+            f"| {self.what} | {self.value:.3g} {self.unit} | {goal} |"
+            f" {'' if self.goal is None else 'yes' if self.good else 'NO'} |"
+        )
 
 
 class WideHub:
@@ -160,11 +165,19 @@ def reconciler(url: str, folder: Path) -> Iterator[Reconciler]:
 def on_a_wide_hub(clusters: int, scorers: int, relists: int) -> list[Figure]:
     fleet = f"{clusters:,} clusters x {scorers} scorers"
     fresh = f'scored_clusters{{scorer="scorer-000-headroom",state="fresh"}} {float(clusters)}'
-    with tempfile.TemporaryDirectory() as folder, wide_hub(clusters, scorers) as hub, reconciler(hub.url, Path(folder)) as process:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        wide_hub(clusters, scorers) as hub,
+        reconciler(hub.url, Path(folder)) as process,
+    ):
         process.until("ok\n")
         process.until(fresh, path="/metrics")
         figures = [
-            Figure(what=f"{fleet}: CPU until every list is read and every status written", value=process.cpu, unit="s"),
+            Figure(
+                what=f"{fleet}: CPU until every list is read and every status written",
+                value=process.cpu,
+                unit="s",
+            ),
             Figure(what=f"{fleet}: memory after the first list", value=process.memory(), unit="MB", goal=300),
         ]
         time.sleep(12)
@@ -172,24 +185,51 @@ def on_a_wide_hub(clusters: int, scorers: int, relists: int) -> list[Figure]:
         before = process.cpu
         time.sleep(LOOK)
         each = (process.cpu - before) * 10 / LOOK
-        figures.append(Figure(what=f"{fleet}: CPU in 10 s, one look at what expired, nothing changed", value=each, unit="s", goal=0.5))
+        figures.append(
+            Figure(
+                what=f"{fleet}: CPU in 10 s, one look at what expired, nothing changed",
+                value=each,
+                unit="s",
+                goal=0.5,
+            )
+        )
         renewals = clusters * scorers // 450
         hub.tell(f"renew {renewals}")
         before = process.cpu
         time.sleep(LOOK)
         each = (process.cpu - before) * 10 / LOOK
-        figures.append(Figure(what=f"{fleet}: CPU in 10 s while agents renew {renewals} scores a second", value=each, unit="s", goal=5))
+        figures.append(
+            Figure(
+                what=f"{fleet}: CPU in 10 s while agents renew {renewals} scores a second",
+                value=each,
+                unit="s",
+                goal=5,
+            )
+        )
         hub.tell("renew 0")
         sizes = list(_after_lists(hub, process, relists, -(-clusters * scorers // 500)))
-        print(f"memory after each of {relists} more lists: {', '.join(f'{size:.0f}' for size in sizes)} MB", file=sys.stderr)
+        print(
+            f"memory after each of {relists} more lists: {', '.join(f'{size:.0f}' for size in sizes)} MB",
+            file=sys.stderr,
+        )
         half = len(sizes) // 2
         growth = max(sizes[half:]) - max(sizes[:half])
         return [
             *figures,
             Figure(what=f"{fleet}: memory after {relists} more lists", value=sizes[-1], unit="MB", goal=300),
-            Figure(what=f"{fleet}: growth from the first half of them to the second", value=growth, unit="MB", goal=10),
+            Figure(
+                what=f"{fleet}: growth from the first half of them to the second",
+                value=growth,
+                unit="MB",
+                goal=10,
+            ),
             Figure(what=f"{fleet}: peak of memory", value=process.memory("VmHWM"), unit="MB", goal=300),
-            Figure(what=f"{fleet}: statuses written after the first look", value=hub.count()[1] - written, unit="", goal=0),
+            Figure(
+                what=f"{fleet}: statuses written after the first look",
+                value=hub.count()[1] - written,
+                unit="",
+                goal=0,
+            ),
         ]
 
 
@@ -220,8 +260,15 @@ def a_round_of_probes() -> list[Figure]:
             clock, cpu = time.monotonic(), time.process_time()
             found = await probe(map(made, urls), fetcher=fetcher)
             wall, used = time.monotonic() - clock, time.process_time() - cpu
-        right = sum(isinstance(each.health, Page) and isinstance(each.config, Page) for url, each in found.items() if url not in silent)
-        hung = sum(isinstance(found[url].health, Fault) and found[url].health.kind is FaultKind.TIMEOUT for url in silent)  # type: ignore[union-attr]
+        right = sum(
+            isinstance(each.health, Page) and isinstance(each.config, Page)
+            for url, each in found.items()
+            if url not in silent
+        )
+        hung = sum(
+            isinstance(found[url].health, Fault) and found[url].health.kind is FaultKind.TIMEOUT
+            for url in silent
+        )  # type: ignore[union-attr]
         return wall, used, right, hung
 
     with many_pages(good=900, hanging=100) as (urls, silent):
@@ -230,15 +277,22 @@ def a_round_of_probes() -> list[Figure]:
     wrong = max(900 - right + 100 - hung for _, _, right, hung in rounds)
     return [
         Figure(
-            what=f"1,000 scorers of which 100 hang, time limit {LIMIT:g} s: one round, best of three", value=wall, unit="s", goal=LIMIT + 2
+            what=f"1,000 scorers of which 100 hang, time limit {LIMIT:g} s: one round, best of three",
+            value=wall,
+            unit="s",
+            goal=LIMIT + 2,
         ),
         Figure(what="1,000 scorers of which 100 hang: CPU of a round", value=cpu, unit="s"),
-        Figure(what="1,000 scorers of which 100 hang: judged wrong, worst of three", value=wrong, unit="", goal=0),
+        Figure(
+            what="1,000 scorers of which 100 hang: judged wrong, worst of three", value=wrong, unit="", goal=0
+        ),
     ]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--clusters", type=int, default=2000)
     parser.add_argument("--scorers", type=int, default=200)
     parser.add_argument("--relists", type=int, default=8)

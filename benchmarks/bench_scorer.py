@@ -2,7 +2,8 @@
 
     .venv/bin/python benchmarks/bench_scorer.py [--series N] [--rounds N]
 
-The scoring API runs as `gitops-dsf scorer run` in another process. Prints a Markdown table; exits with 1 when a figure misses its goal.
+The scoring API runs as `gitops-dsf scorer run` in another process. Prints a Markdown table; exits with 1 when
+a figure misses its goal.
 """
 
 import argparse
@@ -52,9 +53,19 @@ class Figure:
 def body_of(series: int) -> bytes:
     rows = []
     for number in range(series):
-        values = [[1_700_000_000.123 + 60 * point, f"0.{(number * 7919 + point * 104_729) % 10**9:09d}"] for point in range(POINTS)]
+        values = [
+            [1_700_000_000.123 + 60 * point, f"0.{(number * 7919 + point * 104_729) % 10**9:09d}"]
+            for point in range(POINTS)
+        ]
         rows.append(
-            {"metric": {"node": f"node-{number % 100}", "namespace": f"ns-{number % 37}", "pod": f"pod-{number}"}, "values": values}
+            {
+                "metric": {
+                    "node": f"node-{number % 100}",
+                    "namespace": f"ns-{number % 37}",
+                    "pod": f"pod-{number}",
+                },
+                "values": values,
+            }
         )
     return json.dumps({"data": rows}, separators=(",", ":")).encode()
 
@@ -130,7 +141,12 @@ def served(body: bytes, *, series: int, rounds: int) -> list[Figure]:
             peak = memory(pid, "VmHWM")
     return [
         Figure("one request over HTTP, wall", statistics.median(one for one, _ in taken), 2.0, "s"),
-        Figure("one request over HTTP, CPU of the scoring API", statistics.median(one for _, one in taken), 1.0, "s"),
+        Figure(
+            "one request over HTTP, CPU of the scoring API",
+            statistics.median(one for _, one in taken),
+            1.0,
+            "s",
+        ),
         Figure("longest /healthz meanwhile", max(health), 0.25, "s"),
         Figure("memory when idle", idle / 2**20, 60, "MiB"),
         Figure("memory at its peak", peak / 2**20, 200, "MiB"),
@@ -138,7 +154,9 @@ def served(body: bytes, *, series: int, rounds: int) -> list[Figure]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--series", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()

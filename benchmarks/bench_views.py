@@ -1,9 +1,10 @@
 """Questions about a large fleet: `python benchmarks/bench_views.py [--only repository|hub] [--scale 0.1]`.
 
-3,500 clusters. `explain` of one application, `simulate` of one Placement and `diff` read a repository of 100 scorers and 200 applications,
-and 350,000 scores with raw ones from the state branch. `status` and `doctor` ask a hub of 300 scorers, 300 Placements and 1,050,000
-scores of 1.2 kB in pages of 500, which is a process of its own. Everything is made here. Seconds are those of the clock; where other
-programs share the machine, the CPU column is what counts. Exits with 1 when a target is missed.
+3,500 clusters. `explain` of one application, `simulate` of one Placement and `diff` read a repository of 100
+scorers and 200 applications, and 350,000 scores with raw ones from the state branch. `status` and `doctor`
+ask a hub of 300 scorers, 300 Placements and 1,050,000 scores of 1.2 kB in pages of 500, which is a process of
+its own. Everything is made here. Seconds are those of the clock; where other programs share the machine, the
+CPU column is what counts. Exits with 1 when a target is missed.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def build(root: Path, clusters: int, scorers: int) -> None:
         (root / f"clusters/{name}.yaml").write_text(cluster(name, rng.choice(REGIONS)))
     for number in range(scorers):
         (root / f"scorers/score-{number:02}.yaml").write_text(scorer(number, 100, "5m"))
-    (root / "apps/all.yaml").write_text("".join(application(number, scorers) for number in range(APPLICATIONS)))
+    (root / "apps/all.yaml").write_text(
+        "".join(application(number, scorers) for number in range(APPLICATIONS))
+    )
     git(root, "init", "--quiet", "--initial-branch", "state")
     written = state(root, names, scorers, rng)
     git(root, "add", *written)
@@ -70,11 +73,19 @@ def state(root: Path, names: list[str], scorers: int, rng: random.Random) -> lis
         for name in names:
             raw = round(rng.uniform(0, 100), 2)
             rows.append(
-                f'"{name}": {{"values":{{"{resource}":{int(1 + raw * 0.99)}}},"validUntil":"{until}","raw":{{"{resource}":{raw}}}}}'
+                f'"{name}":'
+                f' {{"values":{{"{resource}":{int(1 + raw * 0.99)}}},"validUntil":"{until}","raw":{{"{resource}":{raw}}}}}'  # noqa: E501
             )
-        files[f"scores/{resource}.json"] = f'{head},\n"scores": {{"{resource}": {{\n' + ",\n".join(rows) + "\n}}}\n"
+        files[f"scores/{resource}.json"] = (
+            f'{head},\n"scores": {{"{resource}": {{\n' + ",\n".join(rows) + "\n}}}\n"
+        )
     decisions = [
-        {"namespace": "argocd", "name": f"app-{n:03}-decision-1", "placement": f"app-{n:03}", "clusters": sorted(rng.sample(names, 3))}
+        {
+            "namespace": "argocd",
+            "name": f"app-{n:03}-decision-1",
+            "placement": f"app-{n:03}",
+            "clusters": sorted(rng.sample(names, 3)),
+        }
         for n in range(APPLICATIONS)
     ]
     files["decisions.json"] = f'{head},\n"decisions": {json.dumps(decisions)}}}\n'
@@ -95,7 +106,9 @@ def repository(scale: float, repeats: int) -> Iterator[Row]:
         yield Row(what="explain of one application", cost=one, seconds=1.5, megabytes=200)
         placed = best([*program, "simulate", *source, "--placement", "app-007"], repeats=repeats)
         yield Row(what="simulate of one Placement", cost=placed, seconds=1.5, megabytes=200)
-        yield Row(what="simulate of all Placements", cost=best([*program, "simulate", *source], repeats=repeats))
+        yield Row(
+            what="simulate of all Placements", cost=best([*program, "simulate", *source], repeats=repeats)
+        )
         diff = best([*program, "diff", *source, "--base", "main", "--format", "markdown"], repeats=repeats)
         yield Row(what="diff against the base", cost=diff, seconds=6.0, megabytes=400)
 
@@ -118,20 +131,35 @@ def hub(scale: float, repeats: int) -> Iterator[Row]:
         entry = {"clusters": {"server": url}, "users": {}, "contexts": {"cluster": "hub", "user": "hub"}}
         content = {kind: [{"name": "hub", kind.removesuffix("s"): part}] for kind, part in entry.items()}
         kubeconfig = Path(scratch) / "kubeconfig"
-        kubeconfig.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "hub", **content}))
+        kubeconfig.write_text(
+            json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "hub", **content})
+        )
         where = ["--context", "hub", "--kubeconfig", str(kubeconfig)]
         program = [sys.executable, "-m", "gitops_dsf"]
-        yield Row(what="status", cost=best([*program, "status", *where], repeats=repeats), seconds=12.0, megabytes=400)
+        yield Row(
+            what="status",
+            cost=best([*program, "status", *where], repeats=repeats),
+            seconds=12.0,
+            megabytes=400,
+        )
         one = f"cluster-{clusters // 2:04}.region-{clusters // 2 % 7}"
-        yield Row(what="status of one cluster", cost=best([*program, "status", *where, "--cluster", one], repeats=repeats))
+        yield Row(
+            what="status of one cluster",
+            cost=best([*program, "status", *where, "--cluster", one], repeats=repeats),
+        )
         name = "scorer-007-headroom"
-        yield Row(what="status of one scorer", cost=best([*program, "status", *where, "--scorer", name], repeats=repeats))
+        yield Row(
+            what="status of one scorer",
+            cost=best([*program, "status", *where, "--scorer", name], repeats=repeats),
+        )
         checks = [sys.executable, "-c", f"from gitops_dsf.cli.main import main; main(['doctor', *{where!r}])"]
         yield Row(what="doctor", cost=best(checks, repeats=repeats), seconds=12.0, megabytes=400)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--scale", type=float, default=1.0, help="fraction of the clusters, for a quick look")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", choices=("repository", "hub"))

@@ -1,4 +1,5 @@
-"""An agent in this process, beside a task that yields all the time; prints the longest step of the event loop in CPU seconds as JSON.
+"""An agent in this process, beside a task that yields all the time; prints the longest step of the event loop
+in CPU seconds as JSON.
 
 The arguments are those of gitops-dsf-agent.
 """
@@ -24,7 +25,8 @@ async def main() -> None:
     while time.monotonic() < end:
         start = time.thread_time()
         await asyncio.sleep(0)
-        # CPU of this thread between two turns of the loop: what a step of ours took, whatever else the machine does.
+        # CPU of this thread between two turns of the loop: what a step of ours took, whatever else the
+        # machine does.
         steps.append(time.thread_time() - start)
         await asyncio.sleep(0.0005)
     agent.stop()

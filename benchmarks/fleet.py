@@ -1,7 +1,8 @@
 """A fleet repository of a given size, the same on every run: what the benchmarks of the generator render.
 
-Everything that costs time in a real one is in it: one file per cluster as `import` writes them, selectors and masks that make a dozen
-different configurations, locks, secrets, several expressions in a query, applications with and without extra conditions.
+Everything that costs time in a real one is in it: one file per cluster as `import` writes them, selectors and
+masks that make a dozen different configurations, locks, secrets, several expressions in a query, applications
+with and without extra conditions.
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ def write(root: Path, *, clusters: int, scorers: int, applications: int, seed: i
     for folder in ("apps", "clusters", "config", "locks", "scorers"):
         (root / folder).mkdir(parents=True)
     (root / "gitops-dsf.yaml").write_text(_settings(clusters, scorers), encoding="utf-8")
-    (root / "clusters" / "sets.yaml").write_text("---\n".join(_set(region) for region in REGIONS), encoding="utf-8")
+    (root / "clusters" / "sets.yaml").write_text(
+        "---\n".join(_set(region) for region in REGIONS), encoding="utf-8"
+    )
     for number in range(clusters):
-        (root / "clusters" / f"{cluster_name(number)}.yaml").write_text(_cluster(number, rng), encoding="utf-8")
+        (root / "clusters" / f"{cluster_name(number)}.yaml").write_text(
+            _cluster(number, rng), encoding="utf-8"
+        )
     for number in range(scorers):
         (root / "scorers" / f"{scorer_name(number)}.yaml").write_text(_scorer(number), encoding="utf-8")
         if number % 5 == 1:
@@ -37,7 +42,9 @@ def edit_scorer(root: Path, number: int = 0) -> None:
     """The edit of a pull request: one scorer's interval, to and fro."""
     path = root / "scorers" / f"{scorer_name(number)}.yaml"
     text = path.read_text("utf-8")
-    before, after = ("interval: 60", "interval: 90") if "interval: 60" in text else ("interval: 90", "interval: 60")
+    before, after = (
+        ("interval: 60", "interval: 90") if "interval: 60" in text else ("interval: 90", "interval: 60")
+    )
     path.write_text(text.replace(before, after), encoding="utf-8")
 
 
@@ -110,13 +117,27 @@ def _scorer(number: int) -> str:
     if number % 10 == 3:
         selector = '  clusterSelector:\n    matchLabels:\n      accelerator: "true"\n'
     elif number % 10 == 7:
-        selector = "  clusterSelector:\n    matchExpressions:\n      - key: tier\n        operator: In\n        values: [test, prod]\n"
+        selector = (
+            "  clusterSelector:\n    matchExpressions:\n      - key: tier\n        operator: In\n       "
+            " values: [test, prod]\n"
+        )
     mode = "Full" if number % 5 == 1 else "None"
     second = (
-        "" if number % 4 else f";\n        sum(container_memory_working_set_bytes{{job='node-{number:03}'}}) / sum(machine_memory_bytes)"
+        ""
+        if number % 4
+        else (
+            f";\n        sum(container_memory_working_set_bytes{{job='node-{number:03}'}}) /"
+            " sum(machine_memory_bytes)"
+        )
     )
-    auth = "    auth:\n      tokenSecretRef:\n        name: prometheus-token\n        key: token\n" if number % 2 else ""
-    arguments = "" if number % 3 else f"    arguments:\n      horizonSeconds: {600 + number}\n      model: holt\n"
+    auth = (
+        "    auth:\n      tokenSecretRef:\n        name: prometheus-token\n        key: token\n"
+        if number % 2
+        else ""
+    )
+    arguments = (
+        "" if number % 3 else f"    arguments:\n      horizonSeconds: {600 + number}\n      model: holt\n"
+    )
     return f"""\
 apiVersion: {DSF}
 kind: DynamicScorer
@@ -168,7 +189,8 @@ spec:
 
 def _masks(clusters: int, scorers: int) -> str:
     masks = "".join(
-        f"    - clusterName: {cluster_name(number * 97 % clusters)}\n      scoreName: headroom_{number * 7 % scorers:03}\n"
+        f"    - clusterName: {cluster_name(number * 97 % clusters)}\n      scoreName:"
+        f" headroom_{number * 7 % scorers:03}\n"
         for number in range(min(8, scorers, clusters))
     )
     return f"""\

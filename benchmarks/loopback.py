@@ -1,4 +1,5 @@
-"""What no agent can do without: so many bytes in and out over loopback, without a look at them. Prints CPU seconds per round as JSON.
+"""What no agent can do without: so many bytes in and out over loopback, without a look at them. Prints CPU
+seconds per round as JSON.
 
     python loopback.py HOST PORT BYTES ROUNDS
 

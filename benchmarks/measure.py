@@ -16,7 +16,9 @@ HEAD = f"{'what':<58}{'seconds':>8}{'target':>8}{'cpu':>8}{'MB':>6}{'limit':>6}"
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a run took: seconds on the clock, seconds of CPU, bytes of memory at the peak; and what it printed."""
+    """What a run took: seconds on the clock, seconds of CPU, bytes of memory at the peak; and what it
+    printed.
+    """
 
     wall: float
     cpu: float
@@ -44,19 +46,22 @@ class Row:
         limit = f"{self.megabytes:.0f}" if self.megabytes is not None else ""
         has_target = self.seconds is not None or self.megabytes is not None
         verdict = ("MISSED" if self.missed else "ok") if has_target else ""
-        numbers = f"{self.cost.wall:>8.2f}{target:>8}{self.cost.cpu:>8.2f}{self.cost.memory / MEGABYTE:>6.0f}{limit:>6}"
+        numbers = f"{self.cost.wall:>8.2f}{target:>8}{self.cost.cpu:>8.2f}{self.cost.memory / MEGABYTE:>6.0f}{limit:>6}"  # noqa: E501
         return f"{self.what:<58}{numbers}  {verdict:<7}{self.note}".rstrip()
 
 
 def run(command: Sequence[str]) -> Cost:
-    """Runs a program to its end. Exits with what it printed when it fails: a benchmark of a failure measures nothing."""
+    """Runs a program to its end. Exits with what it printed when it fails: a benchmark of a failure measures
+    nothing.
+    """
     with tempfile.TemporaryFile() as output:
         start = time.perf_counter()
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
-        # The end is enough, and this process must stay small: a child's peak is never counted below its parent's.
+        # The end is enough, and this process must stay small: a child's peak is never counted below its
+        # parent's.
         output.seek(max(0, output.seek(0, os.SEEK_END) - 4000))
         text = output.read().decode("utf-8", "replace")
     if process.returncode:
@@ -66,7 +71,9 @@ def run(command: Sequence[str]) -> Cost:
 
 
 def best(command: Sequence[str], *, repeats: int, before: Callable[[], object] = lambda: None) -> Cost:
-    """The fastest of several runs, with the largest memory of all. What is dirty is written back first: its cost is not this program's."""
+    """The fastest of several runs, with the largest memory of all. What is dirty is written back first: its
+    cost is not this program's.
+    """
     costs = []
     for _ in range(repeats):
         os.sync()

@@ -1,7 +1,8 @@
-"""Every benchmark of the project, one after another: `make bench`, or `python benchmarks/run.py render simulator` for some of them.
+"""Every benchmark of the project, one after another: `make bench`, or `python benchmarks/run.py render
+simulator` for some of them.
 
-A benchmark is a file bench_NAME.py beside this one that prints a table and exits with 1 when it misses a target. They are never run
-at the same time: they would measure each other.
+A benchmark is a file bench_NAME.py beside this one that prints a table and exits with 1 when it misses a
+target. They are never run at the same time: they would measure each other.
 """
 
 from __future__ import annotations
@@ -23,13 +24,21 @@ VERDICTS = {0: "all targets met", 1: "a target was missed"}
 def build(folder: Path) -> None:
     """The wheels of this checkout."""
     uv = shutil.which("uv") or str(Path(sys.executable).parent / "uv")
-    subprocess.run([uv, "build", "--quiet", "--all-packages", "--wheel", "--out-dir", str(folder)], check=True, cwd=HERE.parent)
+    subprocess.run(
+        [uv, "build", "--quiet", "--all-packages", "--wheel", "--out-dir", str(folder)],
+        check=True,
+        cwd=HERE.parent,
+    )
 
 
 def main() -> int:
     known = {path.stem.removeprefix("bench_"): path for path in sorted(HERE.glob("bench_*.py"))}
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones; all of {', '.join(known)} by default")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"which ones; all of {', '.join(known)} by default"
+    )
     args = parser.parse_args()
     unknown = sorted(set(args.names) - known.keys())
     if unknown:

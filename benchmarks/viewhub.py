@@ -1,7 +1,9 @@
-"""A hub for `status` and `doctor`, in a process of its own: `python viewhub.py CLUSTERS SCORERS APPLICATIONS`.
+"""A hub for `status` and `doctor`, in a process of its own: `python viewhub.py CLUSTERS SCORERS
+APPLICATIONS`.
 
-As widehub.py, with everything else that these two read: sets, bindings, Placements with decisions, ApplicationSets with Applications.
-Nothing of the add-on's rights is there, so that `doctor` has the same thing to say about every cluster.
+As widehub.py, with everything else that these two read: sets, bindings, Placements with decisions,
+ApplicationSets with Applications. Nothing of the add-on's rights is there, so that `doctor` has the same
+thing to say about every cluster.
 """
 
 from __future__ import annotations
@@ -38,7 +40,13 @@ class ViewHub(Hub):
 
     def _made(self, kind: str) -> list[dict[str, Any]]:
         def meta(name: str, namespace: str = ARGOCD, **more: object) -> dict[str, Any]:
-            return {"name": name, "namespace": namespace, "uid": f"uid-{name}", "creationTimestamp": "2026-01-01T00:00:00Z", **more}
+            return {
+                "name": name,
+                "namespace": namespace,
+                "uid": f"uid-{name}",
+                "creationTimestamp": "2026-01-01T00:00:00Z",
+                **more,
+            }
 
         label = f"{GROUP}/placement"
         if kind == "managedclustersets":
@@ -53,7 +61,10 @@ class ViewHub(Hub):
                     "metadata": meta(name, labels=labels),
                     "spec": {
                         "numberOfClusters": 3,
-                        "prioritizerPolicy": {"mode": "Exact", "configurations": [self._ranks(n % len(self.scorers)), self._ranks(0)]},
+                        "prioritizerPolicy": {
+                            "mode": "Exact",
+                            "configurations": [self._ranks(n % len(self.scorers)), self._ranks(0)],
+                        },
                     },
                 }
                 for n, name in enumerate(self.applications)
@@ -62,7 +73,9 @@ class ViewHub(Hub):
             return [
                 {
                     "metadata": meta(f"{name}-decision-1", labels={label: name}),
-                    "status": {"decisions": [{"clusterName": each, "reason": ""} for each in self._decided(number)]},
+                    "status": {
+                        "decisions": [{"clusterName": each, "reason": ""} for each in self._decided(number)]
+                    },
                 }
                 for number, name in enumerate(self.applications)
             ]
@@ -71,12 +84,25 @@ class ViewHub(Hub):
             return [
                 {
                     "metadata": meta(name, annotations={"gitops-dsf.io/moves-strategy": "MakeBeforeBreak"}),
-                    "spec": {"generators": [{"clusterDecisionResource": {**generator, "labelSelector": {"matchLabels": {label: name}}}}]},
+                    "spec": {
+                        "generators": [
+                            {
+                                "clusterDecisionResource": {
+                                    **generator,
+                                    "labelSelector": {"matchLabels": {label: name}},
+                                }
+                            }
+                        ]
+                    },
                 }
                 for name in self.applications
             ]
         if kind == "applications":
-            status = {"health": {"status": "Healthy"}, "sync": {"status": "Synced"}, "resources": [{"kind": "Deployment"}] * 10}
+            status = {
+                "health": {"status": "Healthy"},
+                "sync": {"status": "Synced"},
+                "resources": [{"kind": "Deployment"}] * 10,
+            }
             return [
                 {
                     "metadata": meta(f"{name}-{cluster}", labels={"gitops-dsf.io/application": name}),
@@ -87,13 +113,22 @@ class ViewHub(Hub):
                 for cluster in self._decided(number)
             ]
         if kind == "/apis":
-            return [{"name": name, "versions": [{"version": each} for each in versions]} for name, versions in GROUPS.items()]
+            return [
+                {"name": name, "versions": [{"version": each} for each in versions]}
+                for name, versions in GROUPS.items()
+            ]
         return super().listing(kind)
 
     def _chosen(self, query: dict[str, list[str]]) -> bytes:
-        """One page of scores as an API server with a watch cache makes it: by name, or as many as are asked for, and how many are left."""
+        """One page of scores as an API server with a watch cache makes it: by name, or as many as are asked
+        for, and how many are left.
+        """
         only = query.get("fieldSelector", [""])[0].removeprefix("metadata.name=")
-        numbers = range(self.scorers.index(only), len(self.clusters) * len(self.scorers), len(self.scorers)) if only else range(0)
+        numbers = (
+            range(self.scorers.index(only), len(self.clusters) * len(self.scorers), len(self.scorers))
+            if only
+            else range(0)
+        )
         total = len(numbers) if only else len(self.clusters) * len(self.scorers)
         start = int(query.get("continue", ["0"])[0])
         end = min(start + int(query.get("limit", ["500"])[0]), total)
@@ -104,7 +139,9 @@ class ViewHub(Hub):
     def _decided(self, number: int) -> list[str]:
         return sorted(self.clusters[(number * 7 + each) % len(self.clusters)] for each in range(3))
 
-    def _answer(self, method: str, kind: str, name: str, query: dict[str, list[str]], body: dict[str, Any]) -> tuple[int, bytes]:
+    def _answer(
+        self, method: str, kind: str, name: str, query: dict[str, list[str]], body: dict[str, Any]
+    ) -> tuple[int, bytes]:
         if kind == "/apis":
             return 200, json.dumps({"groups": self.listing(kind)}).encode()
         if kind == "addonplacementscores":

@@ -1,8 +1,9 @@
 """A hub of the largest size that we measure, in a process of its own: `python widehub.py CLUSTERS SCORERS`.
 
-Answers what the reconciler asks an API server, each AddOnPlacementScore made while its page is written. Prints its URL, then obeys lines
-on standard input: `expire` ends every watch of scores with 410, so that they are listed anew; `renew N` sends N renewals a second;
-`count` prints how many pages of scores and status patches it has served. Ends with its input.
+Answers what the reconciler asks an API server, each AddOnPlacementScore made while its page is written.
+Prints its URL, then obeys lines on standard input: `expire` ends every watch of scores with 410, so that they
+are listed anew; `renew N` sends N renewals a second; `count` prints how many pages of scores and status
+patches it has served. Ends with its input.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ MANAGED = {
     "apiVersion": f"{GROUP}/v1alpha1",
     "time": "2026-01-01T00:00:00Z",
     "fieldsType": "FieldsV1",
-    "fieldsV1": {"f:status": {"f:scores": {'k:{"name":"headroom"}': {".": {}, "f:name": {}, "f:value": {}}}, "f:validUntil": {}}},
+    "fieldsV1": {
+        "f:status": {
+            "f:scores": {'k:{"name":"headroom"}': {".": {}, "f:name": {}, "f:value": {}}},
+            "f:validUntil": {},
+        }
+    },
     "subresource": "status",
 }
 
@@ -42,38 +48,87 @@ class Hub:
         self.expired = asyncio.Event()
         self.rate = 0
         labels = {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/scorer": "SCORER"}
-        metadata = {"name": "SCORER", "namespace": "CLUSTER", "uid": "UID", "resourceVersion": "VERSION", "generation": 1}
+        metadata = {
+            "name": "SCORER",
+            "namespace": "CLUSTER",
+            "uid": "UID",
+            "resourceVersion": "VERSION",
+            "generation": 1,
+        }
         whole = {
             "apiVersion": f"{GROUP}/v1alpha1",
             "kind": "AddOnPlacementScore",
-            "metadata": {**metadata, "creationTimestamp": "2026-01-01T00:00:00Z", "labels": labels, "managedFields": [MANAGED, MANAGED]},
-            "status": {"scores": [{"name": "headroom", "value": 55}, {"name": "trend", "value": -7}], "validUntil": "UNTIL"},
+            "metadata": {
+                **metadata,
+                "creationTimestamp": "2026-01-01T00:00:00Z",
+                "labels": labels,
+                "managedFields": [MANAGED, MANAGED],
+            },
+            "status": {
+                "scores": [{"name": "headroom", "value": 55}, {"name": "trend", "value": -7}],
+                "validUntil": "UNTIL",
+            },
         }
         text = json.dumps(whole).replace("%", "%%")
-        for word, field in (("SCORER", "%(s)s"), ("CLUSTER", "%(c)s"), ("UID", "%(u)s"), ("VERSION", "%(v)s"), ("UNTIL", "%(t)s")):
+        for word, field in (
+            ("SCORER", "%(s)s"),
+            ("CLUSTER", "%(c)s"),
+            ("UID", "%(u)s"),
+            ("VERSION", "%(v)s"),
+            ("UNTIL", "%(t)s"),
+        ):
             text = text.replace(word, field)
         self._score = text
 
     def score(self, number: int, *, renewed: bool = False) -> str:
         cluster, scorer = divmod(number, len(self.scorers))
         # Published over the last half of the TTL, as a fleet does, and not again but by `renewed`.
-        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime((time.time() if renewed else self.start) + 1800 + number * 7919 % 1800))
-        values = {"s": self.scorers[scorer], "c": self.clusters[cluster], "u": f"{number:032x}", "v": self.version, "t": until}
+        until = time.strftime(
+            "%Y-%m-%dT%H:%M:%SZ",
+            time.gmtime((time.time() if renewed else self.start) + 1800 + number * 7919 % 1800),
+        )
+        values = {
+            "s": self.scorers[scorer],
+            "c": self.clusters[cluster],
+            "u": f"{number:032x}",
+            "v": self.version,
+            "t": until,
+        }
         return self._score % values
 
     def listing(self, kind: str) -> list[dict[str, Any]]:
         def meta(name: str, **more: object) -> dict[str, Any]:
-            return {"name": name, "uid": f"uid-{name}", "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z", **more}
+            return {
+                "name": name,
+                "uid": f"uid-{name}",
+                "generation": 1,
+                "creationTimestamp": "2026-01-01T00:00:00Z",
+                **more,
+            }
 
         if kind == "managedclusters":
             claims = [{"name": f"claim-{number}", "value": f"value-{number}"} for number in range(10)]
-            labels = {"env": "prod", "vendor": "OpenShift", **{f"label-{number}": "value" for number in range(8)}}
-            return [{"metadata": meta(name, labels=labels), "spec": {}, "status": {"clusterClaims": claims}} for name in self.clusters]
+            labels = {
+                "env": "prod",
+                "vendor": "OpenShift",
+                **{f"label-{number}": "value" for number in range(8)},
+            }
+            return [
+                {"metadata": meta(name, labels=labels), "spec": {}, "status": {"clusterClaims": claims}}
+                for name in self.clusters
+            ]
         if kind == "managedclusteraddons":
             status = {"conditions": [{"type": "Available", "status": "True"}]}
-            return [{"metadata": meta("gitops-dsf-agent", namespace=name), "status": status} for name in self.clusters]
+            return [
+                {"metadata": meta("gitops-dsf-agent", namespace=name), "status": status}
+                for name in self.clusters
+            ]
         if kind == "dynamicscorers":
-            spec = {"configURL": f"http://127.0.0.1:{self.port}/config", "configSyncMode": "None", "scoreTTLSeconds": 3600}
+            spec = {
+                "configURL": f"http://127.0.0.1:{self.port}/config",
+                "configSyncMode": "None",
+                "scoreTTLSeconds": 3600,
+            }
             return [
                 {
                     "metadata": meta(name, namespace="open-cluster-management"),
@@ -84,7 +139,10 @@ class Hub:
             ]
         if kind == "placements":
             return [
-                {"metadata": meta(f"app-{number}"), "spec": {"prioritizerPolicy": {"configurations": [self._ranks(number)]}}}
+                {
+                    "metadata": meta(f"app-{number}"),
+                    "spec": {"prioritizerPolicy": {"configurations": [self._ranks(number)]}},
+                }
                 for number in range(len(self.scorers))
             ]
         return []
@@ -108,7 +166,10 @@ class Hub:
                     break
                 status, answer = self._answer(method, kind, name, query, json.loads(body) if body else {})
                 date = formatdate(usegmt=True)
-                start = f"HTTP/1.1 {status} X\r\nDate: {date}\r\nContent-Type: application/json\r\nContent-Length: {len(answer)}\r\n\r\n"
+                start = (
+                    f"HTTP/1.1 {status} X\r\nDate: {date}\r\nContent-Type:"
+                    f" application/json\r\nContent-Length: {len(answer)}\r\n\r\n"
+                )
                 writer.write(start.encode() + answer)
                 await writer.drain()
         writer.close()
@@ -121,7 +182,9 @@ class Hub:
             words = words[2:]
         return (words[0] if words else path), (words[1] if len(words) > 1 else "")
 
-    def _answer(self, method: str, kind: str, name: str, query: dict[str, list[str]], body: dict[str, Any]) -> tuple[int, bytes]:
+    def _answer(
+        self, method: str, kind: str, name: str, query: dict[str, list[str]], body: dict[str, Any]
+    ) -> tuple[int, bytes]:
         if kind == "leases":
             if method == "GET":
                 return (200, json.dumps(self.lease).encode()) if self.lease else (404, b"{}")
@@ -150,7 +213,9 @@ class Hub:
         return f'{{"metadata":{{"resourceVersion":"{self.version}"{more}}},"items":[{items}]}}'.encode()
 
     async def _watch(self, writer: asyncio.StreamWriter, kind: str) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
         number, total, quiet = 0, len(self.clusters) * len(self.scorers), 0
         while True:
             if kind == "addonplacementscores" and self.expired.is_set():
@@ -166,7 +231,9 @@ class Hub:
             quiet += 1
             if quiet % 300 == 0:
                 # Every 30 s, so that a connection that the other side gave up is noticed.
-                events.append(f'{{"type":"BOOKMARK","object":{{"metadata":{{"resourceVersion":"{self.version}"}}}}}}\n')
+                events.append(
+                    f'{{"type":"BOOKMARK","object":{{"metadata":{{"resourceVersion":"{self.version}"}}}}}}\n'
+                )
             if events:
                 self._chunk(writer, "".join(events))
             await writer.drain()

@@ -1,6 +1,7 @@
 """`python -m demo`, what `make demo` runs.
 
-Exit codes: 0 the story was told; 1 something is missing or did not happen; 2 wrong usage; 128 + signal when one ended it.
+Exit codes: 0 the story was told; 1 something is missing or did not happen; 2 wrong usage; 128 + signal when
+one ended it.
 """
 
 import argparse
@@ -25,8 +26,9 @@ from demo.story import APPLICATION, STEPS, Story, commands, loads, shown
 from gitops_dsf.errors import GitopsDsfError
 
 DESCRIPTION = """\
-The whole loop on this machine: a fleet repository in git, real agents and scoring APIs, scores, decisions, a pull request with its
-preview, and load that moves an application. No Kubernetes and no network; about a minute. docs/demo.md explains it."""
+The whole loop on this machine: a fleet repository in git, real agents and scoring APIs, scores, decisions, a
+pull request with its preview, and load that moves an application. No Kubernetes and no network; about a
+minute. docs/demo.md explains it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,15 +48,27 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="make demo", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        prog="make demo",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, default=Path("demo-out"), help="folder that is made anew and stays; demo-out by default"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path("demo-out"),
+        help="folder that is made anew and stays; demo-out by default",
     )
     parser.add_argument("--fast", action="store_true", help="the same story with less time to watch")
-    parser.add_argument("--keep-running", action="store_true", help="leave everything up at the end, until Ctrl-C")
     parser.add_argument(
-        "--metrics", choices=("auto", "builtin", "prometheus"), default="auto", help="a real Prometheus where there is one, by default"
+        "--keep-running", action="store_true", help="leave everything up at the end, until Ctrl-C"
+    )
+    parser.add_argument(
+        "--metrics",
+        choices=("auto", "builtin", "prometheus"),
+        default="auto",
+        help="a real Prometheus where there is one, by default",
     )
     return parser
 
@@ -62,27 +76,52 @@ def _parser() -> argparse.ArgumentParser:
 def _run(args: argparse.Namespace, stop: Stop) -> int:
     if not EXAMPLES.is_dir():
         msg = (
-            f"the demo runs the sample scorers of a checkout, and {EXAMPLES} is not there: git clone the project and run `make demo` in it"
+            f"the demo runs the sample scorers of a checkout, and {EXAMPLES} is not there: git clone the"
+            " project and run `make demo` in it"
         )
         raise DemoError(msg)
     started = time.monotonic()
     binary = None if args.metrics == "builtin" else prometheus.find()
     if binary is None and args.metrics == "prometheus":
-        msg = "there is no prometheus in the PATH, and none that `make test-hub` built; leave --metrics out for the built-in source"
+        msg = (
+            "there is no prometheus in the PATH, and none that `make test-hub` built; leave --metrics out for"
+            " the built-in source"
+        )
         raise DemoError(msg)
     clusters = loads()
-    source = f"Prometheus {binary.version}, one per cluster" if binary else "the demo's built-in metric source, no Prometheus"
+    source = (
+        f"Prometheus {binary.version}, one per cluster"
+        if binary
+        else "the demo's built-in metric source, no Prometheus"
+    )
     history = History(clusters=tuple(clusters), application=APPLICATION, source=source)
     narrator = Narrator(sys.stdout, history, steps=STEPS)
     with ExitStack() as stack:
         folder = stack.enter_context(Folder(args.out))
-        stage = Stage(folder=folder, pace=FAST if args.fast else FULL, stop=stop, history=history, loads=clusters, stack=stack)
-        narrator.plain(["gitops-dsf demo: scores decide where an application runs, and git decides how clusters are scored."])
+        stage = Stage(
+            folder=folder,
+            pace=FAST if args.fast else FULL,
+            stop=stop,
+            history=history,
+            loads=clusters,
+            stack=stack,
+        )
+        narrator.plain(
+            [
+                (
+                    "gitops-dsf demo: scores decide where an application runs, and git decides how clusters"
+                    " are scored."
+                )
+            ]
+        )
         Story(stage, narrator, binary=binary).run()
         narrator.step("The report")
         tries = commands(folder.root)
         write_report(folder, history, tries)
-        narrator.say(f"Open {folder.report.as_uri()} in a browser: scores and decisions over time, who moved when and why.")
+        narrator.say(
+            f"Open {folder.report.as_uri()} in a browser: scores and decisions over time, who moved when and"
+            " why."
+        )
         narrator.plain(["", f"  {shown(folder.root)}/ stays. To try:", *(f"    {line}" for line in tries)])
         if args.keep_running:
             follow(stage, narrator, report=lambda: write_report(folder, history, tries))
@@ -90,7 +129,10 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
         narrator.plain(
             [
                 "",
-                f"  {count} programs ended after {time.monotonic() - started:.0f} s. `make demo DEMO_ARGS=--keep-running` leaves them up.",
+                (
+                    f"  {count} programs ended after {time.monotonic() - started:.0f} s. `make demo"
+                    " DEMO_ARGS=--keep-running` leaves them up."
+                ),
             ]
         )
     return 0

@@ -4,7 +4,9 @@ from gitops_dsf.errors import GitopsDsfError
 
 
 class DemoError(GitopsDsfError):
-    """Something that the demo needs is missing or did not happen; the message says what, and where to look."""
+    """Something that the demo needs is missing or did not happen; the message says what, and where
+    to look.
+    """
 
 
 class StoppedError(Exception):

@@ -19,7 +19,8 @@ COMMAND_SECONDS: Final = 60
 
 
 class FleetRepository:
-    """A clone. Nothing of the user's git configuration takes part: no hooks, no signing, no other default branch.
+    """A clone. Nothing of the user's git configuration takes part: no hooks, no signing, no other default
+    branch.
 
     Every method raises DemoError when a command fails, and StoppedError after a signal.
     """
@@ -31,7 +32,9 @@ class FleetRepository:
     def create(self) -> list[Command]:
         """`gitops-dsf init`, and its first commit."""
         made = self._run(
-            [*PRODUCT, "init", str(self.root), "--name", "demo-fleet"], shown="gitops-dsf init fleet --name demo-fleet", at=self.root.parent
+            [*PRODUCT, "init", str(self.root), "--name", "demo-fleet"],
+            shown="gitops-dsf init fleet --name demo-fleet",
+            at=self.root.parent,
         )
         git = [self.git("init", "--quiet"), self.git("symbolic-ref", "HEAD", f"refs/heads/{BRANCH}")]
         return [made, *git, *self.commit("Start the fleet with gitops-dsf init")]
@@ -53,11 +56,15 @@ class FleetRepository:
 
     def product(self, *arguments: str, expect: int = 0) -> Command:
         """`gitops-dsf` in the repository. Raises DemoError when it ends with another code."""
-        return self._run([*PRODUCT, *arguments], shown=shlex.join(["gitops-dsf", *arguments]), at=self.root, expect=expect)
+        return self._run(
+            [*PRODUCT, *arguments], shown=shlex.join(["gitops-dsf", *arguments]), at=self.root, expect=expect
+        )
 
     def git(self, *arguments: str) -> Command:
         """`git` in the repository. Raises DemoError when it fails."""
-        return self._run(["git", *_GIT_SETTINGS, *arguments], shown=shlex.join(["git", *arguments]), at=self.root)
+        return self._run(
+            ["git", *_GIT_SETTINGS, *arguments], shown=shlex.join(["git", *arguments]), at=self.root
+        )
 
     def commit(self, message: str) -> list[Command]:
         """Commits everything."""
@@ -105,5 +112,14 @@ PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")
 """The command `gitops-dsf` of this very installation."""
 _GIT_SETTINGS: Final = (
     *("-c", "user.name=Platform Team", "-c", "user.email=platform@example.com"),
-    *("-c", "commit.gpgSign=false", "-c", f"core.hooksPath={os.devnull}", "-c", "gc.auto=0", "-c", "advice.detachedHead=false"),
+    *(
+        "-c",
+        "commit.gpgSign=false",
+        "-c",
+        f"core.hooksPath={os.devnull}",
+        "-c",
+        "gc.auto=0",
+        "-c",
+        "advice.detachedHead=false",
+    ),
 )

@@ -22,8 +22,14 @@ class Folder:
         """Raises DemoError for a folder that holds anything else, and while another demo runs in it."""
         marker = self.root / MARKER
         try:
-            if self.root.exists() and not marker.is_file() and (not self.root.is_dir() or any(self.root.iterdir())):
-                msg = f"{self.root} is there and no demo made it: remove it, or name another folder with --out"
+            if (
+                self.root.exists()
+                and not marker.is_file()
+                and (not self.root.is_dir() or any(self.root.iterdir()))
+            ):
+                msg = (
+                    f"{self.root} is there and no demo made it: remove it, or name another folder with --out"
+                )
                 raise DemoError(msg)
             self.root.mkdir(parents=True, exist_ok=True)
             self._lock = marker.open("a", encoding="utf-8")
@@ -45,7 +51,9 @@ class Folder:
             raise DemoError(msg) from error
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._release()
 
     def _release(self) -> None:

@@ -16,7 +16,9 @@ KEPT_LOOKS: Final = 1_200
 
 
 def follow(stage: Stage, narrator: Narrator, *, report: Callable[[], None]) -> NoReturn:
-    """Looks on until a signal: StoppedError. New commits are delivered, new numbers in load/ become load, the report is kept fresh."""
+    """Looks on until a signal: StoppedError. New commits are delivered, new numbers in load/ become load, the
+    report is kept fresh.
+    """
     where = shown(stage.folder.root)
     stage.folder.loads.mkdir(exist_ok=True)
     for cluster, load in stage.loads.items():
@@ -26,7 +28,10 @@ def follow(stage: Stage, narrator: Narrator, *, report: Callable[[], None]) -> N
             "",
             "  Everything stays up until Ctrl-C. While it does:",
             f"    echo 95 > {where}/load/us-east-1     # CPU use in percent",
-            f"    edit {where}/fleet/scorers/*.yaml, gitops-dsf render {where}/fleet, git -C {where}/fleet commit -a: the agents follow",
+            (
+                f"    edit {where}/fleet/scorers/*.yaml, gitops-dsf render {where}/fleet, git -C"
+                f" {where}/fleet commit -a: the agents follow"
+            ),
             f"    the report is written anew every {REPORT_SECONDS:.0f} s",
             "",
         ]
@@ -67,4 +72,6 @@ def _deliver(stage: Stage, narrator: Narrator, head: str) -> None:
         narrator.seen(f"commit {head} is not delivered: {error}")
         return
     stage.happened("commit", f"commit {head}")
-    narrator.seen(f"commit {head} is delivered; configuration changed on {', '.join(changed) or 'no cluster'}")
+    narrator.seen(
+        f"commit {head} is delivered; configuration changed on {', '.join(changed) or 'no cluster'}"
+    )

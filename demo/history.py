@@ -1,4 +1,6 @@
-"""What was seen during a demo: scores and decisions over time, what happened, and who moved. Times are Unix seconds."""
+"""What was seen during a demo: scores and decisions over time, what happened, and who moved. Times are Unix
+seconds.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -60,7 +62,9 @@ class Move:
         )
 
     def changes(self) -> list[tuple[str, str, int, int]]:
-        """(score, cluster, before, after) for the clusters that take part; those that changed by 3 points or more, the largest first."""
+        """(score, cluster, before, after) for the clusters that take part; those that changed by 3 points or
+        more, the largest first.
+        """
         if self.before is None:
             return []
         found = [
@@ -69,7 +73,9 @@ class Move:
             for cluster in (*self.origin, *self.target)
             if cluster in values and cluster in self.before.scores.get(name, {})
         ]
-        return sorted((item for item in found if abs(item[3] - item[2]) >= 3), key=lambda item: -abs(item[3] - item[2]))
+        return sorted(
+            (item for item in found if abs(item[3] - item[2]) >= 3), key=lambda item: -abs(item[3] - item[2])
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,15 +142,23 @@ class History:
         return move
 
     def stays(self) -> str | None:
-        """Why the application stays although another cluster has more points at the end; None where none has."""
+        """Why the application stays although another cluster has more points at the end; None where
+        none has.
+        """
         last = self.looks[-1] if self.looks else None
         here = [last.points[name] for name in last.chosen if name in last.points] if last else []
-        others = {name: value for name, value in last.points.items() if name not in last.chosen} if last else {}
+        others = (
+            {name: value for name, value in last.points.items() if name not in last.chosen} if last else {}
+        )
         if last is None or not here or not others:
             return None
         best = _best(tuple(others), others)
         lead = others[best] - min(here)
-        return f"{best} is ahead by {lead:.1f} points, not more than the stickiness of {last.stickiness:g}" if lead > 0 else None
+        return (
+            f"{best} is ahead by {lead:.1f} points, not more than the stickiness of {last.stickiness:g}"
+            if lead > 0
+            else None
+        )
 
     def _calm_before(self, when: float) -> Look | None:
         """The last look before the event that came before a moment: the state that the event found."""
@@ -171,7 +185,10 @@ class History:
                 }
                 for look in self.looks
             ],
-            "events": [{"seconds": round(item.time - zero, 2), "kind": item.kind, "text": item.text} for item in self.events],
+            "events": [
+                {"seconds": round(item.time - zero, 2), "kind": item.kind, "text": item.text}
+                for item in self.events
+            ],
             "moves": [
                 {
                     "seconds": round(item.time - zero, 2),

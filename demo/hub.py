@@ -1,7 +1,8 @@
-"""The hub's part: reads what agents publish, decides as OCM's placement controller would, and keeps the PlacementDecisions.
+"""The hub's part: reads what agents publish, decides as OCM's placement controller would, and keeps the
+PlacementDecisions.
 
-Also writes a snapshot as the branch gitops-dsf-state holds it, so that `simulate`, `explain` and `diff` have data: a
-snapshot of scores, raw scores (from the agents' metrics) and decisions.
+Also writes a snapshot as the branch gitops-dsf-state holds it, so that `simulate`, `explain` and `diff` have
+data: a snapshot of scores, raw scores (from the agents' metrics) and decisions.
 """
 
 import re
@@ -54,7 +55,9 @@ class Hub:
         return next(iter(self._fleet.placements))
 
     def pending(self) -> list[str]:
-        """`score on cluster` for every score that agents are to publish and have not, or have published without a value."""
+        """`score on cluster` for every score that agents are to publish and have not, or have published
+        without a value.
+        """
         found = self._published()
         if self._fleet is None:
             return []
@@ -67,7 +70,9 @@ class Hub:
         ]
 
     def decide(self) -> Verdict:
-        """One pass of the placement controller over the scores of this moment; its decisions stand for the next."""
+        """One pass of the placement controller over the scores of this moment; its decisions stand for the
+        next.
+        """
         if self._fleet is None:
             msg = "nothing was applied to the hub yet"
             raise DemoError(msg)
@@ -78,7 +83,8 @@ class Hub:
         verdict = simulate(state, self.placement(), now)
         name = verdict.placement.partition("/")[2]
         self._decisions[verdict.placement] = tuple(
-            decision_of(namespace=item.namespace, name=item.name, placement=name, clusters=item.clusters) for item in verdict.decisions
+            decision_of(namespace=item.namespace, name=item.name, placement=name, clusters=item.clusters)
+            for item in verdict.decisions
         )
         return verdict
 
@@ -89,7 +95,10 @@ class Hub:
             return
         raw = {cluster: self._raw(authority) for cluster, authority in self.agents.items()}
         scores = {
-            resource: {cluster: self._with_raw(found, resource, raw.get(cluster, {})) for cluster, found in table.items()}
+            resource: {
+                cluster: self._with_raw(found, resource, raw.get(cluster, {}))
+                for cluster, found in table.items()
+            }
             for resource, table in published.scores.items()
         }
         decisions = tuple(item for key in sorted(self._decisions) for item in self._decisions[key])
@@ -111,7 +120,9 @@ class Hub:
             return None
 
     def _with_raw(self, found: Score, resource: str, raw: Mapping[str, float]) -> Score:
-        """A scorer whose format is one fixed name has one dimension, and its raw score is the one of its score name."""
+        """A scorer whose format is one fixed name has one dimension, and its raw score is the one of its
+        score name.
+        """
         scorer = self._fleet.by_resource.get(resource) if self._fleet else None
         if scorer is None or scorer.score_name not in raw or len(found.values) != 1:
             return found

@@ -1,4 +1,6 @@
-"""The ConfigMap volume of one cluster's agent, written from the rendered ManifestWork as OCM's work agent and the kubelet would."""
+"""The ConfigMap volume of one cluster's agent, written from the rendered ManifestWork as OCM's work agent and
+the kubelet would.
+"""
 
 import itertools
 import shutil
@@ -26,7 +28,9 @@ def configmap_of(manifestwork: Path) -> dict[str, str]:
 
 
 class Volume:
-    """A mounted directory: data in a folder of its own, `..data` a link to it, files links through `..data`."""
+    """A mounted directory: data in a folder of its own, `..data` a link to it, files links through
+    `..data`.
+    """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -34,7 +38,9 @@ class Volume:
         directory.mkdir(parents=True, exist_ok=True)
 
     def project(self, content: Mapping[str, str]) -> bool:
-        """Swaps in new content by one rename, so that a reader sees all of the old or all of the new. False when nothing changed."""
+        """Swaps in new content by one rename, so that a reader sees all of the old or all of the new. False
+        when nothing changed.
+        """
         if dict(content) == self._content:
             return False
         fresh = self.directory / f"..v{next(_NUMBERS):06d}"

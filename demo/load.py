@@ -1,4 +1,6 @@
-"""The load of the clusters: curves that the story bends, and the metrics that a cluster would export under that load."""
+"""The load of the clusters: curves that the story bends, and the metrics that a cluster would export under
+that load.
+"""
 
 import hashlib
 import math
@@ -41,7 +43,9 @@ class Turn:
 
 @dataclass(kw_only=True)
 class ClusterLoad:
-    """CPU use of one cluster over time, as a function: any moment, past ones too, always has the same value."""
+    """CPU use of one cluster over time, as a function: any moment, past ones too, always has the
+    same value.
+    """
 
     cluster: str
     percent: float
@@ -52,7 +56,9 @@ class ClusterLoad:
 
     def turn(self, to: float, *, seconds: float, now: float) -> None:
         """From now on the load goes to ``to`` percent, and gets there after ``seconds``."""
-        self.turns.append(Turn(start=now, seconds=seconds, before=self.mean(now), after=min(max(to, 0.0), 100.0)))
+        self.turns.append(
+            Turn(start=now, seconds=seconds, before=self.mean(now), after=min(max(to, 0.0), 100.0))
+        )
 
     @property
     def target(self) -> float:

@@ -1,4 +1,6 @@
-"""HTTP servers on 127.0.0.1, each on a free port with a thread of its own, up for as long as a `with` block."""
+"""HTTP servers on 127.0.0.1, each on a free port with a thread of its own, up for as long as a
+`with` block.
+"""
 
 import sys
 import threading
@@ -14,7 +16,9 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the base class's signature
-        """A client that has gone, such as an agent that got a new configuration in the middle of a request, is no error of ours."""
+        """A client that has gone, such as an agent that got a new configuration in the middle of a request,
+        is no error of ours.
+        """
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -30,11 +34,15 @@ class Loopback:
 
     def __enter__(self) -> Self:
         self._server = _Server((HOST, 0), self._handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name=self._name, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, name=self._name, daemon=True
+        )
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
             self._thread.join()

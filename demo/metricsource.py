@@ -1,6 +1,8 @@
-"""The metrics of one cluster over HTTP: as a page that a real Prometheus scrapes, and as the query API where there is no Prometheus.
+"""The metrics of one cluster over HTTP: as a page that a real Prometheus scrapes, and as the query API where
+there is no Prometheus.
 
-The query API is that of prometheus.io/docs/prometheus/latest/querying/api: /api/v1/query_range and /api/v1/query, by GET or POST.
+The query API is that of prometheus.io/docs/prometheus/latest/querying/api: /api/v1/query_range and
+/api/v1/query, by GET or POST.
 """
 
 import json
@@ -27,7 +29,9 @@ def metric_source(load: ClusterLoad) -> Loopback:
             _, _, path, query, _ = urlsplit(self.path)
             form = self.body().decode("utf-8", "replace")
             if path == "/metrics":
-                self.answer(200, exposition(load, time.time()).encode(), "text/plain; version=0.0.4; charset=utf-8")
+                self.answer(
+                    200, exposition(load, time.time()).encode(), "text/plain; version=0.0.4; charset=utf-8"
+                )
                 return
             status, content = answer(load, path, dict(parse_qsl(f"{query}&{form}")), now=time.time())
             self.answer(status, json.dumps(content).encode(), "application/json")
@@ -44,7 +48,9 @@ def exposition(load: ClusterLoad, now: float) -> str:
     return "".join(lines)
 
 
-def answer(load: ClusterLoad, path: str, parameters: Mapping[str, str], *, now: float) -> tuple[int, dict[str, Any]]:
+def answer(
+    load: ClusterLoad, path: str, parameters: Mapping[str, str], *, now: float
+) -> tuple[int, dict[str, Any]]:
     """Status and content of an answer of the query API."""
     try:
         tree = promql.parse(parameters.get("query", ""))
@@ -54,16 +60,24 @@ def answer(load: ClusterLoad, path: str, parameters: Mapping[str, str], *, now: 
             rows = [{"metric": dict(labels), "value": [when, str(value)]} for labels, value in vector.items()]
             return 200, {"status": "success", "data": {"resultType": "vector", "result": rows}}
         if path == "/api/v1/query_range":
-            return 200, {"status": "success", "data": {"resultType": "matrix", "result": _matrix(load, tree, parameters, now=now)}}
+            return 200, {
+                "status": "success",
+                "data": {"resultType": "matrix", "result": _matrix(load, tree, parameters, now=now)},
+            }
     except (promql.QueryError, ValueError, KeyError) as error:
         return 400, {"status": "error", "errorType": "bad_data", "error": str(error)}
     return 404, {"status": "error", "errorType": "not_found", "error": f"there is no {path} here"}
 
 
-def _matrix(load: ClusterLoad, tree: promql_parser.Expr, parameters: Mapping[str, str], *, now: float) -> list[dict[str, Any]]:
+def _matrix(
+    load: ClusterLoad, tree: promql_parser.Expr, parameters: Mapping[str, str], *, now: float
+) -> list[dict[str, Any]]:
     start, end, step = (float(parameters[name]) for name in ("start", "end", "step"))
     if step <= 0 or end < start or (end - start) / step > MAX_POINTS:
-        msg = f"start {start:g}, end {end:g} and step {step:g} are no range, or one of more than {MAX_POINTS} points"
+        msg = (
+            f"start {start:g}, end {end:g} and step {step:g} are no range, or one of more than {MAX_POINTS}"
+            " points"
+        )
         raise ValueError(msg)
     series: dict[promql.Labels, list[list[object]]] = {}
     when = start

@@ -1,4 +1,6 @@
-"""What the demo says, on the terminal and for the report: numbered steps, the commands that did them, and what those said."""
+"""What the demo says, on the terminal and for the report: numbered steps, the commands that did them, and
+what those said.
+"""
 
 import os
 import textwrap
@@ -31,7 +33,16 @@ class Narrator:
         plain = " ".join(text.split())
         if self._history.steps:
             self._history.steps[-1].lines.append(plain)
-        self._line(textwrap.fill(plain, WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False, break_long_words=False))
+        self._line(
+            textwrap.fill(
+                plain,
+                WIDTH,
+                initial_indent="  ",
+                subsequent_indent="  ",
+                break_on_hyphens=False,
+                break_long_words=False,
+            )
+        )
 
     def command(self, command: Command, *, lines: int = OUTPUT_LINES) -> None:
         """A command with its output, of which the terminal gets the first ``lines`` lines."""

@@ -41,10 +41,14 @@ class Program:
 
 
 class Programs:
-    """Starts programs in process groups of their own, so that Ctrl-C reaches the demo alone, which ends them in order."""
+    """Starts programs in process groups of their own, so that Ctrl-C reaches the demo alone, which ends them
+    in order.
+    """
 
     def __init__(self, *, logs: Path, register: Path, stop: Stop) -> None:
-        """``register`` lists the running ones, a line with pid and name for each; it is removed at the end."""
+        """``register`` lists the running ones, a line with pid and name for each; it is removed at
+        the end.
+        """
         self._logs = logs
         self._register = register
         self._stop = stop
@@ -53,11 +57,17 @@ class Programs:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
-    def start(self, name: str, command: Sequence[str | Path], *, environment: Mapping[str, str] | None = None) -> Program:
-        """Raises DemoError when it cannot be started. The environment is PATH and what is given, nothing of the user's."""
+    def start(
+        self, name: str, command: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
+    ) -> Program:
+        """Raises DemoError when it cannot be started. The environment is PATH and what is given, nothing of
+        the user's.
+        """
         self._logs.mkdir(parents=True, exist_ok=True)
         log = self._logs / f"{name}.log"
         base = {key: os.environ[key] for key in ("PATH", "HOME", "LANG", "TMPDIR") if key in os.environ}
@@ -76,7 +86,9 @@ class Programs:
             raise DemoError(msg) from error
         program = Program(name=name, process=process, log=log)
         self._running.append(program)
-        self._register.write_text("".join(f"{item.process.pid} {item.name}\n" for item in self._running), "utf-8")
+        self._register.write_text(
+            "".join(f"{item.process.pid} {item.name}\n" for item in self._running), "utf-8"
+        )
         return program
 
     def port(self, program: Program, pattern: str) -> int:
@@ -85,7 +97,9 @@ class Programs:
         return int(program.said(pattern) or 0)
 
     def wait(self, condition: Callable[[], object], *, what: str, program: Program) -> None:
-        """Until the condition holds. Raises DemoError when the program ends or START_SECONDS pass, StoppedError on a signal."""
+        """Until the condition holds. Raises DemoError when the program ends or START_SECONDS pass,
+        StoppedError on a signal.
+        """
         end = time.monotonic() + START_SECONDS
         while not condition():
             self.check()
@@ -99,11 +113,16 @@ class Programs:
         for program in self._running:
             code = program.process.poll()
             if code is not None:
-                msg = f"{program.name} ended by itself with code {code}. The end of {program.log}:{program.tail()}"
+                msg = (
+                    f"{program.name} ended by itself with code {code}. The end of"
+                    f" {program.log}:{program.tail()}"
+                )
                 raise DemoError(msg)
 
     def stop(self) -> int:
-        """Ends all, the last started first: SIGTERM to every one, SIGKILL to those still there after STOP_SECONDS. How many there were."""
+        """Ends all, the last started first: SIGTERM to every one, SIGKILL to those still there after
+        STOP_SECONDS. How many there were.
+        """
         ending = self._running[::-1]
         for program in ending:
             program.process.terminate()

@@ -42,7 +42,9 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
     yield from sorted(cache.glob("hub/prometheus-*/bin/prometheus"), reverse=True)
 
 
-def start(binary: PrometheusBinary, programs: Programs, *, cluster: str, scrapes: str, folder: Path) -> Program:
+def start(
+    binary: PrometheusBinary, programs: Programs, *, cluster: str, scrapes: str, folder: Path
+) -> Program:
     """Starts the Prometheus of one cluster, which scrapes `host:port` ``scrapes`` every second."""
     folder.mkdir(parents=True, exist_ok=True)
     configuration = folder / "prometheus.yml"
@@ -51,7 +53,9 @@ def start(binary: PrometheusBinary, programs: Programs, *, cluster: str, scrapes
         json.dumps(
             {
                 "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
-                "scrape_configs": [{"job_name": "nodes", "honor_labels": True, "static_configs": [{"targets": [scrapes]}]}],
+                "scrape_configs": [
+                    {"job_name": "nodes", "honor_labels": True, "static_configs": [{"targets": [scrapes]}]}
+                ],
             },
             indent=2,
         ),

@@ -1,4 +1,6 @@
-"""The small part of PromQL that the built-in metric source answers; everything else is refused with a message."""
+"""The small part of PromQL that the built-in metric source answers; everything else is refused with a
+message.
+"""
 
 import operator
 import re
@@ -20,7 +22,11 @@ AGGREGATES: Final[dict[str, Callable[[Sequence[float]], float]]] = {
     "min": min,
     "sum": sum,
 }
-OPERATORS: Final[dict[str, Callable[[float, float], float]]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+OPERATORS: Final[dict[str, Callable[[float, float], float]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+}
 KNOWN: Final = f"selectors, {', '.join(AGGREGATES)} with `by`, and {' '.join(OPERATORS)} with a number"
 
 
@@ -54,7 +60,10 @@ def _value(tree: promql_parser.Expr, samples: Sequence[Sample]) -> Vector | floa
             return _aggregate(tree, samples)
         case promql_parser.BinaryExpr() if str(tree.op) in OPERATORS:
             return _binary(tree, samples)
-    msg = f"the demo's built-in metric source does not know {tree}; it answers {KNOWN}. Put a prometheus in the PATH for the rest"
+    msg = (
+        f"the demo's built-in metric source does not know {tree}; it answers {KNOWN}. Put a prometheus in the"
+        " PATH for the rest"
+    )
     raise QueryError(msg)
 
 
@@ -63,7 +72,8 @@ def _select(tree: promql_parser.VectorSelector, samples: Sequence[Sample]) -> Ve
     return {
         tuple(sorted({"__name__": sample.name, **sample.labels}.items())): sample.value
         for sample in samples
-        if sample.name == tree.name and all(_matches(sample.labels.get(name, ""), how, value) for name, how, value in wanted)
+        if sample.name == tree.name
+        and all(_matches(sample.labels.get(name, ""), how, value) for name, how, value in wanted)
     }
 
 

@@ -1,7 +1,8 @@
-"""Ctrl-C, SIGTERM and a closed terminal as a request that is looked at between two actions, never in the middle of one.
+"""Ctrl-C, SIGTERM and a closed terminal as a request that is looked at between two actions, never in the
+middle of one.
 
-An exception out of a signal handler could strike between the start of a program and the note of its pid; that program would outlive
-the demo.
+An exception out of a signal handler could strike between the start of a program and the note of its pid; that
+program would outlive the demo.
 """
 
 import signal

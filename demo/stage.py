@@ -1,4 +1,6 @@
-"""Everything that runs during a demo: metric sources, scoring APIs, agents, and the hub that looks at their scores."""
+"""Everything that runs during a demo: metric sources, scoring APIs, agents, and the hub that looks at their
+scores.
+"""
 
 import sys
 import time
@@ -35,10 +37,19 @@ STEADY_POINTS: Final = 100
 
 
 class Stage:
-    """Owns what runs, inside the `with` block of its ExitStack. One thread works here; the servers have their own."""
+    """Owns what runs, inside the `with` block of its ExitStack. One thread works here; the servers have their
+    own.
+    """
 
     def __init__(
-        self, *, folder: Folder, pace: Pace, stop: Stop, history: History, loads: dict[str, ClusterLoad], stack: ExitStack
+        self,
+        *,
+        folder: Folder,
+        pace: Pace,
+        stop: Stop,
+        history: History,
+        loads: dict[str, ClusterLoad],
+        stack: ExitStack,
     ) -> None:
         self.folder = folder
         self.pace = pace
@@ -54,23 +65,42 @@ class Stage:
         self._sources: dict[str, str] = {}
 
     def start_sources(self, binary: prometheus.PrometheusBinary | None) -> None:
-        """A metric source per cluster: a real Prometheus that scrapes the cluster's metrics page, else that page's own query API."""
-        pages = {cluster: self._stack.enter_context(metric_source(load)).authority for cluster, load in self.loads.items()}
+        """A metric source per cluster: a real Prometheus that scrapes the cluster's metrics page, else that
+        page's own query API.
+        """
+        pages = {
+            cluster: self._stack.enter_context(metric_source(load)).authority
+            for cluster, load in self.loads.items()
+        }
         if binary is None:
             self._sources = pages
             return
         started = {
-            cluster: prometheus.start(binary, self.programs, cluster=cluster, scrapes=page, folder=self.folder.prometheus / cluster)
+            cluster: prometheus.start(
+                binary, self.programs, cluster=cluster, scrapes=page, folder=self.folder.prometheus / cluster
+            )
             for cluster, page in pages.items()
         }
-        self._sources = {cluster: prometheus.authority(self.programs, program) for cluster, program in started.items()}
+        self._sources = {
+            cluster: prometheus.authority(self.programs, program) for cluster, program in started.items()
+        }
 
     def start_scorers(self) -> dict[str, str]:
         """The sample scorers, each a process; their `host:port` by score name."""
         started = {
             name: self.programs.start(
                 f"scorer-{name}",
-                [*PRODUCT, "scorer", "run", f"{folder}:app", "--app-dir", EXAMPLES / folder, "--port", "0", "--access-log"],
+                [
+                    *PRODUCT,
+                    "scorer",
+                    "run",
+                    f"{folder}:app",
+                    "--app-dir",
+                    EXAMPLES / folder,
+                    "--port",
+                    "0",
+                    "--access-log",
+                ],
             )
             for name, (folder, _) in SCORERS.items()
         }
@@ -85,7 +115,9 @@ class Stage:
         """An agent per cluster; the `host:port` of their metrics by cluster."""
         started = {}
         for cluster in self.loads:
-            dns = self._stack.enter_context(cluster_dns(cluster, {**self._services, PROMETHEUS: self._sources[cluster]}))
+            dns = self._stack.enter_context(
+                cluster_dns(cluster, {**self._services, PROMETHEUS: self._sources[cluster]})
+            )
             flags = [
                 f"--cluster-name={cluster}",
                 f"--config-dir={self._volumes[cluster].directory}",
@@ -95,7 +127,9 @@ class Stage:
             ]
             environment = {"HTTP_PROXY": f"http://{dns.authority}"}
             started[cluster] = self.programs.start(
-                f"agent-{cluster}", [sys.executable, "-P", "-m", "dsf_agent", "run", *flags], environment=environment
+                f"agent-{cluster}",
+                [sys.executable, "-P", "-m", "dsf_agent", "run", *flags],
+                environment=environment,
             )
         for cluster, program in started.items():
             port = self.programs.port(program, r"serving /metrics on port (\d+)")
@@ -103,17 +137,25 @@ class Stage:
         return self.hub.agents
 
     def deliver(self) -> list[str]:
-        """Argo CD applies the rendered tree, the kubelets project the ConfigMaps. The clusters whose configuration changed."""
+        """Argo CD applies the rendered tree, the kubelets project the ConfigMaps. The clusters whose
+        configuration changed.
+        """
         self.hub.apply(self.fleet.root)
         works = self.fleet.works()
-        return [cluster for cluster, volume in self._volumes.items() if cluster in works and volume.project(configmap_of(works[cluster]))]
+        return [
+            cluster
+            for cluster, volume in self._volumes.items()
+            if cluster in works and volume.project(configmap_of(works[cluster]))
+        ]
 
     def happened(self, kind: str, text: str) -> None:
         """Remembers a `commit` or a change of `load`."""
         self.history.event(Event(time=time.time(), kind="commit" if kind == "commit" else "load", text=text))
 
     def look(self) -> tuple[Look, Move | None]:
-        """One look at the hub: scores as they are now, and what OCM would decide. Raises DemoError when a program has died."""
+        """One look at the hub: scores as they are now, and what OCM would decide. Raises DemoError when a
+        program has died.
+        """
         self.programs.check()
         verdict = self.hub.decide()
         self.hub.publish()
@@ -133,7 +175,9 @@ class Stage:
 
 
 def look_at(verdict: Verdict, *, now: float, load: dict[str, float]) -> Look:
-    """A verdict as points that people can compare: the weighted mean of the scores, with stickiness beside it and not in it."""
+    """A verdict as points that people can compare: the weighted mean of the scores, with stickiness beside it
+    and not in it.
+    """
     scored = [(name, weight, scores) for name, weight, scores in verdict.prioritizer_scores if name != STEADY]
     steady = sum(weight for name, weight, _ in verdict.prioritizer_scores if name == STEADY)
     total = sum(abs(weight) for _, weight, _ in scored) or 1
@@ -141,7 +185,10 @@ def look_at(verdict: Verdict, *, now: float, load: dict[str, float]) -> Look:
     return Look(
         time=now,
         scores={name.split("/")[1]: dict(scores) for name, _, scores in scored},
-        points={cluster: sum(weight * scores.get(cluster, 0) for _, weight, scores in scored) / total for cluster in ranked},
+        points={
+            cluster: sum(weight * scores.get(cluster, 0) for _, weight, scores in scored) / total
+            for cluster in ranked
+        },
         stickiness=steady * STEADY_POINTS / total,
         chosen=tuple(sorted(verdict.chosen)),
         load=load,

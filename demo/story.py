@@ -1,4 +1,6 @@
-"""The story that the demo tells. It does things and says what then really happened; nothing is told that was not seen."""
+"""The story that the demo tells. It does things and says what then really happened; nothing is told that was
+not seen.
+"""
 
 import os
 import sys
@@ -56,17 +58,21 @@ class Story:
 
     def _repository(self) -> None:
         self._tell.step("A fleet repository in git")
-        self._tell.say("How clusters are scored and what runs where is YAML in git. `init` makes a repository that is valid as it is.")
+        self._tell.say(
+            "How clusters are scored and what runs where is YAML in git. `init` makes a repository that is"
+            " valid as it is."
+        )
         for command in self._fleet.create():
             self._tell.command(command, lines=1)
 
     def _content(self) -> None:
         self._tell.step("Four clusters, two scorers, one application")
         self._tell.say(
-            f"The example files are replaced by the demo's: clusters {', '.join(self._stage.loads)}; scorers {' and '.join(SCORERS)}; and "
-            f"{APPLICATION}, which is to run on one cluster, where both scores together are best. `validate` checks every file, `render` "
-            "writes the tree that Argo CD would apply to the hub: one ManifestWork per cluster, Placement, ApplicationSet and so on. The "
-            f"commands below run in {shown(self._fleet.root)}."
+            f"The example files are replaced by the demo's: clusters {', '.join(self._stage.loads)}; scorers"
+            f" {' and '.join(SCORERS)}; and {APPLICATION}, which is to run on one cluster, where both scores"
+            " together are best. `validate` checks every file, `render` writes the tree that Argo CD would"
+            " apply to the hub: one ManifestWork per cluster, Placement, ApplicationSet and so on. The"
+            f" commands below run in {shown(self._fleet.root)}."
         )
         self._fleet.fill()
         self._tell.command(self._fleet.product("validate"))
@@ -78,53 +84,64 @@ class Story:
         self._tell.step("Scoring APIs, metrics and agents start")
         if self._binary is None:
             self._tell.say(
-                "No Prometheus is used (one in the PATH would be): a small built-in source of each cluster speaks its query API and "
-                "answers from synthetic load curves."
+                "No Prometheus is used (one in the PATH would be): a small built-in source of each cluster"
+                " speaks its query API and answers from synthetic load curves."
             )
         else:
             self._tell.say(
-                f"Each cluster gets a real Prometheus {self._binary.version} that scrapes a page with synthetic load every second."
+                f"Each cluster gets a real Prometheus {self._binary.version} that scrapes a page with"
+                " synthetic load every second."
             )
         self._stage.start_sources(self._binary)
         for name, authority in self._stage.start_scorers().items():
             where = shown(EXAMPLES / SCORERS[name][0])
-            self._tell.seen(f"{name:<22} http://{authority}   gitops-dsf scorer run {SCORERS[name][0]}:app --app-dir {where}")
+            self._tell.seen(
+                f"{name:<22} http://{authority}   gitops-dsf scorer run {SCORERS[name][0]}:app --app-dir"
+                f" {where}"
+            )
         for cluster, authority in self._stage.start_agents().items():
-            self._tell.seen(f"agent of {cluster:<13} http://{authority}   gitops-dsf-agent run --cluster-name {cluster} --publish dir:...")
+            self._tell.seen(
+                f"agent of {cluster:<13} http://{authority}   gitops-dsf-agent run --cluster-name {cluster}"
+                " --publish dir:..."
+            )
         self._tell.say(
-            f"Every cluster's configuration names the same http://{PROMETHEUS}. In a cluster, DNS makes that its own Prometheus; here a "
-            "forward proxy per agent (HTTP_PROXY) does."
+            f"Every cluster's configuration names the same http://{PROMETHEUS}. In a cluster, DNS makes that"
+            " its own Prometheus; here a forward proxy per agent (HTTP_PROXY) does."
         )
 
     def _first_decision(self) -> None:
         self._tell.step("Configuration arrives, agents score, OCM decides")
         changed = self._stage.deliver()
         self._tell.say(
-            f"The ConfigMap in each rendered ManifestWork is written into the mounted directories of {len(changed)} agents, by a swap of "
-            "the ..data link as the kubelet does it (a real one takes 60 to 90 s for a change). The agents see it, query their metrics "
-            "and call the scoring APIs every second, and publish AddOnPlacementScores, here as files."
+            "The ConfigMap in each rendered ManifestWork is written into the mounted directories of"
+            f" {len(changed)} agents, by a swap of the ..data link as the kubelet does it (a real one takes"
+            " 60 to 90 s for a change). The agents see it, query their metrics and call the scoring APIs"
+            " every second, and publish AddOnPlacementScores, here as files."
         )
         self._stage.until(lambda: not self._stage.hub.pending(), what="every agent has published both scores")
         self._stage.look()
         self._tell.command(self._fleet.product("simulate", "--scores", "../hub"))
         self._tell.say(
-            f"So {self._where()} gets {APPLICATION}. The simulator computes what OCM's placement controller would. From here on the points "
-            f"are shown as the mean of both scores, * where {APPLICATION} runs:"
+            f"So {self._where()} gets {APPLICATION}. The simulator computes what OCM's placement controller"
+            f" would. From here on the points are shown as the mean of both scores, * where {APPLICATION}"
+            " runs:"
         )
         self._watch(self._stage.pace.watch)
 
     def _pull_request(self) -> None:
         self._tell.step("A pull request: let prices count")
         self._tell.say(
-            "Prices between 3.6 and 6.2 cents hardly differ on a scale from 0 to 20. Somebody narrows the scale of vcpu-cost to 3 to 7 "
-            "cents, and at first writes it wrong. `validate` says where:"
+            "Prices between 3.6 and 6.2 cents hardly differ on a scale from 0 to 20. Somebody narrows the"
+            " scale of vcpu-cost to 3 to 7 cents, and at first writes it wrong. `validate` says where:"
         )
         self._tell.command(self._fleet.git("checkout", "--quiet", "-b", "prices-count"))
         self._fleet.edit(SCORER_FILE, "    min: 0\n    max: 20\n", "    min: 7\n    max: 3\n")
         self._tell.seen(f"... an editor changes {SCORER_FILE}: min: 7, max: 3")
         self._tell.command(self._fleet.product("validate", expect=1))
         self._fleet.edit(SCORER_FILE, "    min: 7\n    max: 3\n", "    min: 3\n    max: 7\n")
-        self._fleet.edit(SCORER_FILE, "free becomes 100, 20 cents become 1", "3 cents become 100, 7 cents become 1")
+        self._fleet.edit(
+            SCORER_FILE, "free becomes 100, 20 cents become 1", "3 cents become 100, 7 cents become 1"
+        )
         self._tell.command(self._fleet.git("diff", "--unified=0", SCORER_FILE))
         self._tell.command(self._fleet.product("validate"))
         self._tell.command(self._fleet.product("render"))
@@ -139,11 +156,18 @@ class Story:
     def _delivery(self) -> None:
         self._tell.step("It is merged and delivered")
         self._tell.command(self._fleet.git("checkout", "--quiet", "main"))
-        self._tell.command(self._fleet.git("merge", "--quiet", "--no-ff", "--message", "Merge branch prices-count", "prices-count"))
+        self._tell.command(
+            self._fleet.git(
+                "merge", "--quiet", "--no-ff", "--message", "Merge branch prices-count", "prices-count"
+            )
+        )
         self._look_on()
         self._stage.happened("commit", f"commit {self._fleet.head()}: vcpu-cost from 3 to 7 cents")
         changed = self._stage.deliver()
-        self._tell.say(f"Argo CD applies the tree; the ConfigMap of {len(changed)} clusters changes; each agent restarts that one scorer.")
+        self._tell.say(
+            f"Argo CD applies the tree; the ConfigMap of {len(changed)} clusters changes; each agent restarts"
+            " that one scorer."
+        )
         self._await_move("the change of the scorer")
         self._tell.say(self._followed())
         self._watch(self._stage.pace.watch)
@@ -152,13 +176,16 @@ class Story:
         where = self._where()
         self._tell.step(f"Load moves: a peak on {where}")
         self._tell.say(
-            f"The CPU use of {where} goes to {PEAK_PERCENT:.0f} %. Nothing in git changes. The forecast looks ahead, so scores fall early:"
+            f"The CPU use of {where} goes to {PEAK_PERCENT:.0f} %. Nothing in git changes. The forecast looks"
+            " ahead, so scores fall early:"
         )
         self._turn(where, to=PEAK_PERCENT, seconds=self._stage.pace.rise)
         self._await_move(f"the load of {where}")
         self._tell.say(self._followed())
         self._look_on()
-        self._tell.command(self._fleet.product("explain", f"argocd/{APPLICATION}", where, "--scores", "../hub"))
+        self._tell.command(
+            self._fleet.product("explain", f"argocd/{APPLICATION}", where, "--scores", "../hub")
+        )
         self._watch(self._stage.pace.watch / 2)
 
     def _ease(self) -> None:
@@ -175,8 +202,9 @@ class Story:
             self._tell.say(self._followed())
         elif lead > 0:
             self._tell.say(
-                f"{left} is ahead of {here} again, by {lead:.1f} points. That is less than the stickiness of {last.stickiness:g}, so "
-                f"{APPLICATION} stays: an application does not wander for every small lead."
+                f"{left} is ahead of {here} again, by {lead:.1f} points. That is less than the stickiness of"
+                f" {last.stickiness:g}, so {APPLICATION} stays: an application does not wander for every"
+                " small lead."
             )
         else:
             self._tell.say(f"{left} is {-lead:.1f} points behind {here} still, so {APPLICATION} stays.")
@@ -189,7 +217,9 @@ class Story:
 
     def _await_move(self, why: str) -> None:
         """Watches until the decision has changed."""
-        self._watch(MOVE_SECONDS, until_moves=len(self._stage.history.moves) + 1, what=f"the decision follows {why}")
+        self._watch(
+            MOVE_SECONDS, until_moves=len(self._stage.history.moves) + 1, what=f"the decision follows {why}"
+        )
 
     def _watch(self, seconds: float, *, until_moves: int | None = None, what: str = "") -> None:
         """Looks on for a while, or until there were so many moves."""
@@ -230,8 +260,8 @@ class Story:
         move = self._stage.history.moves[-1]
         new, old = ", ".join(move.target), ", ".join(move.origin)
         return (
-            f"The ApplicationSet would follow the decision: Argo CD creates {APPLICATION}-{new}, and the reconciler deletes "
-            f"{APPLICATION}-{old} once the new copy is healthy (make before break)."
+            f"The ApplicationSet would follow the decision: Argo CD creates {APPLICATION}-{new}, and the"
+            f" reconciler deletes {APPLICATION}-{old} once the new copy is healthy (make before break)."
         )
 
 

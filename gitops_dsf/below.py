@@ -1,7 +1,8 @@
 """Files below a folder, opened so that nothing in the folder can lead anywhere else.
 
-Every component of a path is opened relative to the descriptor of its parent, and a symbolic link is an error at each of them. What is
-read is a regular file: a named pipe does not hang the program, and a device does not fill its memory.
+Every component of a path is opened relative to the descriptor of its parent, and a symbolic link is an error
+at each of them. What is read is a regular file: a named pipe does not hang the program, and a device does not
+fill its memory.
 """
 
 import contextlib
@@ -20,7 +21,9 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotRegularError(OSError):
-    """Something that is no regular file stands where one is read: a symbolic link, a folder, a pipe, a socket or a device."""
+    """Something that is no regular file stands where one is read: a symbolic link, a folder, a pipe, a socket
+    or a device.
+    """
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EINVAL, "not a regular file", path)
@@ -35,9 +38,11 @@ class TooLargeError(OSError):
 
 
 class Below:
-    """A folder that was opened once. Paths are relative to it, with forward slashes, and hold neither `.` nor `..`.
+    """A folder that was opened once. Paths are relative to it, with forward slashes, and hold neither `.` nor
+    `..`.
 
-    The folder itself may be reached by symbolic links: it is what the caller named. Errors are OSErrors that name the whole path.
+    The folder itself may be reached by symbolic links: it is what the caller named. Errors are OSErrors that
+    name the whole path.
     """
 
     def __init__(self, root: Path) -> None:
@@ -50,7 +55,9 @@ class Below:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._forget()
         os.close(self._top)
 
@@ -63,14 +70,19 @@ class Below:
             try:
                 descriptor = self._open(folder)
                 with os.scandir(descriptor) as entries:
-                    found = [(entry.name, entry.is_dir(follow_symlinks=False), entry.stat(follow_symlinks=False)) for entry in entries]
+                    found = [
+                        (entry.name, entry.is_dir(follow_symlinks=False), entry.stat(follow_symlinks=False))
+                        for entry in entries
+                    ]
             except OSError as error:
                 raise self._named(error, folder) from error
             pending += (f"{prefix}{name}" for name, is_folder, _ in found if is_folder)
             yield from ((f"{prefix}{name}", state) for name, is_folder, state in found if not is_folder)
 
     def read(self, path: str, *, limit: int) -> bytes:
-        """The bytes of a regular file. Raises NotRegularError, TooLargeError above the limit, or another OSError."""
+        """The bytes of a regular file. Raises NotRegularError, TooLargeError above the limit, or another
+        OSError.
+        """
         folder, _, name = path.rpartition("/")
         try:
             descriptor = os.open(name, _FILE, dir_fd=self._open(folder))
@@ -85,9 +97,12 @@ class Below:
                 raise NotRegularError(self._whole(path))
             if state.st_size > limit:
                 raise TooLargeError(self._whole(path), state.st_size)
-            # One byte more than the size shows the end of the file; one that grows meanwhile is read to the limit.
+            # One byte more than the size shows the end of the file; one that grows meanwhile is read to the
+            # limit.
             content = os.read(descriptor, state.st_size + 1)
-            while content and len(content) <= limit and (more := os.read(descriptor, limit + 1 - len(content))):
+            while (
+                content and len(content) <= limit and (more := os.read(descriptor, limit + 1 - len(content)))
+            ):
                 content += more
         finally:
             os.close(descriptor)
@@ -96,7 +111,9 @@ class Below:
         return content
 
     def replace(self, path: str, parts: Iterable[bytes], *, temporary: str) -> None:
-        """Writes a file whole: under a temporary name in its folder, then by a rename. Missing folders are made."""
+        """Writes a file whole: under a temporary name in its folder, then by a rename. Missing folders are
+        made.
+        """
         folder, _, name = path.rpartition("/")
         try:
             descriptor = self._open(folder, make=True)
@@ -104,7 +121,8 @@ class Below:
                 os.unlink(temporary, dir_fd=descriptor)
             new = os.open(temporary, _NEW, 0o666, dir_fd=descriptor)
             try:
-                # A size for the buffer spares the question whether this is a terminal; what is larger goes past the buffer.
+                # A size for the buffer spares the question whether this is a terminal; what is larger goes
+                # past the buffer.
                 with os.fdopen(new, "wb", buffering=io.DEFAULT_BUFFER_SIZE) as file:
                     file.write(b"".join(parts))
                 os.replace(temporary, name, src_dir_fd=descriptor, dst_dir_fd=descriptor)

@@ -1,7 +1,9 @@
-"""Every code that a diagnostic can carry: its severity, and the mistake in a few words. docs/diagnostics.md has an entry for each.
+"""Every code that a diagnostic can carry: its severity, and the mistake in a few words. docs/diagnostics.md
+has an entry for each.
 
-A code is never given a second meaning; one that is dropped stays unused. DSF0xx YAML and structure, DSF1xx scorers, DSF2xx
-clusters, selectors and masks, DSF3xx applications and Placements, DSF4xx ApplicationSets, DSF5xx output.
+A code is never given a second meaning; one that is dropped stays unused. DSF0xx YAML and structure, DSF1xx
+scorers, DSF2xx clusters, selectors and masks, DSF3xx applications and Placements, DSF4xx ApplicationSets,
+DSF5xx output.
 """
 
 from dataclasses import dataclass
@@ -18,9 +20,13 @@ class Code:
     """The usual one; a finding can be milder than its kind."""
     title: str
 
-    def at(self, position: Position, message: str, hint: str = "", *, severity: Severity | None = None) -> Diagnostic:
+    def at(
+        self, position: Position, message: str, hint: str = "", *, severity: Severity | None = None
+    ) -> Diagnostic:
         """This mistake at a place: the message says what is wrong there, the hint what to write instead."""
-        return Diagnostic(code=self.id, severity=severity or self.severity, message=message, position=position, hint=hint)
+        return Diagnostic(
+            code=self.id, severity=severity or self.severity, message=message, position=position, hint=hint
+        )
 
 
 CODES: dict[str, Code] = {}

@@ -6,7 +6,9 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """Errors stop rendering. Warnings do not, unless asked to. Notices never do: they name what only somebody else can know."""
+    """Errors stop rendering. Warnings do not, unless asked to. Notices never do: they name what only somebody
+    else can know.
+    """
 
     ERROR = "error"
     WARNING = "warning"

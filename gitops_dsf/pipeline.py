@@ -34,7 +34,9 @@ class Checked:
 
 
 def check(root: Path, *, limits: Limits | None = None, notify: Notify = _nobody) -> Checked:
-    """Every check, of the sizes of what would be rendered, too. Raises RepositoryError when the repository cannot be read at all."""
+    """Every check, of the sizes of what would be rendered, too. Raises RepositoryError when the repository
+    cannot be read at all.
+    """
     return check_loaded(load(root, limits=limits or Limits()), notify=notify)
 
 

@@ -1,4 +1,6 @@
-"""Files that belong to the product and are not code: inside the wheel under _data/, in a checkout at its root."""
+"""Files that belong to the product and are not code: inside the wheel under _data/, in a checkout at its
+root.
+"""
 
 from pathlib import Path
 
@@ -12,5 +14,8 @@ def repo_template() -> Path:
     for candidate in (_PACKAGE / "_data" / "repo-template", _PACKAGE.parent / "repo-template"):
         if (candidate / "gitops-dsf.yaml").is_file():
             return candidate
-    msg = f"the repository template is missing from this installation (looked in {_PACKAGE / '_data'}): reinstall gitops-dsf"
+    msg = (
+        f"the repository template is missing from this installation (looked in {_PACKAGE / '_data'}):"
+        " reinstall gitops-dsf"
+    )
     raise RepositoryError(msg)

@@ -1,4 +1,6 @@
-"""A new fleet repository: the template with its name and git URL filled in, and the schemas that its editors use."""
+"""A new fleet repository: the template with its name and git URL filled in, and the schemas that its editors
+use.
+"""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +27,9 @@ _IGNORED_IN_TARGET = frozenset({".git"})
 
 
 def default_name(target: Path) -> str:
-    """A fleet name made of the folder's: lower case, `-` for what a name cannot hold, `fleet` when nothing is left."""
+    """A fleet name made of the folder's: lower case, `-` for what a name cannot hold, `fleet` when nothing is
+    left.
+    """
     name = re.sub(r"[^a-z0-9]+", "-", target.resolve().name.lower()).strip("-")[:63].strip("-")
     return name or "fleet"
 
@@ -33,8 +37,8 @@ def default_name(target: Path) -> str:
 def scaffold(*, target: Path, name: str, git_url: str | None = None) -> list[str]:
     """Creates a fleet repository and returns the paths it wrote, relative to target, sorted.
 
-    Raises UsageError for a name or URL that cannot be used and for a folder that holds anything (a `.git` excepted),
-    RepositoryError when a file cannot be read or written.
+    Raises UsageError for a name or URL that cannot be used and for a folder that holds anything (a `.git`
+    excepted), RepositoryError when a file cannot be read or written.
     """
     _check_name(name)
     if git_url is not None:
@@ -61,8 +65,11 @@ def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:
             path = file.relative_to(source)
             if file.is_file() and not _NOT_COPIED.intersection(path.parts):
                 parts = file.read_text("utf-8").split(TEMPLATE_URL)
-                # Name by name between the URLs: the URL that was asked for may hold the template's name itself.
-                result[path.as_posix()] = url.join(part.replace(TEMPLATE_NAME, name) for part in parts).encode()
+                # Name by name between the URLs: the URL that was asked for may hold the template's name
+                # itself.
+                result[path.as_posix()] = url.join(
+                    part.replace(TEMPLATE_NAME, name) for part in parts
+                ).encode()
     except OSError as error:
         msg = f"cannot read {error.filename or source}: {error.strerror or error}"
         raise RepositoryError(msg) from error
@@ -70,28 +77,41 @@ def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:
 
 
 def _schemas() -> Mapping[str, bytes]:
-    """What `gitops-dsf schema` would write, so that the first refresh after an upgrade shows what the upgrade changed."""
+    """What `gitops-dsf schema` would write, so that the first refresh after an upgrade shows what the upgrade
+    changed.
+    """
     return {f"{SCHEMAS}/{path}": text.encode() for path, text in schema_tree().items()}
 
 
 def _check_name(name: str) -> None:
     if not re.fullmatch(DNS_LABEL, name) or len(name) > 63:
-        msg = f"{name!r} cannot be the fleet's name: write at most 63 of a-z, 0-9 and -, beginning and ending with a letter or digit"
+        msg = (
+            f"{name!r} cannot be the fleet's name: write at most 63 of a-z, 0-9 and -, beginning and ending"
+            " with a letter or digit"
+        )
         raise UsageError(msg)
 
 
 def _check_url(url: str) -> None:
     if not CLONABLE.fullmatch(url) or url != scalar(url):
-        msg = f"{url!r} is not a git URL: write it as Argo CD clones it, such as {TEMPLATE_URL} or git@git.example.com:team/fleet.git"
+        msg = (
+            f"{url!r} is not a git URL: write it as Argo CD clones it, such as {TEMPLATE_URL} or"
+            " git@git.example.com:team/fleet.git"
+        )
         raise UsageError(msg)
     try:
         parts = urlsplit(url)
-        secret = parts.password is not None or (parts.scheme in {"http", "https"} and parts.username is not None)
+        secret = parts.password is not None or (
+            parts.scheme in {"http", "https"} and parts.username is not None
+        )
     except ValueError as error:
         msg = f"{url!r} is not a git URL: {error}"
         raise UsageError(msg) from error
     if secret:
-        msg = "the git URL holds credentials, and it would be committed: leave them out and give them to Argo CD as a repository Secret"
+        msg = (
+            "the git URL holds credentials, and it would be committed: leave them out and give them to Argo"
+            " CD as a repository Secret"
+        )
         raise UsageError(msg)
 
 
@@ -111,5 +131,8 @@ def _check_target(target: Path) -> None:
         raise RepositoryError(msg) from error
     if found:
         more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-        msg = f"{target} is not empty (it holds {', '.join(found[:3])}{more}): name a new or empty folder; nothing was written"
+        msg = (
+            f"{target} is not empty (it holds {', '.join(found[:3])}{more}): name a new or empty folder;"
+            " nothing was written"
+        )
         raise UsageError(msg)

@@ -4,7 +4,9 @@ from datetime import UTC, datetime
 
 
 def timestamp(moment: datetime) -> str:
-    """Text such as `2026-11-21T08:30:00Z`; fractions of a second are cut off. The moment must know its time zone."""
+    """Text such as `2026-11-21T08:30:00Z`; fractions of a second are cut off. The moment must know its time
+    zone.
+    """
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

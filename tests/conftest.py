@@ -1,4 +1,6 @@
-"""What every test shares: a clean environment, hypothesis without deadlines, and the switch that refreshes golden files."""
+"""What every test shares: a clean environment, hypothesis without deadlines, and the switch that refreshes
+golden files.
+"""
 
 import asyncio
 import gc
@@ -14,7 +16,9 @@ laws.register()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write what the programs say now into tests/golden")
+    parser.addoption(
+        "--update-golden", action="store_true", help="write what the programs say now into tests/golden"
+    )
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -33,7 +37,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """The modules and thousands of tests stay to the end: no collection of a test's garbage need go through them."""
+    """The modules and thousands of tests stay to the end: no collection of a test's garbage need go through
+    them.
+    """
     gc.collect()
     gc.freeze()
 
@@ -47,7 +53,10 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No setting of the person who runs the tests reaches them."""
     for name in list(os.environ):
-        if name.startswith(("GIT_", "GITHUB_", "KUBE", "HUB_", "CLUSTER_NAME", "INSTALL_NAMESPACE")) and name != "KUBEBUILDER_ASSETS":
+        if (
+            name.startswith(("GIT_", "GITHUB_", "KUBE", "HUB_", "CLUSTER_NAME", "INSTALL_NAMESPACE"))
+            and name != "KUBEBUILDER_ASSETS"
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")

@@ -1,7 +1,9 @@
-"""Argo CD's health checks for OCM's kinds and ours: a folder of Lua files -> the fragment of argocd-cm that carries them.
+"""Argo CD's health checks for OCM's kinds and ours: a folder of Lua files -> the fragment of argocd-cm that
+carries them.
 
-The folder has the layout of Argo CD's own `resource_customizations` (`<group>/<Kind>/health.lua` with tests beside it), so that
-the checks can be contributed there unchanged; the keys are those of Argo CD's operator manual, "Resource Health", way 1.
+The folder has the layout of Argo CD's own `resource_customizations` (`<group>/<Kind>/health.lua` with tests
+beside it), so that the checks can be contributed there unchanged; the keys are those of Argo CD's operator
+manual, "Resource Health", way 1.
 """
 
 import argparse
@@ -24,32 +26,52 @@ HEADER = """\
 def health_keys(folder: Path) -> dict[str, str]:
     """Key of argocd-cm -> Lua text, sorted, for every `<group>/<Kind>/health.lua` below `folder`."""
     files = sorted(folder.glob("*/*/health.lua"))
-    return {f"resource.customizations.health.{file.parts[-3]}_{file.parts[-2]}": file.read_text(encoding="utf-8") for file in files}
+    return {
+        f"resource.customizations.health.{file.parts[-3]}_{file.parts[-2]}": file.read_text(encoding="utf-8")
+        for file in files
+    }
 
 
 def fragment(keys: dict[str, str]) -> str:
-    """The ConfigMap document with these keys, for server-side apply onto the argocd-cm that Argo CD's installation made."""
+    """The ConfigMap document with these keys, for server-side apply onto the argocd-cm that Argo CD's
+    installation made.
+    """
     metadata = {"name": "argocd-cm", "namespace": "argocd", "labels": {"app.kubernetes.io/part-of": "argocd"}}
     item: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": keys}
     return HEADER + emit(item)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 0 when the fragment is (now) in step with the Lua files, 1 when it is not, 2 when there are none."""
-    parser = argparse.ArgumentParser(prog="python -m tools.argocd_health", description="Keeps the fragment of argocd-cm in step.")
+    """Exit status 0 when the fragment is (now) in step with the Lua files, 1 when it is not, 2 when there are
+    none.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.argocd_health", description="Keeps the fragment of argocd-cm in step."
+    )
     parser.add_argument("--write", action="store_true", help="write the fragment; without it only compare")
-    parser.add_argument("--folder", type=Path, default=Path("argocd"), help="folder that holds health/ and install/ (default: %(default)s)")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("argocd"),
+        help="folder that holds health/ and install/ (default: %(default)s)",
+    )
     options = parser.parse_args(arguments)
     keys = health_keys(options.folder / HEALTH)
     if not keys:
-        sys.stderr.write(f"{options.folder / HEALTH}: no <group>/<Kind>/health.lua here; name the right folder with --folder\n")
+        sys.stderr.write(
+            f"{options.folder / HEALTH}: no <group>/<Kind>/health.lua here; name the right folder with"
+            " --folder\n"
+        )
         return 2
     target, wanted = options.folder / FRAGMENT, fragment(keys)
     if target.is_file() and target.read_text(encoding="utf-8") == wanted:
         sys.stdout.write(f"{target}: {len(keys)} health checks, in step\n")
         return 0
     if not options.write:
-        sys.stderr.write(f"{target}: differs from the Lua files in {options.folder / HEALTH}; run with --write and commit the result\n")
+        sys.stderr.write(
+            f"{target}: differs from the Lua files in {options.folder / HEALTH}; run with --write and commit"
+            " the result\n"
+        )
         return 1
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(wanted, encoding="utf-8")

@@ -1,9 +1,10 @@
-"""The tests that a change most likely concerns: `python -m tools.changed` runs them, `make check` lints first.
+"""The tests that a change most likely concerns: `python -m tools.changed` runs them, `make check` lints
+first.
 
-What changed is what git says since the branch left main, with what is not committed. A changed test runs. A changed module runs the tests
-that import it, directly or through one module of tests/support, and those that are named after it (`cli/render.py`: `test_render*.py` and
-`tests/*/render/`). A changed document or data file runs the tests that name it. That is a guess, quick to make and to explain:
-`make test` runs everything.
+What changed is what git says since the branch left main, with what is not committed. A changed test runs. A
+changed module runs the tests that import it, directly or through one module of tests/support, and those that
+are named after it (`cli/render.py`: `test_render*.py` and `tests/*/render/`). A changed document or data file
+runs the tests that name it. That is a guess, quick to make and to explain: `make test` runs everything.
 """
 
 import re
@@ -14,7 +15,10 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-_IMPORT: Final = re.compile(r"^[ ]*(?:from|import) (?P<module>[\w.]+)(?: import (?:\((?P<more>[^)]*)\)|(?P<names>[^\n(]*)))?", re.MULTILINE)
+_IMPORT: Final = re.compile(
+    r"^[ ]*(?:from|import) (?P<module>[\w.]+)(?: import (?:\((?P<more>[^)]*)\)|(?P<names>[^\n(]*)))?",
+    re.MULTILINE,
+)
 SOURCES: Final = {"wire/": "", "scorer/": "", "runtime/": "", "agent/": ""}
 """Folders whose packages are imported without the folder's name."""
 MOST: Final = 40
@@ -35,21 +39,38 @@ def concerned(paths: Iterable[str], tests: Mapping[str, str]) -> list[str]:
     modules = {name for path in paths if path.endswith(".py") for name in _modules(path)}
     imports = {path: frozenset(_imported(text)) for path, text in tests.items()}
     # What support code imports, its users import.
-    touched = {name for path, found in imports.items() if not _is_test(path) and found & modules for name in _modules(path)}
+    touched = {
+        name
+        for path, found in imports.items()
+        if not _is_test(path) and found & modules
+        for name in _modules(path)
+    }
     modules |= touched
-    stems = {PurePosixPath(path).stem for path in paths if path.endswith(".py")} - {"__init__", "__main__", "conftest"}
+    stems = {PurePosixPath(path).stem for path in paths if path.endswith(".py")} - {
+        "__init__",
+        "__main__",
+        "conftest",
+    }
     names = {PurePosixPath(path).name for path in paths if not path.endswith(".py")}
     return sorted(
         path
         for path, text in tests.items()
-        if _is_test(path) and (path in paths or imports[path] & modules or _named(path, stems) or any(name in text for name in names))
+        if _is_test(path)
+        and (
+            path in paths
+            or imports[path] & modules
+            or _named(path, stems)
+            or any(name in text for name in names)
+        )
     )
 
 
 def _named(path: str, stems: Collection[str]) -> bool:
     """After one of these modules."""
     folder, test = PurePosixPath(path).parent.name, PurePosixPath(path).stem
-    return folder in stems or any(test == f"test_{stem}" or test.startswith(f"test_{stem}_") for stem in stems)
+    return folder in stems or any(
+        test == f"test_{stem}" or test.startswith(f"test_{stem}_") for stem in stems
+    )
 
 
 def _is_test(path: str) -> bool:
@@ -88,7 +109,9 @@ def main() -> int:
         print("no test names or imports what changed; `make test` runs all of them")
         return 0
     if len(found) > MOST:
-        print(f"{len(found)} files of tests are concerned, the first {MOST} run; `make test` runs all of them")
+        print(
+            f"{len(found)} files of tests are concerned, the first {MOST} run; `make test` runs all of them"
+        )
     print("\n".join(found[:MOST]))
     command = [sys.executable, "-m", "pytest", "-q", "-m", "not soak", *sys.argv[1:], *found[:MOST]]
     return subprocess.run(command, cwd=ROOT, check=False).returncode

@@ -1,4 +1,6 @@
-"""monitoring/: the alert rules and the dashboard as plain files, for those who do not run the Prometheus operator or Grafana's sidecar."""
+"""monitoring/: the alert rules and the dashboard as plain files, for those who do not run the Prometheus
+operator or Grafana's sidecar.
+"""
 
 import argparse
 import json
@@ -19,7 +21,8 @@ def files() -> dict[str, str]:
     """File name -> content."""
     return {
         "rules.yaml": HEADER + emit(rules()),
-        # For a cluster's own Prometheus: there no replica of the reconciler is scraped, which the other group calls critical.
+        # For a cluster's own Prometheus: there no replica of the reconciler is scraped, which the other group
+        # calls critical.
         "agent-rules.yaml": HEADER + emit(rules(AGENT_GROUP)),
         "dashboard.json": json.dumps(dashboard(), indent=2) + "\n",
     }
@@ -27,7 +30,9 @@ def files() -> dict[str, str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0 when the files are (now) in step with the code, 1 when they are not."""
-    parser = argparse.ArgumentParser(prog="python -m tools.monitoring", description="Keeps monitoring/ in step.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.monitoring", description="Keeps monitoring/ in step."
+    )
     parser.add_argument("--write", action="store_true", help="write the files; without it only compare")
     parser.add_argument("--folder", type=Path, default=Path("monitoring"), help="default: %(default)s")
     options = parser.parse_args(arguments)
@@ -41,7 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             target.write_text(wanted, encoding="utf-8")
             sys.stdout.write(f"{target}: written\n")
         else:
-            sys.stderr.write(f"{target}: differs from gitops_dsf/render/monitoring; run with --write and commit the result\n")
+            sys.stderr.write(
+                f"{target}: differs from gitops_dsf/render/monitoring; run with --write and commit the"
+                " result\n"
+            )
             stale = 1
     return stale
 

@@ -1,4 +1,5 @@
-"""The reference pages docs/reference/*.md: one per authored kind, an example first, then every field. Generated, never edited.
+"""The reference pages docs/reference/*.md: one per authored kind, an example first, then every field.
+Generated, never edited.
 
 `python -m tools.reference DIR` writes them.
 """
@@ -51,19 +52,30 @@ def _index() -> str:
         f"| [{kind}]({kind.lower()}.md) | `{api_version}` | {_sentence(kind_schema(api_version, kind))} |"
         for (api_version, kind) in sorted(KINDS, key=lambda key: key[1])
     ]
-    return "\n".join([_GENERATED, "# Reference", "", "| kind | apiVersion | what it is |", "|---|---|---|", *rows, ""])
+    return "\n".join(
+        [_GENERATED, "# Reference", "", "| kind | apiVersion | what it is |", "|---|---|---|", *rows, ""]
+    )
 
 
 def _page(api_version: str, kind: str) -> str:
     schema = kind_schema(api_version, kind)
     lines = [_GENERATED, f"# {kind}", "", f"`{api_version}`. {_sentence(schema)}", "", *_example(kind), ""]
     lines += ["## Fields", "", *_table(_rows(schema, schema["$defs"])), ""]
-    rules = sorted({f"- `{path}`: {rule.message}." for path, model in _models(schema) for rule in RULES.get(model, ())})
+    rules = sorted(
+        {f"- `{path}`: {rule.message}." for path, model in _models(schema) for rule in RULES.get(model, ())}
+    )
     if rules:
         lines += ["Between fields:", "", *rules, ""]
     status = _status(kind)
     if status:
-        lines += ["## Status", "", "Written on the hub by the reconciler, never by people.", "", *_table(_rows(status, {}, "status")), ""]
+        lines += [
+            "## Status",
+            "",
+            "Written on the hub by the reconciler, never by people.",
+            "",
+            *_table(_rows(status, {}, "status")),
+            "",
+        ]
     return "\n".join(lines)
 
 
@@ -86,9 +98,14 @@ def _rows(schema: Schema, definitions: Schema, prefix: str = "") -> Iterator[_Ro
         path = f"{prefix}.{name}" if prefix else name
         inner, _ = _resolved(field, definitions)
         yield _Row(
-            path=path, type=_type(field, definitions), default=_default(name, field, required), meaning=_sentence(field | inner | field)
+            path=path,
+            type=_type(field, definitions),
+            default=_default(name, field, required),
+            meaning=_sentence(field | inner | field),
         )
-        child, suffix = (_resolved(inner["items"], definitions)[0], "[]") if inner.get("type") == "array" else (inner, "")
+        child, suffix = (
+            (_resolved(inner["items"], definitions)[0], "[]") if inner.get("type") == "array" else (inner, "")
+        )
         if "properties" in child:
             yield from _rows(child, definitions, path + suffix)
 

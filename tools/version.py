@@ -1,7 +1,8 @@
 """The version of gitops-dsf: one number for all distributions, images and documents.
 
-`python -m tools.version` prints it and says whether every place agrees. `python -m tools.version NEW` writes it everywhere.
-The version lives in the root pyproject.toml; every other place repeats it, because packaging tools, images and people read files, not code.
+`python -m tools.version` prints it and says whether every place agrees. `python -m tools.version NEW` writes
+it everywhere. The version lives in the root pyproject.toml; every other place repeats it, because packaging
+tools, images and people read files, not code.
 """
 
 import argparse
@@ -18,8 +19,18 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[1]
 _VERSION = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 """Three numbers and a pre-release in the spelling that both pip and image tags accept."""
-_OTHERS: Final = ("*/go.mod", "*/go.sum", "uv.lock", "CHANGELOG.md", "*/pyproject.toml.tmpl", "tests/[!g]*", "tools/version.py")
-"""Files that state versions of other programs, of past releases, of the project that a user starts, or as examples in tests."""
+_OTHERS: Final = (
+    "*/go.mod",
+    "*/go.sum",
+    "uv.lock",
+    "CHANGELOG.md",
+    "*/pyproject.toml.tmpl",
+    "tests/[!g]*",
+    "tools/version.py",
+)
+"""Files that state versions of other programs, of past releases, of the project that a user starts, or as
+examples in tests.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,16 +55,29 @@ def members(root: Path) -> list[Path]:
     """Folders of all distributions: the root and the members of the uv workspace."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = project["tool"]["uv"]["workspace"]["members"]
-    return [root, *sorted(folder for pattern in patterns for folder in root.glob(pattern) if (folder / "pyproject.toml").is_file())]
+    return [
+        root,
+        *sorted(
+            folder
+            for pattern in patterns
+            for folder in root.glob(pattern)
+            if (folder / "pyproject.toml").is_file()
+        ),
+    ]
 
 
 def distributions(root: Path) -> list[str]:
     """Names of all distributions."""
-    return [tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"] for folder in members(root)]
+    return [
+        tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]
+        for folder in members(root)
+    ]
 
 
 def places(root: Path) -> list[Place]:
-    """Every line of the tracked files that must say the current version. One that says another version is a mistake."""
+    """Every line of the tracked files that must say the current version. One that says another version is a
+    mistake.
+    """
     old = current(root)
     return [
         Place(path=path, line=text.count("\n", 0, found.start("version")) + 1, version=found["version"])
@@ -115,7 +139,9 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
 
 def _texts(root: Path) -> Iterator[tuple[str, str]]:
     """Path and text of every tracked text file."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True).stdout.decode()
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=root, capture_output=True, check=True
+    ).stdout.decode()
     for path in filter(None, listed.split("\0")):
         file = root / path
         if file.is_symlink() or not file.is_file():
@@ -129,7 +155,9 @@ def _texts(root: Path) -> Iterator[tuple[str, str]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print or set the version."""
-    parser = argparse.ArgumentParser(prog="tools.version", description="Print the version of gitops-dsf, or write a new one everywhere.")
+    parser = argparse.ArgumentParser(
+        prog="tools.version", description="Print the version of gitops-dsf, or write a new one everywhere."
+    )
     parser.add_argument("version", nargs="?", help="the new version, such as 0.2.0")
     parser.add_argument("--root", type=Path, default=ROOT, help="the checkout (default: this one)")
     chosen = parser.parse_args(arguments)
@@ -140,14 +168,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write("".join(f"{line}\n" for line in (old, *different)))
         return 1 if different else 0
     if not _VERSION.fullmatch(chosen.version):
-        sys.stderr.write(f"{chosen.version!r} is not a version; write three numbers, such as 1.2.0 or 1.2.0rc1\n")
+        sys.stderr.write(
+            f"{chosen.version!r} is not a version; write three numbers, such as 1.2.0 or 1.2.0rc1\n"
+        )
         return 2
     unknown = leftovers(root, old)
     changed = bump(root, chosen.version)
     sys.stdout.write("".join(f"{path}\n" for path in changed))
     if unknown:
         sys.stderr.write(
-            f"these lines still say {old}; change them by hand if they mean gitops-dsf:\n" + "".join(f"  {line}\n" for line in unknown)
+            f"these lines still say {old}; change them by hand if they mean gitops-dsf:\n"
+            + "".join(f"  {line}\n" for line in unknown)
         )
     return 0
 

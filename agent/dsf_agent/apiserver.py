@@ -1,4 +1,6 @@
-"""An API server as the agent asks it: JSON objects in and out, and every failure a PublishError with its reason."""
+"""An API server as the agent asks it: JSON objects in and out, and every failure a PublishError with its
+reason.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +18,9 @@ from dsf_runtime.calls import display
 from dsf_runtime.clock import Clock, HubClock
 
 ETCD_TOO_LARGE: Final = ("etcdserver: request is too large", "trying to send message larger than max")
-"""What the API server passes on, as a 500, when an object is more than etcd takes, or than etcd's client sends."""
+"""What the API server passes on, as a 500, when an object is more than etcd takes, or than etcd's client
+sends.
+"""
 
 T = TypeVar("T")
 
@@ -34,7 +38,9 @@ class Reply:
         return self.read(dict[str, Any])
 
     def read(self, shape: type[T]) -> T:
-        """What ``shape`` names of the object; the rest is skipped. Raises PublishError when the body does not fit."""
+        """What ``shape`` names of the object; the rest is skipped. Raises PublishError when the body does not
+        fit.
+        """
         try:
             return msgspec.json.decode(self.body or b"{}", type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -47,7 +53,9 @@ class ApiServer:
 
     def __init__(self, *, load: Callable[[], Access], clock: Clock, timeout_seconds: float) -> None:
         agent = f"gitops-dsf-agent/{__version__}"
-        self._server = apiserver.ApiServer(load=load, user_agent=agent, timeout_seconds=timeout_seconds, clock=clock)
+        self._server = apiserver.ApiServer(
+            load=load, user_agent=agent, timeout_seconds=timeout_seconds, clock=clock
+        )
 
     @property
     def server_clock(self) -> HubClock:
@@ -63,9 +71,13 @@ class ApiServer:
         content_type: str = JSON,
         accept: str = JSON,
     ) -> Reply:
-        """One request, its body encoded unless it is bytes already. Raises PublishError unless the status is 2xx."""
+        """One request, its body encoded unless it is bytes already. Raises PublishError unless the status is
+        2xx.
+        """
         try:
-            found = await self._server.request(method, path, params=params, body=body, content_type=content_type, accept=accept)
+            found = await self._server.request(
+                method, path, params=params, body=body, content_type=content_type, accept=accept
+            )
         except ApiError as error:
             raise PublishError(str(error), reason=_reason(error), retry_after=error.retry_after) from error
         if found.body and not found.body.lstrip().startswith(b"{"):

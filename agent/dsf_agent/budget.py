@@ -1,7 +1,7 @@
 """How many bytes of large answers are held at one time, over all scorers: what bounds the agent's memory.
 
-A cycle holds its series until they are scored, so a scoring API that hangs holds them, too. Waiting here is never a failure of the
-scorer that waits, so it happens outside every time-out.
+A cycle holds its series until they are scored, so a scoring API that hangs holds them, too. Waiting here is
+never a failure of the scorer that waits, so it happens outside every time-out.
 """
 
 import asyncio
@@ -11,7 +11,9 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 FREE_BYTES: Final = 1 << 20
-"""Answers that are smaller than this never queue and are not counted: hundreds of them fit beside a large one."""
+"""Answers that are smaller than this never queue and are not counted: hundreds of them fit beside a large
+one.
+"""
 
 
 class Budget:
@@ -26,7 +28,8 @@ class Budget:
     async def room(self, expected: int | None) -> "AsyncIterator[Share]":
         """Room for about this many bytes; more than the whole budget waits until it is alone.
 
-        None is for a first answer, whose size nobody knows: it waits only while the budget is used up, and for nobody in line.
+        None is for a first answer, whose size nobody knows: it waits only while the budget is used up, and
+        for nobody in line.
         """
         share = Share(self)
         if expected is None:

@@ -31,7 +31,9 @@ from dsf_wire.summary import Summary
 
 @dataclass(kw_only=True)
 class Adapters:
-    """Everything that touches the outside, made once per process. ``store`` is None where nothing is published."""
+    """Everything that touches the outside, made once per process. ``store`` is None where nothing is
+    published.
+    """
 
     settings: Settings
     clock: Clock
@@ -59,7 +61,11 @@ class Adapters:
                 transport=self.transport,
                 credentials=self.credentials,
                 clock=self.clock,
-                label_sets=LabelSets(template=scorer.score_dimension_format, cluster=self.settings.cluster, score_name=scorer.score_name),
+                label_sets=LabelSets(
+                    template=scorer.score_dimension_format,
+                    cluster=self.settings.cluster,
+                    score_name=scorer.score_name,
+                ),
             ),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
@@ -83,7 +89,9 @@ class Adapters:
             scorer=scorer,
             cycle=self.cycle(scorer, publication=publication),
             publication=publication,
-            cadence=Cadence(interval=interval, phase=interval * fraction(cluster, scorer.score_name, "phase")),
+            cadence=Cadence(
+                interval=interval, phase=interval * fraction(cluster, scorer.score_name, "phase")
+            ),
             clock=self.clock,
             metrics=self.metrics.of(scorer.score_name),
             chance=self.chance,
@@ -95,7 +103,9 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
     timeout = settings.hub_timeout_seconds
     hub = None
     if settings.hub_kubeconfig is not None:
-        hub = ApiServer(load=Kubeconfig(path=settings.hub_kubeconfig).load, clock=clock, timeout_seconds=timeout)
+        hub = ApiServer(
+            load=Kubeconfig(path=settings.hub_kubeconfig).load, clock=clock, timeout_seconds=timeout
+        )
     load = _spoke_access(settings)
     spoke = None if load is None else ApiServer(load=load, clock=clock, timeout_seconds=timeout)
     vault: Vault = NoVault() if spoke is None else SpokeVault(server=spoke, namespace=settings.namespace)

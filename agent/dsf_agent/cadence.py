@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 
 def fraction(*parts: str) -> float:
-    """A number in [0, 1) that depends on the parts alone: the same on every start, different for every cluster and score."""
+    """A number in [0, 1) that depends on the parts alone: the same on every start, different for every
+    cluster and score.
+    """
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
 
@@ -15,14 +17,16 @@ def fraction(*parts: str) -> float:
 class Cadence:
     """Grid points at ``phase + k * interval`` seconds of a monotonic clock.
 
-    The first run comes at once (see splay); the later ones fall on the grid, so a thousand clusters that got one edit in the
-    same second spread over the whole interval afterwards.
+    The first run comes at once (see splay); the later ones fall on the grid, so a thousand clusters that got
+    one edit in the same second spread over the whole interval afterwards.
     """
 
     interval: float
     phase: float
 
     def next(self, *, after: float, least: float = 0.0) -> float:
-        """The first grid point that is more than ``least`` seconds after ``after``; missed points are skipped, never made up."""
+        """The first grid point that is more than ``least`` seconds after ``after``; missed points are
+        skipped, never made up.
+        """
         steps = math.floor((after + least - self.phase) / self.interval) + 1
         return self.phase + steps * self.interval

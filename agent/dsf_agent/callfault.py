@@ -54,7 +54,10 @@ def status_text(*, url: str, status: int, headers: Mapping[str, str], body: byte
     """What a refused call says: status, address, and the peer's own words or the place it redirects to."""
     if 300 <= status < 400:
         target = display(headers.get("location", "")) or "nowhere"
-        return f"{display(url)} answered {status} and points to {target}; redirects are not followed, write that URL in the scorer"
+        return (
+            f"{display(url)} answered {status} and points to {target}; redirects are not followed, write that"
+            " URL in the scorer"
+        )
     words = excerpt(body)
     return f"{display(url)} answered {status}" + (f": {words}" if words else "")
 

@@ -41,10 +41,17 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
         if isinstance(found, Trouble):
             print(f"gitops-dsf-agent: {found.text}", file=sys.stderr)
             return 1
-        unknown = sorted(set(only) - {scorer.name for scorer in found.scorers} - {problem.name for problem in found.problems})
+        unknown = sorted(
+            set(only)
+            - {scorer.name for scorer in found.scorers}
+            - {problem.name for problem in found.problems}
+        )
         if unknown:
             names = ", ".join(_shown(scorer.name) for scorer in found.scorers) or "none"
-            print(f"gitops-dsf-agent: no scorer {', '.join(unknown)} in {path}; there are: {names}", file=sys.stderr)
+            print(
+                f"gitops-dsf-agent: no scorer {', '.join(unknown)} in {path}; there are: {names}",
+                file=sys.stderr,
+            )
             return 2
         rows = await _rows(adapters, found, only=only)
     finally:
@@ -61,7 +68,13 @@ async def _rows(adapters: Adapters, found: Snapshot, *, only: list[str]) -> list
     for problem in found.problems:
         if not only or problem.name in only:
             name = _shown(problem.name) or f"entry {problem.index}"
-            rows.append(Row(cells=(name, *"------", "bad_entry"), notes=(f"entry {problem.index}: {problem.reason}",), good=False))
+            rows.append(
+                Row(
+                    cells=(name, *"------", "bad_entry"),
+                    notes=(f"entry {problem.index}: {problem.reason}",),
+                    good=False,
+                )
+            )
     return rows
 
 
@@ -71,10 +84,18 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
         result = await adapters.cycle(scorer, publication=None).run()
     except AgentError as error:
         stage = "fetch" if isinstance(error, FetchError) else "score"
-        return Row(cells=(own, *"------", f"{stage}: {error.reason.value}"), notes=(f"{own}: {error}",), good=False)
+        return Row(
+            cells=(own, *"------", f"{stage}: {error.reason.value}"), notes=(f"{own}: {error}",), good=False
+        )
     except Exception as error:
-        log.exception("a cycle failed inside the agent", extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value})
-        return Row(cells=(own, *"------", Reason.INTERNAL.value), notes=(f"{own}: {type(error).__name__}: {error}",), good=False)
+        log.exception(
+            "a cycle failed inside the agent", extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value}
+        )
+        return Row(
+            cells=(own, *"------", Reason.INTERNAL.value),
+            notes=(f"{own}: {type(error).__name__}: {error}",),
+            good=False,
+        )
     items = result.items.values
     shown = [f"{_shown(name)}={value}" for name, value in list(items.items())[:ITEMS_SHOWN]]
     if len(items) > len(shown):

@@ -1,4 +1,5 @@
-"""Tokens and CAs of endpoints: Secrets and ConfigMaps of the agent's namespace, read by name, kept for a minute, re-read on demand.
+"""Tokens and CAs of endpoints: Secrets and ConfigMaps of the agent's namespace, read by name, kept for a
+minute, re-read on demand.
 
 Nothing here is ever part of a message: errors name the Secret and the key, not what they hold.
 """
@@ -22,9 +23,11 @@ from dsf_wire.summary import ConfigMapRef, Summary
 log = logging.getLogger(__name__)
 
 KEEP_SECONDS: Final = 60.0
-"""A Secret is read again after this time, so that a replaced token is used even if the old one still works."""
+"""A Secret is read again after this time, so that a replaced token is used even if the old one still works.
+"""
 STALE_SECONDS: Final = 10.0
-"""Pause between two attempts to read it while the API server is away; what was read before is used meanwhile."""
+"""Pause between two attempts to read it while the API server is away; what was read before is used meanwhile.
+"""
 FILE_SECONDS: Final = 5.0
 """A file that hangs longer is a failure of the scorers that need it."""
 _GONE: Final = frozenset({Reason.NOT_FOUND, Reason.FORBIDDEN})
@@ -91,7 +94,8 @@ class Credentials:
         self._locks: dict[object, asyncio.Lock] = {}
 
     async def token(self, auth: Auth, *, refused: str | None = None) -> str | None:
-        """The bearer token, or None when the endpoint asks for none. ``refused`` is a token that got 401: never from memory.
+        """The bearer token, or None when the endpoint asks for none. ``refused`` is a token that got 401:
+        never from memory.
 
         Raises CallError with TOKEN_UNAVAILABLE.
         """
@@ -120,7 +124,9 @@ class Credentials:
         return None
 
     async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:
-        """The private CA as a TLS context, or None for the system's CAs. Raises CallError with CA_UNAVAILABLE."""
+        """The private CA as a TLS context, or None for the system's CAs. Raises CallError with
+        CA_UNAVAILABLE.
+        """
         ref = auth.ca
         if ref is None:
             return None

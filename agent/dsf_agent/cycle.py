@@ -1,4 +1,6 @@
-"""One pass of one scorer: fetch -> score -> map -> offer to publish. Never sleeps, except to give the event loop its turn."""
+"""One pass of one scorer: fetch -> score -> map -> offer to publish. Never sleeps, except to give the event
+loop its turn.
+"""
 
 import asyncio
 from collections import Counter
@@ -60,8 +62,9 @@ class Cycle:
     async def run(self) -> CycleResult:
         """Raises FetchError or ScoreError; nothing was published or exported then.
 
-        A cycle that yields no item is a failure (NO_RESULTS), never an empty object: OCM counts a cluster without the item as 0,
-        which outranks every negative score; what was published before stays until its validUntil.
+        A cycle that yields no item is a failure (NO_RESULTS), never an empty object: OCM counts a cluster
+        without the item as 0, which outranks every negative score; what was published before stays until its
+        validUntil.
         """
         async with self._budget.room(self._expected) as share:
             return await self._run(share)
@@ -82,7 +85,9 @@ class Cycle:
         dropped = results.dropped + items.dropped
         if not items.values and publishes(self._scorer):
             told = ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
-            msg = f"none of {results.total} results gives an item to publish: {told}; see scoreDimensionFormat"
+            msg = (
+                f"none of {results.total} results gives an item to publish: {told}; see scoreDimensionFormat"
+            )
             raise ScoreError(msg, reason=Reason.NO_RESULTS)
         if items.clamped:
             self._metrics.clamped(items.clamped)

@@ -11,7 +11,9 @@ from dsf_runtime.calls import hide
 
 
 class Endpoint:
-    """Adds token and trust to calls. After 401 the token, after a TLS failure the CA is read again, and the call made once more."""
+    """Adds token and trust to calls. After 401 the token, after a TLS failure the CA is read again, and the
+    call made once more.
+    """
 
     def __init__(self, *, transport: Transport, credentials: Credentials, auth: Auth) -> None:
         self._transport = transport

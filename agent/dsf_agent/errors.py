@@ -21,7 +21,9 @@ class SettingsError(ValueError):
 
 
 class AgentError(Exception):
-    """A failure with its reason. ``retry_after`` is the number of seconds that the peer asked us to wait, if it did."""
+    """A failure with its reason. ``retry_after`` is the number of seconds that the peer asked us to wait, if
+    it did.
+    """
 
     def __init__(self, message: str, *, reason: Reason, retry_after: float | None = None) -> None:
         super().__init__(message)

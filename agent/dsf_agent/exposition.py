@@ -1,6 +1,8 @@
-"""``dynamic_score`` as text: rendered once per cycle and scorer, joined at scrape, so that a scrape of 50,000 series costs next to nothing.
+"""``dynamic_score`` as text: rendered once per cycle and scorer, joined at scrape, so that a scrape of 50,000
+series costs next to nothing.
 
-Text format: https://prometheus.io/docs/instrumenting/exposition_formats/. A gauge sample reads the same in OpenMetrics.
+Text format: https://prometheus.io/docs/instrumenting/exposition_formats/. A gauge sample reads the same in
+OpenMetrics.
 """
 
 import asyncio
@@ -14,15 +16,17 @@ from typing import Final
 import msgspec
 
 NAME: Final = "dynamic_score"
-HEAD: Final = f"# HELP {NAME} Dynamic score from each scorer, as the scoring API gave it\n# TYPE {NAME} gauge\n".encode()
+HEAD: Final = f"# HELP {NAME} Dynamic score from each scorer, as the scoring API gave it\n# TYPE {NAME} gauge\n".encode()  # noqa: E501
 MAX_LABEL: Final = 256
 """Characters of a label value on /metrics; upstream cuts there too. Item names of the hub are not cut."""
 
 PIECE_LINES: Final = 2500
 
 KEPT_LEVEL: Final = 6
-"""Of zlib, for the text of a scorer, which is compressed once and sent with every scrape until the next cycle: up to a third fewer bytes
-than level 1 for twice the time. Level 7 takes more time for the same bytes (benchmarks/bench_agent.py --only gzip)."""
+"""Of zlib, for the text of a scorer, which is compressed once and sent with every scrape until the next
+cycle: up to a third fewer bytes than level 1 for twice the time. Level 7 takes more time for the same bytes
+(benchmarks/bench_agent.py --only gzip).
+"""
 PASSING_LEVEL: Final = 1
 """For what differs from scrape to scrape."""
 
@@ -58,7 +62,9 @@ class Lines:
 
 
 class SampleText:
-    """Collects one scorer's samples in batches. Of results with the same labels the last one counts, as upstream."""
+    """Collects one scorer's samples in batches. Of results with the same labels the last one counts, as
+    upstream.
+    """
 
     def __init__(self) -> None:
         self._samples: dict[bytes, float] = {}
@@ -78,15 +84,18 @@ class SampleText:
 
 
 def _values(scores: list[float]) -> list[bytes]:
-    """The shortest text that reads back as the same number, each with its end of line. JSON's encoder is six times as fast as repr()."""
+    """The shortest text that reads back as the same number, each with its end of line. JSON's encoder is six
+    times as fast as repr().
+    """
     return (msgspec.json.encode(scores)[1:-1].replace(b",", b"\n,") + b"\n").split(b",")
 
 
 class Board:
     """The current text of every scorer. A scorer that failed or is gone has none, so no old score looks live.
 
-    For gzip each scorer is compressed once per cycle and never per scrape: pieces of a deflate stream that end on a byte boundary
-    may follow each other (RFC 1951 section 3.2; zlib's full flush). One member, because many clients read only the first of several.
+    For gzip each scorer is compressed once per cycle and never per scrape: pieces of a deflate stream that
+    end on a byte boundary may follow each other (RFC 1951 section 3.2; zlib's full flush). One member,
+    because many clients read only the first of several.
     """
 
     def __init__(self) -> None:
@@ -105,7 +114,9 @@ class Board:
         return [HEAD, *self._plain.values()]
 
     async def gzipped(self, *, before: bytes, after: bytes) -> list[bytes]:
-        """A gzip file of ``before``, head and scorers, and ``after``. New texts are compressed off the event loop."""
+        """A gzip file of ``before``, head and scorers, and ``after``. New texts are compressed off the event
+        loop.
+        """
         texts = [before, HEAD]
         pieces = [_GZIP_HEADER, await asyncio.to_thread(_deflate, before + HEAD, level=PASSING_LEVEL)]
         for scorer, text in list(self._plain.items()):
@@ -117,7 +128,11 @@ class Board:
             texts.append(text)
             pieces.append(piece)
         texts.append(after)
-        pieces += [_deflate(after, level=PASSING_LEVEL), _LAST_BLOCK, await asyncio.to_thread(_trailer, texts)]
+        pieces += [
+            _deflate(after, level=PASSING_LEVEL),
+            _LAST_BLOCK,
+            await asyncio.to_thread(_trailer, texts),
+        ]
         return pieces
 
 

@@ -23,5 +23,7 @@ class Fetch:
         try:
             series = await self._source.fetch(now=now)
         except (CallError, FetchError) as error:
-            raise FetchError(self._endpoint.hide(str(error)), reason=error.reason, retry_after=error.retry_after) from error
+            raise FetchError(
+                self._endpoint.hide(str(error)), reason=error.reason, retry_after=error.retry_after
+            ) from error
         return replace(series, warnings=tuple(map(self._endpoint.hide, series.warnings)))

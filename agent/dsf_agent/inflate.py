@@ -1,4 +1,6 @@
-"""gzip and deflate bodies, decoded with a bound on the output, so that a small answer cannot become a huge one in memory."""
+"""gzip and deflate bodies, decoded with a bound on the output, so that a small answer cannot become a huge
+one in memory.
+"""
 
 import zlib
 from typing import Final

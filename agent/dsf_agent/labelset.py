@@ -1,7 +1,7 @@
 """What the labels of a result stand for: the name of its item on the hub, and its line on /metrics.
 
-A scoring API names the same label sets cycle after cycle while the scores change, so each is worked out once and found again by the
-bytes it was written with: that takes a third of the CPU of 10,000 results away.
+A scoring API names the same label sets cycle after cycle while the scores change, so each is worked out once
+and found again by the bytes it was written with: that takes a third of the CPU of 10,000 results away.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,17 @@ from dsf_agent.exposition import Lines
 from dsf_agent.naming import Naming
 
 MAX_KEPT: Final = 20_000
-"""Label sets that are kept for one scorer, some 600 bytes each; those beyond are worked out again in every cycle."""
+"""Label sets that are kept for one scorer, some 600 bytes each; those beyond are worked out again in every
+cycle.
+"""
 MAX_KEPT_BYTES: Final = 1024
 """Length of JSON above which a label set is not kept."""
 
 
 class Labels(msgspec.Struct, gc=False):
-    """The labels that anything reads, in the order of dsf_wire.dimension.LABELS; others are skipped without being decoded."""
+    """The labels that anything reads, in the order of dsf_wire.dimension.LABELS; others are skipped without
+    being decoded.
+    """
 
     node: str = ""
     device: str = ""
@@ -54,14 +58,20 @@ class LabelSets:
         self._before, self._now = self._now, {}
 
     def read(self, metrics: Sequence[bytes]) -> list[LabelSet]:
-        """The label sets of these JSON objects. Raises msgspec.DecodeError or UnicodeDecodeError when one of them is none."""
+        """The label sets of these JSON objects. Raises msgspec.DecodeError or UnicodeDecodeError when one of
+        them is none.
+        """
         known = list(map(self._before.get, metrics))
         found = self._found(metrics, known)
         if len(self._now) < MAX_KEPT:
             if max(map(len, metrics), default=0) <= MAX_KEPT_BYTES:
                 self._now.update(zip(metrics, found, strict=True))
             else:
-                self._now |= {metric: one for metric, one in zip(metrics, found, strict=True) if len(metric) <= MAX_KEPT_BYTES}
+                self._now |= {
+                    metric: one
+                    for metric, one in zip(metrics, found, strict=True)
+                    if len(metric) <= MAX_KEPT_BYTES
+                }
         return found
 
     def _found(self, metrics: Sequence[bytes], known: Sequence[LabelSet | None]) -> list[LabelSet]:

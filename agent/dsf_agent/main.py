@@ -38,13 +38,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _start(settings: Settings, *, scorers: list[str]) -> int:
-    formatter = logs.JsonFormatter(fields=LOG_FIELDS) if settings.log_format == "json" else logs.TextFormatter(fields=LOG_FIELDS)
+    formatter = (
+        logs.JsonFormatter(fields=LOG_FIELDS)
+        if settings.log_format == "json"
+        else logs.TextFormatter(fields=LOG_FIELDS)
+    )
     logs.configure(package="dsf_agent", formatter=formatter, level=settings.log_level)
 
     async def process() -> int:
         threads.use_threads(THREADS)
         adapters = build.adapters(settings, clock=SystemClock())
-        return await (check.run(adapters, only=scorers) if settings.verb == "check" else supervise.serve(adapters))
+        return await (
+            check.run(adapters, only=scorers) if settings.verb == "check" else supervise.serve(adapters)
+        )
 
     try:
         return threads.leave(asyncio.run(process()))

@@ -1,4 +1,6 @@
-"""What the agent says about itself. Every series exists once, and those of a scorer that is gone are removed with it."""
+"""What the agent says about itself. Every series exists once, and those of a scorer that is gone are removed
+with it.
+"""
 
 import math
 import sys
@@ -28,7 +30,9 @@ _WIRE_SECONDS: Final = {
 
 
 class Metrics:
-    """All series. ``board`` holds dynamic_score, which is rendered apart because it may have tens of thousands of series."""
+    """All series. ``board`` holds dynamic_score, which is rendered apart because it may have tens of
+    thousands of series.
+    """
 
     def __init__(self, *, cluster: str) -> None:
         # One more series per counter, which nobody asks for and every scrape would carry.
@@ -38,49 +42,107 @@ class Metrics:
         registry = self.registry
         one = ["score_name"]
         self.requests = Counter(
-            "dynamic_scoring_requests", "Scoring cycles by status: success or failure.", [*one, "status"], registry=registry
+            "dynamic_scoring_requests",
+            "Scoring cycles by status: success or failure.",
+            [*one, "status"],
+            registry=registry,
         )
         self.seconds = {
-            stage: Counter(name, f"Seconds spent in the stage {stage}, succeeded or not.", one, registry=registry)
+            stage: Counter(
+                name, f"Seconds spent in the stage {stage}, succeeded or not.", one, registry=registry
+            )
             for stage, name in _WIRE_SECONDS.items()
         }
         self.last_success = Gauge(
-            f"{PREFIX}_last_success_timestamp_seconds", "Unix time of the last cycle that gave scores.", one, registry=registry
+            f"{PREFIX}_last_success_timestamp_seconds",
+            "Unix time of the last cycle that gave scores.",
+            one,
+            registry=registry,
         )
         self.stages = Histogram(
-            f"{PREFIX}_stage_duration_seconds", "Duration of a stage.", [*one, "stage"], buckets=STAGE_BUCKETS, registry=registry
+            f"{PREFIX}_stage_duration_seconds",
+            "Duration of a stage.",
+            [*one, "stage"],
+            buckets=STAGE_BUCKETS,
+            registry=registry,
         )
         self.lateness = Histogram(
-            f"{PREFIX}_start_delay_seconds", "How much later than planned cycles start.", buckets=LATENESS_BUCKETS, registry=registry
+            f"{PREFIX}_start_delay_seconds",
+            "How much later than planned cycles start.",
+            buckets=LATENESS_BUCKETS,
+            registry=registry,
         )
-        self.failures = Counter(f"{PREFIX}_failures", "Failures by stage and reason.", [*one, "stage", "reason"], registry=registry)
+        self.failures = Counter(
+            f"{PREFIX}_failures",
+            "Failures by stage and reason.",
+            [*one, "stage", "reason"],
+            registry=registry,
+        )
         self.dropped = Counter(
-            f"{PREFIX}_results_dropped", "Results that could not be used, by reason.", [*one, "reason"], registry=registry
+            f"{PREFIX}_results_dropped",
+            "Results that could not be used, by reason.",
+            [*one, "reason"],
+            registry=registry,
         )
-        self.clamped = Counter(f"{PREFIX}_results_clamped", "Scores that a bound of their range held.", one, registry=registry)
-        self.results = Gauge(f"{PREFIX}_results", "Usable results of the last successful cycle.", one, registry=registry)
-        self.series = Gauge(f"{PREFIX}_series_fetched", "Series that the source gave in the last cycle.", one, registry=registry)
+        self.clamped = Counter(
+            f"{PREFIX}_results_clamped", "Scores that a bound of their range held.", one, registry=registry
+        )
+        self.results = Gauge(
+            f"{PREFIX}_results", "Usable results of the last successful cycle.", one, registry=registry
+        )
+        self.series = Gauge(
+            f"{PREFIX}_series_fetched",
+            "Series that the source gave in the last cycle.",
+            one,
+            registry=registry,
+        )
         self.bytes = Counter(f"{PREFIX}_fetched_bytes", "Bytes that the source gave.", one, registry=registry)
-        self.warnings = Counter(f"{PREFIX}_source_warnings", "Warnings that the source gave with its answer.", one, registry=registry)
+        self.warnings = Counter(
+            f"{PREFIX}_source_warnings",
+            "Warnings that the source gave with its answer.",
+            one,
+            registry=registry,
+        )
         self.publishes = Counter(
-            f"{PREFIX}_publish", "Looks at what to publish: written, unchanged, deferred or failed.", [*one, "outcome"], registry=registry
+            f"{PREFIX}_publish",
+            "Looks at what to publish: written, unchanged, deferred or failed.",
+            [*one, "outcome"],
+            registry=registry,
         )
         self.deletions = Counter(
-            f"{PREFIX}_deleted_scores", "AddOnPlacementScores removed because their scorer is gone.", registry=registry
+            f"{PREFIX}_deleted_scores",
+            "AddOnPlacementScores removed because their scorer is gone.",
+            registry=registry,
         )
-        self.scorers = Gauge(f"{PREFIX}_scorers", "Scorers of the configuration by state.", ["state"], registry=registry)
+        self.scorers = Gauge(
+            f"{PREFIX}_scorers", "Scorers of the configuration by state.", ["state"], registry=registry
+        )
         self.config_timestamp = Gauge(
-            f"{PREFIX}_config_last_change_timestamp_seconds", "Unix time at which the configuration in use was read.", registry=registry
+            f"{PREFIX}_config_last_change_timestamp_seconds",
+            "Unix time at which the configuration in use was read.",
+            registry=registry,
         )
         self.config_failures = Counter(
-            f"{PREFIX}_config_failures", "States of the file that could not be used.", ["reason"], registry=registry
+            f"{PREFIX}_config_failures",
+            "States of the file that could not be used.",
+            ["reason"],
+            registry=registry,
         )
-        self.config_usable = Gauge(f"{PREFIX}_config_usable", "1 if the file as it is now could be read, else 0.", registry=registry)
+        self.config_usable = Gauge(
+            f"{PREFIX}_config_usable", "1 if the file as it is now could be read, else 0.", registry=registry
+        )
         self.suspension_failures = Counter(
-            f"{PREFIX}_suspension_read_failures", "Attempts to read the suspended scorers that failed.", ["reason"], registry=registry
+            f"{PREFIX}_suspension_read_failures",
+            "Attempts to read the suspended scorers that failed.",
+            ["reason"],
+            registry=registry,
         )
-        build = Gauge(f"{PREFIX}_build_info", "Always 1.", ["version", "python", "cluster"], registry=registry)
-        build.labels(version=__version__, python=".".join(map(str, sys.version_info[:3])), cluster=cluster).set(1)
+        build = Gauge(
+            f"{PREFIX}_build_info", "Always 1.", ["version", "python", "cluster"], registry=registry
+        )
+        build.labels(
+            version=__version__, python=".".join(map(str, sys.version_info[:3])), cluster=cluster
+        ).set(1)
         ProcessCollector(registry=registry)
 
     def of(self, score_name: str) -> "ScorerMetrics":
@@ -88,7 +150,9 @@ class Metrics:
 
     def watch_hub_offset(self, clock: HubClock) -> None:
         """Exports the hub's clock offset; NaN until the hub answered."""
-        gauge = Gauge(f"{PREFIX}_hub_clock_offset_seconds", "Hub clock minus local clock.", registry=self.registry)
+        gauge = Gauge(
+            f"{PREFIX}_hub_clock_offset_seconds", "Hub clock minus local clock.", registry=self.registry
+        )
         gauge.set_function(lambda: math.nan if clock.offset is None else clock.offset)
 
     def forget(self, score_name: str) -> None:

@@ -26,11 +26,14 @@ class MetricsPage:
         if "application/openmetrics-text" in query.headers.get("accept", ""):
             generate, content_type = openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST
             end = EOF
-        # Rendering the agent's own series holds no lock of ours and may take some milliseconds with hundreds of scorers.
+        # Rendering the agent's own series holds no lock of ours and may take some milliseconds with hundreds
+        # of scorers.
         own = (await asyncio.to_thread(generate, self._metrics.registry)).removesuffix(EOF)
         headers = {"Vary": "Accept, Accept-Encoding"}
         if not _accepts_gzip(query.headers.get("accept-encoding", "")):
-            return Page(content_type=content_type, parts=[own, *self._metrics.board.plain(), end], headers=headers)
+            return Page(
+                content_type=content_type, parts=[own, *self._metrics.board.plain(), end], headers=headers
+            )
         parts = await self._metrics.board.gzipped(before=own, after=end)
         return Page(content_type=content_type, parts=parts, headers={**headers, "Content-Encoding": "gzip"})
 

@@ -1,4 +1,6 @@
-"""Results to the items of an AddOnPlacementScore: dimension names, aggregation, range map, clamp, floor. Pure."""
+"""Results to the items of an AddOnPlacementScore: dimension names, aggregation, range map, clamp, floor.
+Pure.
+"""
 
 import math
 from collections import Counter
@@ -20,7 +22,9 @@ DROP_OVERFLOW: Final = "overflow"
 
 @dataclass(frozen=True, kw_only=True)
 class Items:
-    """Names to values, sorted by name; how many values a bound held, and how many items were dropped by reason."""
+    """Names to values, sorted by name; how many values a bound held, and how many items were dropped by
+    reason.
+    """
 
     values: dict[str, int]
     clamped: int = 0
@@ -55,7 +59,8 @@ class Builder:
             nameless = self._several.pop("", [raw.pop("")])
             self._dropped[DROP_NO_NAME] += len(nameless)
             new.remove("")
-        # Sorted runs, which the final sort merges in linear time: sorting 50,000 names at once would hold the loop too long.
+        # Sorted runs, which the final sort merges in linear time: sorting 50,000 names at once would hold the
+        # loop too long.
         new.sort()
         self._names += new
 
@@ -84,11 +89,14 @@ class Builder:
         if self._range is None and not several:
             scores = [raw[name] for name in names]
             if scores and min(scores) >= SCORE_MIN and max(scores) <= SCORE_MAX:
-                # What map_score says of such values, without the price of a call for each of tens of thousands.
+                # What map_score says of such values, without the price of a call for each of tens of
+                # thousands.
                 self._values.update(zip(names, map(math.floor, scores), strict=True))
                 return
         for name in names:
-            score = raw[name] if name not in several else scorevalue.aggregate(several[name], self._aggregation)
+            score = (
+                raw[name] if name not in several else scorevalue.aggregate(several[name], self._aggregation)
+            )
             if not math.isfinite(score):
                 self._dropped[DROP_OVERFLOW] += 1
                 continue

@@ -1,9 +1,10 @@
 """Removes AddOnPlacementScores of ours whose scorer is gone, and nothing else.
 
-Only a file that is complete and valid may lead to a deletion, and only after it stood unchanged for a while: a missing, empty, broken
-or partly bad file deletes nothing (their scores expire at validUntil). ``[]`` is complete and valid, and is what a cluster gets whose
-last scorer was removed or suspended in git. Since an accident looks the same, it must stand longer, and it removes at once only what
-this process saw named before; of the rest what has expired, which no placement counts any more.
+Only a file that is complete and valid may lead to a deletion, and only after it stood unchanged for a while:
+a missing, empty, broken or partly bad file deletes nothing (their scores expire at validUntil). ``[]`` is
+complete and valid, and is what a cluster gets whose last scorer was removed or suspended in git. Since an
+accident looks the same, it must stand longer, and it removes at once only what this process saw named before;
+of the rest what has expired, which no placement counts any more.
 """
 
 import asyncio
@@ -33,7 +34,9 @@ LOOKS: Final = (1.0, 3600.0)
 class Pruner:
     """Told about every state of the file; acts on the last one."""
 
-    def __init__(self, *, store: ScoreStore, metrics: Metrics, settle_seconds: float, chance: random.Random) -> None:
+    def __init__(
+        self, *, store: ScoreStore, metrics: Metrics, settle_seconds: float, chance: random.Random
+    ) -> None:
         self._store = store
         self._metrics = metrics
         self._settle = settle_seconds
@@ -49,7 +52,11 @@ class Pruner:
         if current is not None:
             self._named |= current.object_names
             if current.empty and self._named:
-                log.warning("the configuration names no scorer any more: if that stands for %.0f s, their scores are deleted", self._stand)
+                log.warning(
+                    "the configuration names no scorer any more: if that stands for %.0f s, their scores are"
+                    " deleted",
+                    self._stand,
+                )
         self._news.set()
 
     async def run(self) -> None:
@@ -68,10 +75,17 @@ class Pruner:
                 failures = 0
             except PublishError as error:
                 failures += 1
-                log.warning("scores of removed scorers could not be looked for: %s", error, extra={"reason": error.reason.value})
+                log.warning(
+                    "scores of removed scorers could not be looked for: %s",
+                    error,
+                    extra={"reason": error.reason.value},
+                )
             except Exception:
                 failures += 1
-                log.exception("looking for scores of removed scorers failed inside the agent", extra={"reason": Reason.INTERNAL.value})
+                log.exception(
+                    "looking for scores of removed scorers failed inside the agent",
+                    extra={"reason": Reason.INTERNAL.value},
+                )
             if failures:
                 delay = BACKOFF.delay(failures, chance=self._chance)
 
@@ -99,7 +113,11 @@ class Pruner:
             await self._store.delete(stored)
             self._named.discard(stored.name)
             self._metrics.deletions.inc()
-            log.info("deleted AddOnPlacementScore %s: no scorer of the configuration has it", stored.name, extra={"object": stored.name})
+            log.info(
+                "deleted AddOnPlacementScore %s: no scorer of the configuration has it",
+                stored.name,
+                extra={"object": stored.name},
+            )
         return min(max(min(waits), LOOKS[0]), LOOKS[1]) if waits else None
 
     def _wait(self, stored: Stored, current: Snapshot) -> float | None:

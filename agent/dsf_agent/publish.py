@@ -1,6 +1,7 @@
 """publish: the newest scores of one scorer, written when the rule says so, whatever the hub does in between.
 
-Runs beside the worker, so that a hub that is slow or away never delays the next cycle. Only the newest value is kept.
+Runs beside the worker, so that a hub that is slow or away never delays the next cycle. Only the newest value
+is kept.
 """
 
 import asyncio
@@ -24,16 +25,21 @@ log = logging.getLogger(__name__)
 BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
 """Between attempts to reach the store; a whole fleet meets a returning hub, hence the wide jitter."""
 RETRY_FRACTION: Final = 0.25
-"""Part of the TTL after which a failed write is tried again at the latest, whatever the hub asks for: unchanged scores are written again at
-half of the TTL, and must not expire meanwhile."""
+"""Part of the TTL after which a failed write is tried again at the latest, whatever the hub asks for:
+unchanged scores are written again at half of the TTL, and must not expire meanwhile.
+"""
 CLOCK_SLACK_SECONDS: Final = 60.0
-"""By how much an expiry may seem too late before it counts as somebody else's, or as one of a clock that was set back since."""
+"""By how much an expiry may seem too late before it counts as somebody else's, or as one of a clock that was
+set back since.
+"""
 
 
 class Publication:
     """Owns one object in the store. ``offer`` and ``withdraw`` never wait."""
 
-    def __init__(self, *, scorer: Summary, store: ScoreStore, rule: Rule, metrics: ScorerMetrics, chance: random.Random) -> None:
+    def __init__(
+        self, *, scorer: Summary, store: ScoreStore, rule: Rule, metrics: ScorerMetrics, chance: random.Random
+    ) -> None:
         self._scorer = scorer.name
         self._name = scorename.sanitise(scorer.score_name)
         self._store = store
@@ -58,7 +64,9 @@ class Publication:
         self._news.set()
 
     def withdraw(self) -> None:
-        """A cycle failed: nothing old is written or refreshed; what is published expires at its validUntil."""
+        """A cycle failed: nothing old is written or refreshed; what is published expires at its
+        validUntil.
+        """
         self._wanted = None
         self._idle.set()
 
@@ -89,8 +97,11 @@ class Publication:
             if wanted is None:
                 return None
             now = self._store.wall()
-            if self._published is not None and _too_late(self._published.valid_until, rule=self._rule, now=now):
-                # The readers' clock was set back: what stands there lives too long, and would put off every change until it caught up.
+            if self._published is not None and _too_late(
+                self._published.valid_until, rule=self._rule, now=now
+            ):
+                # The readers' clock was set back: what stands there lives too long, and would put off every
+                # change until it caught up.
                 self._published = None
             decision = decide(wanted, self._published, rule=self._rule)
             wait = decision.at - now
@@ -102,7 +113,10 @@ class Publication:
         except PublishError as error:
             return self._failed(error)
         except Exception as error:
-            log.exception("publishing failed inside the agent", extra={"scorer": self._scorer, "reason": Reason.INTERNAL.value})
+            log.exception(
+                "publishing failed inside the agent",
+                extra={"scorer": self._scorer, "reason": Reason.INTERNAL.value},
+            )
             return self._failed(PublishError(str(error), reason=Reason.INTERNAL))
         else:
             if self._failures:
@@ -114,11 +128,19 @@ class Publication:
                 self._idle.set()
 
     async def _look(self) -> None:
-        """What is published already: after a restart the fleet must not write everything again. Also tells the hub's time."""
+        """What is published already: after a restart the fleet must not write everything again. Also tells
+        the hub's time.
+        """
         if self._seeded:
-            if self._published is None or not await self._store.gone(self._name, written=self._published.written):
+            if self._published is None or not await self._store.gone(
+                self._name, written=self._published.written
+            ):
                 return
-            log.warning("%s was deleted by somebody else, looking again", self._name, extra={"scorer": self._scorer, "object": self._name})
+            log.warning(
+                "%s was deleted by somebody else, looking again",
+                self._name,
+                extra={"scorer": self._scorer, "object": self._name},
+            )
             self._seeded = False
         stored = await self._store.read(self._name)
         self._published = _published(stored, rule=self._rule, now=self._store.wall())
@@ -141,7 +163,12 @@ class Publication:
         self._metrics.failed("publish", error.reason)
         delay = max(BACKOFF.delay(self._failures, chance=self._chance), error.retry_after or 0.0)
         delay = min(delay, self._rule.ttl * RETRY_FRACTION)
-        log.warning("not published, next attempt in %.0f s: %s", delay, error, extra={"scorer": self._scorer, "reason": error.reason.value})
+        log.warning(
+            "not published, next attempt in %.0f s: %s",
+            delay,
+            error,
+            extra={"scorer": self._scorer, "reason": error.reason.value},
+        )
         return delay
 
 
@@ -151,9 +178,13 @@ def _too_late(valid_until: float, *, rule: Rule, now: float) -> bool:
 
 
 def _published(stored: Stored | None, *, rule: Rule, now: float) -> Published | None:
-    """What counts as published: an object that we alone write, and whose expiry is one that this rule could have given it."""
+    """What counts as published: an object that we alone write, and whose expiry is one that this rule could
+    have given it.
+    """
     if stored is None or not stored.ours or stored.shared or stored.valid_until is None:
         return None
     if _too_late(stored.valid_until, rule=rule, now=now):
         return None
-    return Published(values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until)
+    return Published(
+        values=stored.values, written=stored.valid_until - rule.ttl, valid_until=stored.valid_until
+    )

@@ -42,7 +42,9 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """What readers of the hub see: the items, and when they were written and expire (Unix seconds of the hub's clock)."""
+    """What readers of the hub see: the items, and when they were written and expire (Unix seconds of the
+    hub's clock).
+    """
 
     values: Mapping[str, int] = field(default_factory=dict)
     written: float
@@ -51,7 +53,9 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """When to write (Unix seconds of the hub's clock; a time in the past means at once), and whether the scores call for it."""
+    """When to write (Unix seconds of the hub's clock; a time in the past means at once), and whether the
+    scores call for it.
+    """
 
     at: float
     changed: bool
@@ -69,7 +73,9 @@ def changed(wanted: Mapping[str, int], published: Mapping[str, int], *, deadband
 
 
 def decide(wanted: Mapping[str, int], published: Published | None, *, rule: Rule) -> Decision:
-    """The rule: a change at once but not before the least interval is over, everything else at the refresh."""
+    """The rule: a change at once but not before the least interval is over, everything else at the
+    refresh.
+    """
     if published is None:
         return Decision(at=0.0, changed=True)
     refresh = min(published.written + rule.refresh, published.valid_until - rule.ttl * REFRESH_FRACTION)

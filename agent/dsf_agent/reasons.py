@@ -1,4 +1,5 @@
-"""Why a cycle, a publication or a configuration failed: one short word each, the ``reason`` label of logs and metrics.
+"""Why a cycle, a publication or a configuration failed: one short word each, the ``reason`` label of logs and
+metrics.
 
 docs/agent.md says for every reason what it means and what to do about it.
 """
@@ -42,7 +43,9 @@ class Reason(StrEnum):
     QUERY_BAD_DATA = "query_bad_data"
     """QUERY_ERROR with errorType bad_data: the expression or a parameter is wrong."""
     QUERY_EXECUTION = "query_execution"
-    """errorType execution: the expression is well-formed and fails on this data (too many samples, many-to-many matching)."""
+    """errorType execution: the expression is well-formed and fails on this data (too many samples,
+    many-to-many matching).
+    """
     QUERY_TIMEOUT = "query_timeout"
     """errorType timeout: the source gave up on its own."""
     QUERY_UNAVAILABLE = "query_unavailable"
@@ -50,7 +53,9 @@ class Reason(StrEnum):
     QUERY_INTERNAL = "query_internal"
     """errorType internal."""
     NO_RESULTS = "no_results"
-    """The scoring API answered, and no result or not one that could be used: a source without data yet, or a fault of the API."""
+    """The scoring API answered, and no result or not one that could be used: a source without data yet, or a
+    fault of the API.
+    """
     TOKEN_UNAVAILABLE = "token_unavailable"  # noqa: S105 - a reason, not a token
     """The token Secret or the pod's own token could not be read."""
     CA_UNAVAILABLE = "ca_unavailable"

@@ -20,7 +20,8 @@ from dsf_runtime.calls import excerpt
 from dsf_wire.scoring import ScoringResponse
 
 BATCH: Final = 2000
-"""Results between two turns of the event loop: up to five milliseconds of work where all label sets are new."""
+"""Results between two turns of the event loop: up to five milliseconds of work where all label sets are new.
+"""
 
 DROP_INVALID: Final = "invalid"
 """Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
@@ -79,7 +80,9 @@ _ROWS: Final = msgspec.json.Decoder(list[_Row])
 
 
 async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
-    """Decodes an answer. Raises ScoreError with INVALID_BODY when it is not an object with a list ``results``."""
+    """Decodes an answer. Raises ScoreError with INVALID_BODY when it is not an object with a list
+    ``results``.
+    """
     label_sets.turn()
     try:
         raw = _RESPONSE.decode(body).results
@@ -131,7 +134,8 @@ def _labelled(row: _Plain, label_sets: LabelSets) -> LabelSet:
 
 
 async def _lenient(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
-    """An answer with NaN or Infinity literals or half surrogate pairs, which are no JSON but what Python services write.
+    """An answer with NaN or Infinity literals or half surrogate pairs, which are no JSON but what Python
+    services write.
 
     The standard library reads them, result by result, so that only those that hold one are lost.
     """

@@ -15,9 +15,13 @@ from dsf_wire.summary import Summary
 log = logging.getLogger(__name__)
 
 EDIT_SPLAY_SECONDS: Final = 0.5
-"""Longest delay of the first run of an edited scorer; the kubelets of a fleet spread an edit over a minute by themselves."""
+"""Longest delay of the first run of an edited scorer; the kubelets of a fleet spread an edit over a minute by
+themselves.
+"""
 STOP_SECONDS: Final = 1.0
-"""How long a restart waits for the old worker; cancelled calls end at once unless the event loop is in trouble."""
+"""How long a restart waits for the old worker; cancelled calls end at once unless the event loop is in
+trouble.
+"""
 REVIVE_SECONDS: Final = 30.0
 """Pause before a worker that died of a fault of the agent itself is made anew."""
 
@@ -66,7 +70,11 @@ class Scheduler:
 
     def states(self) -> dict[str, WorkerState]:
         """State by scorer name, of those that run."""
-        return {name: running.worker.state for name, running in self._running.items() if running.worker is not None}
+        return {
+            name: running.worker.state
+            for name, running in self._running.items()
+            if running.worker is not None
+        }
 
     async def apply(self, wanted: Iterable[Summary]) -> Delta:
         """Stops and starts workers. Returns what was done."""
@@ -111,7 +119,9 @@ class Scheduler:
         self._running[scorer.name] = _Running(scorer=scorer, task=task)
 
     async def _guard(self, scorer: Summary, *, splay: float) -> None:
-        """Keeps a fault of the agent inside one scorer, its making included: logged and counted, and made anew after a pause."""
+        """Keeps a fault of the agent inside one scorer, its making included: logged and counted, and made
+        anew after a pause.
+        """
         running = self._running[scorer.name]
         while True:
             try:
@@ -131,6 +141,8 @@ class Scheduler:
     def _log(self, delta: Delta) -> None:
         started = {scorer.name for scorer in delta.start}
         for name in delta.stop:
-            log.info("restarting: its entry changed" if name in started else "stopped", extra={"scorer": name})
+            log.info(
+                "restarting: its entry changed" if name in started else "stopped", extra={"scorer": name}
+            )
         for name in sorted(started - set(delta.stop)):
             log.info("started", extra={"scorer": name})

@@ -21,7 +21,15 @@ from dsf_wire.summary import Summary
 class Score:
     """The second stage of a cycle, bound to one scorer."""
 
-    def __init__(self, *, scorer: Summary, transport: Transport, credentials: Credentials, clock: Clock, label_sets: LabelSets) -> None:
+    def __init__(
+        self,
+        *,
+        scorer: Summary,
+        transport: Transport,
+        credentials: Credentials,
+        clock: Clock,
+        label_sets: LabelSets,
+    ) -> None:
         self._scorer = scorer
         self._label_sets = label_sets
         self._clock = clock
@@ -36,7 +44,9 @@ class Score:
         try:
             return await self._called(series)
         except (CallError, ScoreError) as error:
-            raise ScoreError(self._endpoint.hide(str(error)), reason=error.reason, retry_after=error.retry_after) from error
+            raise ScoreError(
+                self._endpoint.hide(str(error)), reason=error.reason, retry_after=error.retry_after
+            ) from error
 
     async def _called(self, series: Series) -> Results:
         answer = await self._endpoint.call(
@@ -49,7 +59,12 @@ class Score:
             )
         )
         if not answer.ok:
-            text = callfault.status_text(url=self._scorer.scoring_endpoint, status=answer.status, headers=answer.headers, body=answer.body)
+            text = callfault.status_text(
+                url=self._scorer.scoring_endpoint,
+                status=answer.status,
+                headers=answer.headers,
+                body=answer.body,
+            )
             wait = callfault.retry_after(answer.headers, now=self._clock.wall())
             raise ScoreError(text, reason=callfault.status_reason(answer.status), retry_after=wait)
         self._expected = len(answer.body)
@@ -58,11 +73,17 @@ class Score:
 
     def nothing(self, found: Results, *, series: int) -> ScoreError:
         """The failure of an answer without a usable result."""
-        told = f"{found.total} results and none can be used: {found.first_fault}" if found.total else f"no results for {series} series"
+        told = (
+            f"{found.total} results and none can be used: {found.first_fault}"
+            if found.total
+            else f"no results for {series} series"
+        )
         msg = f"{display(self._scorer.scoring_endpoint)} gave {told}"
         return ScoreError(msg, reason=Reason.NO_RESULTS)
 
     def _body(self, series: Series) -> list[Body]:
         commas = itertools.chain([b'{"data":['], itertools.repeat(b","))
-        parts: list[Body] = [piece for part, comma in zip(series.parts, commas, strict=False) for piece in (comma, part)]
+        parts: list[Body] = [
+            piece for part, comma in zip(series.parts, commas, strict=False) for piece in (comma, part)
+        ]
         return [*(parts or [b'{"data":[']), self._tail]

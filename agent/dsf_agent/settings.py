@@ -1,4 +1,6 @@
-"""What the process is told: flags and environment, read once into frozen Settings. docs/agent.md has the same table."""
+"""What the process is told: flags and environment, read once into frozen Settings. docs/agent.md has the same
+table.
+"""
 
 import argparse
 import re
@@ -65,42 +67,94 @@ _EPILOG: Final = "Every flag can be given as the environment variable named in b
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    top = argparse.ArgumentParser(prog="gitops-dsf-agent", description="The spoke agent of gitops-dsf.", epilog=_EPILOG)
+    top = argparse.ArgumentParser(
+        prog="gitops-dsf-agent", description="The spoke agent of gitops-dsf.", epilog=_EPILOG
+    )
     top.add_argument("--version", action="store_true", help="print the version and exit")
     verbs = top.add_subparsers(dest="verb", metavar="VERB")
     run = verbs.add_parser("run", help="run until SIGTERM", epilog=_EPILOG)
-    check = verbs.add_parser("check", help="one cycle of every scorer, as a table; publishes nothing", epilog=_EPILOG)
+    check = verbs.add_parser(
+        "check", help="one cycle of every scorer, as a table; publishes nothing", epilog=_EPILOG
+    )
     for one in (run, check):
         _common(one)
     _running(run)
-    check.add_argument("--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated")
+    check.add_argument(
+        "--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated"
+    )
     return top
 
 
 def _common(verb: argparse.ArgumentParser) -> None:
     add = verb.add_argument
-    add("--config-dir", metavar="DIR", help="directory with the file 'summaries' [CONFIG_DIR; /etc/dynamic-scoring]")
+    add(
+        "--config-dir",
+        metavar="DIR",
+        help="directory with the file 'summaries' [CONFIG_DIR; /etc/dynamic-scoring]",
+    )
     add("--cluster-name", metavar="NAME", help="name of this managed cluster [CLUSTER_NAME]")
-    add("--spoke-kubeconfig", metavar="FILE", help="managed cluster's API, for token Secrets [SPOKE_KUBECONFIG; the pod's account]")
-    add("--install-namespace", metavar="NAME", help=f"namespace of token Secrets and CAs [INSTALL_NAMESPACE; {AGENT_NAMESPACE}]")
-    add("--service-account-token-file", metavar="FILE", help=f"the pod's own token [SERVICE_ACCOUNT_TOKEN_FILE; {SERVICE_ACCOUNT_TOKEN}]")
-    add("--request-timeout", metavar="SECONDS", help="longest call of a source or scoring API [REQUEST_TIMEOUT; 30]")
-    add("--max-answer-bytes", metavar="BYTES", help="largest answer of a source or scoring API [MAX_ANSWER_BYTES; 67108864]")
-    add("--max-bytes-in-flight", metavar="BYTES", help="large answers held at one time [MAX_BYTES_IN_FLIGHT; 67108864]")
+    add(
+        "--spoke-kubeconfig",
+        metavar="FILE",
+        help="managed cluster's API, for token Secrets [SPOKE_KUBECONFIG; the pod's account]",
+    )
+    add(
+        "--install-namespace",
+        metavar="NAME",
+        help=f"namespace of token Secrets and CAs [INSTALL_NAMESPACE; {AGENT_NAMESPACE}]",
+    )
+    add(
+        "--service-account-token-file",
+        metavar="FILE",
+        help=f"the pod's own token [SERVICE_ACCOUNT_TOKEN_FILE; {SERVICE_ACCOUNT_TOKEN}]",
+    )
+    add(
+        "--request-timeout",
+        metavar="SECONDS",
+        help="longest call of a source or scoring API [REQUEST_TIMEOUT; 30]",
+    )
+    add(
+        "--max-answer-bytes",
+        metavar="BYTES",
+        help="largest answer of a source or scoring API [MAX_ANSWER_BYTES; 67108864]",
+    )
+    add(
+        "--max-bytes-in-flight",
+        metavar="BYTES",
+        help="large answers held at one time [MAX_BYTES_IN_FLIGHT; 67108864]",
+    )
     add("--max-calls-per-origin", metavar="N", help="calls to one host at one time [MAX_CALLS_PER_ORIGIN; 8]")
     add("--log-format", metavar="text|json", help="[LOG_FORMAT; text]")
-    add("--log-level", metavar="LEVEL", help="debug, info, warning or error [LOG_LEVEL; info, check: warning]")
+    add(
+        "--log-level", metavar="LEVEL", help="debug, info, warning or error [LOG_LEVEL; info, check: warning]"
+    )
 
 
 def _running(run: argparse.ArgumentParser) -> None:
     add = run.add_argument
     add("--publish", metavar="hub|dir:PATH", help="where AddOnPlacementScores go [PUBLISH; hub]")
     add("--hub-kubeconfig", metavar="FILE", help="how to reach the hub [HUB_KUBECONFIG]")
-    add("--hub-namespace", metavar="NAME", help=f"namespace of the suspended scorers' ConfigMap [HUB_NAMESPACE; {DEFAULT_HUB_NAMESPACE}]")
-    add("--metrics-address", metavar="HOST:PORT", help="where /metrics, /healthz and /readyz are served [METRICS_ADDRESS; :8080]")
+    add(
+        "--hub-namespace",
+        metavar="NAME",
+        help=f"namespace of the suspended scorers' ConfigMap [HUB_NAMESPACE; {DEFAULT_HUB_NAMESPACE}]",
+    )
+    add(
+        "--metrics-address",
+        metavar="HOST:PORT",
+        help="where /metrics, /healthz and /readyz are served [METRICS_ADDRESS; :8080]",
+    )
     add("--config-poll", metavar="SECONDS", help="safety net beside file events [CONFIG_POLL; 10]")
-    add("--suspension-poll", metavar="SECONDS", help="how often suspended scorers are read [SUSPENSION_POLL; 30]")
-    add("--prune-delay", metavar="SECONDS", help="how long a file must stand before scores of removed scorers go [PRUNE_DELAY; 10]")
+    add(
+        "--suspension-poll",
+        metavar="SECONDS",
+        help="how often suspended scorers are read [SUSPENSION_POLL; 30]",
+    )
+    add(
+        "--prune-delay",
+        metavar="SECONDS",
+        help="how long a file must stand before scores of removed scorers go [PRUNE_DELAY; 10]",
+    )
     add("--splay", metavar="SECONDS", help="longest delay of first runs at start [SPLAY; 10]")
     add("--shutdown-grace", metavar="SECONDS", help="time for work under way at SIGTERM [SHUTDOWN_GRACE; 3]")
     add("--hub-timeout", metavar="SECONDS", help="longest call of an API server [HUB_TIMEOUT; 15]")
@@ -167,7 +221,10 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
         msg = f"{name('cluster-name')} is missing; write the name of this managed cluster"
         raise SettingsError(msg)
     if _CLUSTER_NAME.fullmatch(cluster) is None or len(cluster) > MAX_CLUSTER_NAME:
-        msg = f"{name('cluster-name')} is {cluster!r}; write the name of the ManagedCluster: lower-case letters, digits, '-' and '.'"
+        msg = (
+            f"{name('cluster-name')} is {cluster!r}; write the name of the ManagedCluster: lower-case"
+            " letters, digits, '-' and '.'"
+        )
         raise SettingsError(msg)
     publish_dir, hub_kubeconfig = _destination(source) if flags.verb == "run" else (None, None)
     settings = Settings(
@@ -194,7 +251,9 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
         ),
         bytes_in_flight=source.count("max-bytes-in-flight", 64 << 20),
         log_format=source.choice("log-format", "text", "text", "json"),
-        log_level=source.choice("log-level", "info" if flags.verb == "run" else "warning", "debug", "info", "warning", "error"),
+        log_level=source.choice(
+            "log-level", "info" if flags.verb == "run" else "warning", "debug", "info", "warning", "error"
+        ),
     )
     return settings, flags
 
@@ -208,7 +267,10 @@ def _destination(source: _Source) -> tuple[Path | None, Path | None]:
         raise SettingsError(msg)
     kubeconfig = source.path("hub-kubeconfig")
     if kubeconfig is None:
-        msg = f"{name('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use --publish dir:PATH"
+        msg = (
+            f"{name('hub-kubeconfig')} is missing; write the kubeconfig file of the hub, or use --publish"
+            " dir:PATH"
+        )
         raise SettingsError(msg)
     return None, kubeconfig
 
@@ -216,6 +278,8 @@ def _destination(source: _Source) -> tuple[Path | None, Path | None]:
 def _address(text: str) -> Address:
     host, colon, port = text.rpartition(":")
     if not colon or not (port.isascii() and port.isdigit() and int(port) <= 65_535):
-        msg = f"{name('metrics-address')} is {text!r}; write HOST:PORT, for instance 0.0.0.0:8080 or [::]:8080"
+        msg = (
+            f"{name('metrics-address')} is {text!r}; write HOST:PORT, for instance 0.0.0.0:8080 or [::]:8080"
+        )
         raise SettingsError(msg)
     return Address(host=host.removeprefix("[").removesuffix("]"), port=int(port))

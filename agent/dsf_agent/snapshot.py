@@ -1,4 +1,6 @@
-"""The bytes of the ``summaries`` file as a Snapshot: which scorers run here, and what is wrong with the others. Pure."""
+"""The bytes of the ``summaries`` file as a Snapshot: which scorers run here, and what is wrong with the
+others. Pure.
+"""
 
 import hashlib
 import itertools
@@ -13,7 +15,9 @@ from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import Problem, SummariesError, Summary
 
 LONGEST_SECONDS: Final = 31_536_000
-"""A year, the generator's bound too: a longer interval or lifetime is a slip of the unit, and has no date to expire at."""
+"""A year, the generator's bound too: a longer interval or lifetime is a slip of the unit, and has no date to
+expire at.
+"""
 
 DESTINATION_HUB: Final = "AddOnPlacementScore"
 DESTINATIONS: Final = ("", DESTINATION_HUB, "None")
@@ -23,7 +27,9 @@ __all__ = ["DESTINATION_HUB", "Problem", "Snapshot", "SummariesError", "Summary"
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """One state of the file. ``names`` holds every object name that any readable entry stands for, usable or not."""
+    """One state of the file. ``names`` holds every object name that any readable entry stands for, usable or
+    not.
+    """
 
     digest: str
     scorers: tuple[Summary, ...]
@@ -36,7 +42,9 @@ class Snapshot:
 
     @property
     def empty(self) -> bool:
-        """The array ``[]``: what a cluster gets that runs no scorer, and what an accident may look like; see prune."""
+        """The array ``[]``: what a cluster gets that runs no scorer, and what an accident may look like; see
+        prune.
+        """
         return not self.problems and not self.scorers
 
     @property
@@ -50,7 +58,9 @@ def publishes(scorer: Summary) -> bool:
 
 
 def parse(content: bytes) -> Snapshot:
-    """Reads the file. Raises SummariesError when nothing in it can be trusted; bad entries become problems."""
+    """Reads the file. Raises SummariesError when nothing in it can be trusted; bad entries become
+    problems.
+    """
     if not content.strip():
         msg = "the file is empty; an agent without scorers has the JSON array []"
         raise SummariesError(msg)
@@ -64,9 +74,11 @@ def parse(content: bytes) -> Snapshot:
         reason = _fault(scorer)
         name = scorename.sanitise(scorer.score_name)
         if reason is None and name in owners:
-            # Upstream lets two scorers of one score name overwrite each other in silence; the first one wins here.
+            # Upstream lets two scorers of one score name overwrite each other in silence; the first one wins
+            # here.
             reason = (
-                f"scoreName {scorer.score_name!r} stands for the same AddOnPlacementScore {name!r} as scorer {owners[name]!r}; rename one"
+                f"scoreName {scorer.score_name!r} stands for the same AddOnPlacementScore {name!r} as scorer"
+                f" {owners[name]!r}; rename one"
             )
         if reason is not None:
             problems.append(Problem(index=index, name=scorer.name, reason=reason))
@@ -74,20 +86,33 @@ def parse(content: bytes) -> Snapshot:
         owners[name] = scorer.name
         scorers.append(scorer)
     problems.sort(key=lambda problem: problem.index)
-    return Snapshot(digest=hashlib.sha256(content).hexdigest(), scorers=tuple(scorers), problems=tuple(problems))
+    return Snapshot(
+        digest=hashlib.sha256(content).hexdigest(), scorers=tuple(scorers), problems=tuple(problems)
+    )
 
 
 def _fault(scorer: Summary) -> str | None:
     """What keeps a well-formed entry from running, or None."""
     if not 1 <= scorer.scoring_interval <= LONGEST_SECONDS:
-        return f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs, from 1 to {LONGEST_SECONDS}"
+        return (
+            f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs, from 1 to"
+            f" {LONGEST_SECONDS}"
+        )
     if (scorer.score_ttl_seconds or 0) > LONGEST_SECONDS:
         return f"scoreTTLSeconds is {scorer.score_ttl_seconds}; write seconds up to {LONGEST_SECONDS}"
     if scorer.publish is not None and scorer.publish.min_interval_seconds > LONGEST_SECONDS:
-        return f"publish.minIntervalSeconds is {scorer.publish.min_interval_seconds}; write seconds up to {LONGEST_SECONDS}"
+        return (
+            f"publish.minIntervalSeconds is {scorer.publish.min_interval_seconds}; write seconds up to"
+            f" {LONGEST_SECONDS}"
+        )
     scale = scorer.score_range
-    if scale is not None and not all(SCORE_MIN <= output <= SCORE_MAX for output in (scale.output_min, scale.output_max)):
-        return f"scoreRange has the outputs {scale.output_min} and {scale.output_max}; write whole numbers from {SCORE_MIN} to {SCORE_MAX}"
+    if scale is not None and not all(
+        SCORE_MIN <= output <= SCORE_MAX for output in (scale.output_min, scale.output_max)
+    ):
+        return (
+            f"scoreRange has the outputs {scale.output_min} and {scale.output_max}; write whole numbers from"
+            f" {SCORE_MIN} to {SCORE_MAX}"
+        )
     if scorer.score_destination not in DESTINATIONS:
         return f"scoreDestination {scorer.score_destination!r} is not one of AddOnPlacementScore, None"
     aggregations = [item.value for item in scorevalue.Aggregation]
@@ -101,14 +126,21 @@ def _fault(scorer: Summary) -> str | None:
         ("scoring", scorer.scoring_endpoint_auth_name, scorer.scoring_endpoint_auth_key),
     ):
         if bool(name) != bool(key):
-            return f"{prefix}EndpointAuthName and {prefix}EndpointAuthKey must both be set: the Secret and its key"
+            return (
+                f"{prefix}EndpointAuthName and {prefix}EndpointAuthKey must both be set: the Secret and"
+                " its key"
+            )
     return sources.fault(scorer)
 
 
 def _endpoint_fault(field: str, url: str) -> str | None:
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        usable = (
+            parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+        )
     except ValueError:
         usable = False
     return None if usable else f"{field} {display(url)!r} is not an http or https URL"

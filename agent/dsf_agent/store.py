@@ -12,7 +12,9 @@ KIND: Final = "AddOnPlacementScore"
 
 @dataclass(frozen=True, kw_only=True)
 class Stored:
-    """An object as it stands: its items, its expiry (Unix seconds, None for never), its labels and its version."""
+    """An object as it stands: its items, its expiry (Unix seconds, None for never), its labels and its
+    version.
+    """
 
     name: str
     values: Mapping[str, int]
@@ -40,13 +42,16 @@ class ScoreStore(Protocol):
         ...
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        """Makes the object hold exactly these items. PublishError with CONFLICT while another program writes it."""
+        """Makes the object hold exactly these items. PublishError with CONFLICT while another program writes
+        it.
+        """
         ...
 
     async def gone(self, name: str, *, written: float) -> bool:
         """Whether somebody deleted an object that was written at this time, as far as the store knows.
 
-        Cheap enough for every cycle; so it may take some minutes until the answer is yes, and it raises nothing.
+        Cheap enough for every cycle; so it may take some minutes until the answer is yes, and it raises
+        nothing.
         """
         ...
 
@@ -79,7 +84,9 @@ def is_label_value(text: str) -> bool:
 
 
 def manifest(*, name: str, namespace: str, scorer: str | None = None) -> dict[str, Any]:
-    """The object without its status; without a scorer also without labels, as an apply of the status alone wants it."""
+    """The object without its status; without a scorer also without labels, as an apply of the status alone
+    wants it.
+    """
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     if scorer is not None:
         metadata["labels"] = labels(scorer)
@@ -105,7 +112,11 @@ def stored(plain: Mapping[str, Any]) -> Stored:
     values: dict[str, int] = {}
     scores = state.get("scores")
     for item in scores if isinstance(scores, list) else []:
-        if isinstance(item, dict) and isinstance(item.get("name"), str) and isinstance(item.get("value"), int):
+        if (
+            isinstance(item, dict)
+            and isinstance(item.get("name"), str)
+            and isinstance(item.get("value"), int)
+        ):
             values[item["name"]] = item["value"]
     return Stored(
         name=str(metadata.get("name", "")),

@@ -1,4 +1,6 @@
-"""AddOnPlacementScores as YAML files, one per object, each replaced atomically: for laptops, demos and tests."""
+"""AddOnPlacementScores as YAML files, one per object, each replaced atomically: for laptops, demos
+and tests.
+"""
 
 import asyncio
 import hashlib
@@ -20,7 +22,9 @@ from dsf_agent.store import Stored
 from dsf_runtime.clock import Clock
 
 MAX_STEM: Final = 240
-"""Characters of a file name before the extension; file systems allow 255 bytes and a temporary name needs some."""
+"""Characters of a file name before the extension; file systems allow 255 bytes and a temporary name needs
+some.
+"""
 
 
 class DirectoryStore:
@@ -31,7 +35,9 @@ class DirectoryStore:
         self._cluster = cluster
         self._clock = clock
         self._turns: dict[str, threading.Lock] = {}
-        """By name: a write whose task was cancelled goes on in its thread, and must not land after the one that follows."""
+        """By name: a write whose task was cancelled goes on in its thread, and must not land after the one
+        that follows.
+        """
 
     def wall(self) -> float:
         return self._clock.wall()
@@ -41,7 +47,9 @@ class DirectoryStore:
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
-        await asyncio.to_thread(self._in_turn, name, lambda: self._write(self._path(name), body, values, valid_until))
+        await asyncio.to_thread(
+            self._in_turn, name, lambda: self._write(self._path(name), body, values, valid_until)
+        )
 
     async def gone(self, name: str, *, written: float) -> bool:
         del written
@@ -58,13 +66,18 @@ class DirectoryStore:
             change()
 
     def _path(self, name: str) -> Path:
-        stem = name if len(name) <= MAX_STEM else f"{name[: MAX_STEM - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        stem = (
+            name
+            if len(name) <= MAX_STEM
+            else f"{name[: MAX_STEM - 17]}-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
+        )
         return self._directory / f"{stem}.yaml"
 
     def _read(self, path: Path, *, before: bytes = b"") -> Stored | None:
         """The object of a file; with ``before``, only what stands before that text."""
         try:
-            plain = yaml.load(path.read_bytes().partition(before)[0] if before else path.read_bytes(), Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
+            content = path.read_bytes()
+            plain = yaml.load(content.partition(before)[0] if before else content, Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -93,10 +106,15 @@ class DirectoryStore:
 
     def _ours(self) -> list[Stored]:
         try:
-            paths = sorted(path for path in self._directory.iterdir() if path.suffix == ".yaml") if self._directory.exists() else []
+            paths = (
+                sorted(path for path in self._directory.iterdir() if path.suffix == ".yaml")
+                if self._directory.exists()
+                else []
+            )
         except OSError as error:
             raise _failed(self._directory, error) from error
-        # Whose they are and until when they count is said above the items, of which there may be tens of thousands.
+        # Whose they are and until when they count is said above the items, of which there may be tens of
+        # thousands.
         found = (self._read(path, before=b"\n  scores:") for path in paths)
         return [one for one in found if one is not None and one.ours]
 
@@ -109,7 +127,9 @@ class DirectoryStore:
 
 
 def render(body: Mapping[str, Any], status: Mapping[str, Any]) -> str:
-    """YAML with one line per item; a JSON string is a YAML string, and tens of thousands of items stay quick to write."""
+    """YAML with one line per item; a JSON string is a YAML string, and tens of thousands of items stay quick
+    to write.
+    """
     head = yaml.dump(dict(body), Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
     lines = [f"  - {{name: {_quoted(item['name'])}, value: {item['value']}}}\n" for item in status["scores"]]
     scores = "  scores:\n" + "".join(lines) if lines else "  scores: []\n"

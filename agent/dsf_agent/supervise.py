@@ -34,12 +34,22 @@ class Agent:
         self._suspended: frozenset[str] = frozenset()
         self._changing = asyncio.Lock()
         self._stop = asyncio.Event()
-        self._scheduler = Scheduler(make=adapters.worker, metrics=adapters.metrics, cluster=settings.cluster, splay=settings.splay_seconds)
-        self._watcher = Watcher(directory=settings.config_dir, poll_seconds=settings.poll_seconds, emit=self._observed)
+        self._scheduler = Scheduler(
+            make=adapters.worker,
+            metrics=adapters.metrics,
+            cluster=settings.cluster,
+            splay=settings.splay_seconds,
+        )
+        self._watcher = Watcher(
+            directory=settings.config_dir, poll_seconds=settings.poll_seconds, emit=self._observed
+        )
         self._pruner: Pruner | None = None
         if adapters.store is not None:
             self._pruner = Pruner(
-                store=adapters.store, metrics=adapters.metrics, settle_seconds=settings.settle_seconds, chance=adapters.chance
+                store=adapters.store,
+                metrics=adapters.metrics,
+                settle_seconds=settings.settle_seconds,
+                chance=adapters.chance,
             )
         address = settings.metrics_address
         probes = Probes(metrics=MetricsPage(adapters.metrics), ready=self._ready)
@@ -55,7 +65,10 @@ class Agent:
             await self.server.start()
         except OSError as error:
             address = self._adapters.settings.metrics_address
-            msg = f"cannot listen on {address.host or '*'}:{address.port} (--metrics-address): {error.strerror or error}"
+            msg = (
+                f"cannot listen on {address.host or '*'}:{address.port} (--metrics-address):"
+                f" {error.strerror or error}"
+            )
             raise OSError(msg) from error
         log.info("serving /metrics on port %d", self.server.port)
         tasks = [asyncio.create_task(root, name=name) for name, root in self._roots()]
@@ -77,7 +90,10 @@ class Agent:
 
     def _roots(self) -> list[tuple[str, Coroutine[Any, Any, None]]]:
         adapters = self._adapters
-        roots: list[tuple[str, Coroutine[Any, Any, None]]] = [("watch", self._watcher.run()), ("garbage", garbage.collect())]
+        roots: list[tuple[str, Coroutine[Any, Any, None]]] = [
+            ("watch", self._watcher.run()),
+            ("garbage", garbage.collect()),
+        ]
         if self._pruner is not None:
             roots.append(("prune", self._pruner.run()))
         if adapters.hub is not None:
@@ -113,7 +129,10 @@ class Agent:
         log.info("configuration %s: %d scorers", observation.digest[:12], len(observation.scorers))
         for problem in observation.problems:
             log.warning(
-                "entry %d is skipped: %s", problem.index, problem.reason, extra={"scorer": problem.name or "?", "reason": "bad_entry"}
+                "entry %d is skipped: %s",
+                problem.index,
+                problem.reason,
+                extra={"scorer": problem.name or "?", "reason": "bad_entry"},
             )
         await self._apply()
         if self._pruner is not None:
@@ -181,7 +200,11 @@ def _scorer(name: str, score_name: str, state: WorkerState | None) -> dict[str, 
         "reason": state.reason.value if state.reason else None,
         "message": state.message,
         "lastSuccess": state.last_success,
-        "publish": {"reason": state.publish_reason.value, "message": state.publish_message} if state.publish_reason else None,
+        "publish": (
+            {"reason": state.publish_reason.value, "message": state.publish_message}
+            if state.publish_reason
+            else None
+        ),
     }
 
 
@@ -196,6 +219,8 @@ async def serve(adapters: Adapters) -> int:
 
 
 def tune() -> None:
-    """Settings of the whole process: wide reads, and a garbage collector that keeps out of the way of the event loop."""
+    """Settings of the whole process: wide reads, and a garbage collector that keeps out of the way of the
+    event loop.
+    """
     garbage.settle()
     transport.read_widely()

@@ -1,4 +1,5 @@
-"""Which score names the hub suspended: ConfigMap gitops-dsf-suspended, key ``scorers``, a JSON array (wire contract).
+"""Which score names the hub suspended: ConfigMap gitops-dsf-suspended, key ``scorers``, a JSON array (wire
+contract).
 
 If it cannot be read, nothing is suspended: silence of the hub must not stop a fleet.
 """
@@ -53,7 +54,10 @@ class Suspension:
             try:
                 await self.look()
             except Exception:
-                log.exception("reading the suspended scorers failed inside the agent", extra={"reason": Reason.INTERNAL.value})
+                log.exception(
+                    "reading the suspended scorers failed inside the agent",
+                    extra={"reason": Reason.INTERNAL.value},
+                )
             await self._clock.sleep(self._poll * self._chance.uniform(1 - JITTER, 1 + JITTER))
 
     async def look(self) -> None:
@@ -66,7 +70,11 @@ class Suspension:
             fault = error.reason.value
             self._metrics.suspension_failures.labels(fault).inc()
             if fault != self._fault:
-                log.warning("the suspended scorers cannot be read, so none is suspended: %s", error, extra={"reason": fault})
+                log.warning(
+                    "the suspended scorers cannot be read, so none is suspended: %s",
+                    error,
+                    extra={"reason": fault},
+                )
         self._fault = fault
         if names != self._names:
             self._names = names
@@ -84,5 +92,8 @@ class Suspension:
         try:
             return frozenset(msgspec.json.decode(text or "[]", type=list[str]))
         except (msgspec.DecodeError, TypeError) as error:
-            msg = f"key {SUSPENDED_KEY!r} of ConfigMap {SUSPENDED_CONFIGMAP!r} is not a JSON array of score names: {error}"
+            msg = (
+                f"key {SUSPENDED_KEY!r} of ConfigMap {SUSPENDED_CONFIGMAP!r} is not a JSON array of score"
+                f" names: {error}"
+            )
             raise PublishError(msg, reason=Reason.INVALID_BODY) from error

@@ -1,4 +1,6 @@
-"""HTTP calls to metric sources and scoring APIs: bounded in time, in size and in number, every failure with its reason."""
+"""HTTP calls to metric sources and scoring APIs: bounded in time, in size and in number, every failure with
+its reason.
+"""
 
 import asyncio
 import ssl
@@ -21,8 +23,10 @@ from dsf_agent.reasons import Reason
 from dsf_runtime.calls import Retirement
 
 IDLE_SECONDS: Final = 1.5
-"""How long a connection may be idle and still be used: peers close theirs after 5 s (uvicorn, Node.js), some after 2 s (gunicorn), and one
-that is used at that very moment breaks, cycle after cycle where the interval is the same."""
+"""How long a connection may be idle and still be used: peers close theirs after 5 s (uvicorn, Node.js), some
+after 2 s (gunicorn), and one that is used at that very moment breaks, cycle after cycle where the interval is
+the same.
+"""
 USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
 ERROR_BODY_LIMIT: Final = 64 * 1024
 """Bytes of an error answer that are read for its text."""
@@ -47,7 +51,9 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One request. ``body`` is a sequence of parts that go out one after another, never joined. ``expected`` bytes of answer."""
+    """One request. ``body`` is a sequence of parts that go out one after another, never joined. ``expected``
+    bytes of answer.
+    """
 
     method: str
     url: str
@@ -66,7 +72,8 @@ class Answer:
     headers: httpx.Headers
     body: bytearray
     ascii: bool = False
-    """The body is known to be ASCII alone: told by each piece as it came, which spares a pass over the whole."""
+    """The body is known to be ASCII alone: told by each piece as it came, which spares a pass over the whole.
+    """
 
     @property
     def ok(self) -> bool:
@@ -76,17 +83,21 @@ class Answer:
 def read_widely() -> None:
     """Makes asyncio and httpx's engine read CHUNK bytes at a time, for the whole process.
 
-    asyncio takes 256 KiB from a socket at once and httpx's engine asks for 64: a quarter of the CPU of an answer of 20 MB. Both sizes are
-    constants of the connection classes and nothing else; a network backend of our own would cost httpx's proxies.
+    asyncio takes 256 KiB from a socket at once and httpx's engine asks for 64: a quarter of the CPU of an
+    answer of 20 MB. Both sizes are constants of the connection classes and nothing else; a network backend of
+    our own would cost httpx's proxies.
     """
-    # There is no public name for it; where a future Python has none at all, answers are only read in smaller pieces.
+    # There is no public name for it; where a future Python has none at all, answers are only read in smaller
+    # pieces.
     with suppress(AttributeError):
         selector_events._SelectorTransport.max_size = CHUNK  # type: ignore[attr-defined]  # noqa: SLF001
     httpcore.AsyncHTTP11Connection.READ_NUM_BYTES = CHUNK
 
 
 class Transport:
-    """Owns the connections. One httpx client per trust, because a client with its own CA set costs 38 ms and 0.8 MB."""
+    """Owns the connections. One httpx client per trust, because a client with its own CA set costs 38 ms and
+    0.8 MB.
+    """
 
     def __init__(self, *, limits: Limits) -> None:
         self._limits = limits
@@ -115,7 +126,12 @@ class Transport:
 
     @asynccontextmanager
     async def _open(self, call: Call) -> AsyncIterator[httpx.Response]:
-        headers = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity", **call.headers}
+        headers = {
+            "User-Agent": USER_AGENT,
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            **call.headers,
+        }
         content: AsyncIterator[bytes] | None = None
         if call.body is not None:
             headers["Content-Length"] = str(sum(len(part) for part in call.body))
@@ -130,9 +146,14 @@ class Transport:
         if client is None:
             client = httpx.AsyncClient(
                 verify=trust,
-                # The pool never refuses: a full pool would be the failure of a scorer that did nothing wrong. Admission bounds it.
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=64, keepalive_expiry=IDLE_SECONDS),
-                timeout=httpx.Timeout(self._limits.total_seconds, connect=self._limits.connect_seconds, pool=None),
+                # The pool never refuses: a full pool would be the failure of a scorer that did nothing wrong.
+                # Admission bounds it.
+                limits=httpx.Limits(
+                    max_connections=None, max_keepalive_connections=64, keepalive_expiry=IDLE_SECONDS
+                ),
+                timeout=httpx.Timeout(
+                    self._limits.total_seconds, connect=self._limits.connect_seconds, pool=None
+                ),
                 follow_redirects=False,
             )
             self._clients[trust] = client
@@ -169,9 +190,11 @@ async def _stream(parts: tuple[Body, ...]) -> AsyncIterator[bytes]:
 
 
 async def _read(response: httpx.Response, *, limit: int, cut: bool, expected: int) -> tuple[bytearray, bool]:
-    """The decoded body, and whether it is ASCII. Above the limit: cut there, or CallError when a cut body is useless.
+    """The decoded body, and whether it is ASCII. Above the limit: cut there, or CallError when a cut body is
+    useless.
 
-    ``expected`` is the size of the last answer, not what this one announces: a peer cannot make the agent set memory aside.
+    ``expected`` is the size of the last answer, not what this one announces: a peer cannot make the agent set
+    memory aside.
     """
     body = Buffer(0 if cut else min(expected + expected // SLACK_PART, limit))
     ascii_ = True

@@ -34,9 +34,15 @@ class NoVault:
     """A process without access to the managed cluster's API, such as one on a laptop."""
 
     async def secret(self, name: str) -> dict[str, Any]:
-        msg = f"Secret {name!r} is needed and there is no access to the managed cluster's API; give --spoke-kubeconfig"
+        msg = (
+            f"Secret {name!r} is needed and there is no access to the managed cluster's API; give"
+            " --spoke-kubeconfig"
+        )
         raise PublishError(msg, reason=Reason.TOKEN_UNAVAILABLE)
 
     async def config_map(self, name: str) -> dict[str, Any]:
-        msg = f"ConfigMap {name!r} is needed and there is no access to the managed cluster's API; give --spoke-kubeconfig"
+        msg = (
+            f"ConfigMap {name!r} is needed and there is no access to the managed cluster's API; give"
+            " --spoke-kubeconfig"
+        )
         raise PublishError(msg, reason=Reason.CA_UNAVAILABLE)

@@ -1,7 +1,7 @@
 """watch: the mounted ConfigMap directory as a sequence of Snapshots.
 
-The kubelet replaces the ``..data`` symlink, so the directory is watched, not the file; a slow poll is the safety net. A state that
-cannot be used leaves the last good configuration in force.
+The kubelet replaces the ``..data`` symlink, so the directory is watched, not the file; a slow poll is the
+safety net. A state that cannot be used leaves the last good configuration in force.
 """
 
 import asyncio
@@ -27,7 +27,9 @@ MAX_BYTES: Final = 4 << 20
 DEBOUNCE_MS: Final = 100
 """Longest time that a burst of changes is collected."""
 STEP_MS: Final = 100
-"""Between two looks of the watch; each wakes the process, all day, on every cluster: 0.7 ms of CPU per second, half of what 50 ms take."""
+"""Between two looks of the watch; each wakes the process, all day, on every cluster: 0.7 ms of CPU per
+second, half of what 50 ms take.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,9 @@ def observe(path: Path) -> Observation:
 class Watcher:
     """Calls ``emit`` with every state of the file that differs from the one before."""
 
-    def __init__(self, *, directory: Path, poll_seconds: float, emit: Callable[[Observation], Awaitable[None]]) -> None:
+    def __init__(
+        self, *, directory: Path, poll_seconds: float, emit: Callable[[Observation], Awaitable[None]]
+    ) -> None:
         self._directory = directory
         self._path = directory / CONFIGMAP_KEY
         self._poll = poll_seconds
@@ -104,7 +108,9 @@ class Watcher:
 
     async def _events(self, touched: asyncio.Event) -> None:
         try:
-            async for _ in awatch(self._directory, watch_filter=None, debounce=DEBOUNCE_MS, step=STEP_MS, recursive=False):
+            async for _ in awatch(
+                self._directory, watch_filter=None, debounce=DEBOUNCE_MS, step=STEP_MS, recursive=False
+            ):
                 touched.set()
         except OSError as error:
             # Not there yet, or the system's inotify limit: the poll goes on alone.

@@ -1,4 +1,6 @@
-"""One scorer, for as long as its entry stands: cycle at once, then on its grid; after failures with back-off."""
+"""One scorer, for as long as its entry stands: cycle at once, then on its grid; after failures with
+back-off.
+"""
 
 import asyncio
 import logging
@@ -59,7 +61,10 @@ class Worker:
         self._metrics = metrics
         self._chance = chance
         self._draining = asyncio.Event()
-        self._backoff = Backoff(first=min(FIRST_RETRY_SECONDS, cadence.interval), ceiling=max(LONGEST_RETRY_SECONDS, cadence.interval))
+        self._backoff = Backoff(
+            first=min(FIRST_RETRY_SECONDS, cadence.interval),
+            ceiling=max(LONGEST_RETRY_SECONDS, cadence.interval),
+        )
         self._state = WorkerState()
 
     @property
@@ -100,7 +105,9 @@ class Worker:
             now = self._clock.monotonic()
             if retry is None:
                 # Not twice in quick succession: the first grid point may follow the first run at once.
-                due = self._cadence.next(after=now, least=max(0.0, self._cadence.interval / 2 - (now - started)))
+                due = self._cadence.next(
+                    after=now, least=max(0.0, self._cadence.interval / 2 - (now - started))
+                )
             else:
                 due = now + retry
 
@@ -122,8 +129,13 @@ class Worker:
         except AgentError as error:
             return self._failed("fetch" if isinstance(error, FetchError) else "score", error)
         except Exception as error:
-            log.exception("a cycle failed inside the agent", extra={"scorer": self._scorer.name, "reason": Reason.INTERNAL.value})
-            return self._failed("score", AgentError(f"{type(error).__name__}: {error}", reason=Reason.INTERNAL))
+            log.exception(
+                "a cycle failed inside the agent",
+                extra={"scorer": self._scorer.name, "reason": Reason.INTERNAL.value},
+            )
+            return self._failed(
+                "score", AgentError(f"{type(error).__name__}: {error}", reason=Reason.INTERNAL)
+            )
         self._succeeded(result)
         return None
 
@@ -132,10 +144,21 @@ class Worker:
         if self._state.failures:
             log.info("works again after %d failures", self._state.failures, extra=extra)
         self._state = WorkerState(last_success=self._clock.wall())
-        log.debug("%d series, %d results, %d items", result.series, result.results, len(result.items.values), extra=extra)
+        log.debug(
+            "%d series, %d results, %d items",
+            result.series,
+            result.results,
+            len(result.items.values),
+            extra=extra,
+        )
         if result.dropped:
             counts = ", ".join(f"{count} {reason}" for reason, count in sorted(result.dropped.items()))
-            log.warning("dropped results: %s%s", counts, f"; the first: {result.first_fault}" if result.first_fault else "", extra=extra)
+            log.warning(
+                "dropped results: %s%s",
+                counts,
+                f"; the first: {result.first_fault}" if result.first_fault else "",
+                extra=extra,
+            )
         for warning in result.warnings:
             log.warning("the source warns: %s", warning, extra=extra)
 
@@ -144,11 +167,16 @@ class Worker:
         if self._publication is not None:
             self._publication.withdraw()
         failures = self._state.failures + 1
-        self._state = WorkerState(failures=failures, reason=error.reason, message=str(error), last_success=self._state.last_success)
+        self._state = WorkerState(
+            failures=failures, reason=error.reason, message=str(error), last_success=self._state.last_success
+        )
         delay = max(self._backoff.delay(failures, chance=self._chance), error.retry_after or 0.0)
         if error.reason is Reason.NO_RESULTS:
-            # Nobody is in trouble who must be spared: once the source has data, its scores are at most one interval away.
+            # Nobody is in trouble who must be spared: once the source has data, its scores are at most one
+            # interval away.
             delay = min(delay, self._cadence.interval)
         extra = {"scorer": self._scorer.name, "reason": error.reason.value, "stage": stage}
-        log.warning("%s failed (%d in a row), next attempt in %.0f s: %s", stage, failures, delay, error, extra=extra)
+        log.warning(
+            "%s failed (%d in a row), next attempt in %.0f s: %s", stage, failures, delay, error, extra=extra
+        )
         return delay

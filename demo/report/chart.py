@@ -1,4 +1,6 @@
-"""Lines over time as SVG, with what happened as vertical marks. Colours come from the page's style by class."""
+"""Lines over time as SVG, with what happened as vertical marks. Colours come from the page's style
+by class.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -115,8 +117,9 @@ class _Drawing:
         chart, size = self.chart, self.size
         key = f"{chart.key}-{size.name}"
         yield (
-            f'<svg class="chart {size.name}" viewBox="0 0 {size.width} {size.height}" role="img" aria-labelledby="{key}-t {key}-d">'
-            f'<title id="{key}-t">{escape(chart.title)}</title><desc id="{key}-d">{escape(chart.description)}</desc>'
+            f'<svg class="chart {size.name}" viewBox="0 0 {size.width} {size.height}" role="img"'
+            f' aria-labelledby="{key}-t {key}-d"><title id="{key}-t">{escape(chart.title)}</title><desc'
+            f' id="{key}-d">{escape(chart.description)}</desc>'
         )
         yield from self.grid()
         for band in chart.bands:
@@ -133,12 +136,20 @@ class _Drawing:
         for value in _steps(self.chart.low, self.chart.high):
             height = self.y(value)
             yield f'<path class="grid" d="M{left:.1f} {height:.1f}H{right:.1f}"/>'
-            yield f'<text class="axis" x="{left - 7:.1f}" y="{height + 4:.1f}" text-anchor="end">{value:g}{escape(self.chart.unit)}</text>'
+            yield (
+                f'<text class="axis" x="{left - 7:.1f}" y="{height + 4:.1f}"'
+                f' text-anchor="end">{value:g}{escape(self.chart.unit)}</text>'
+            )
         for moment in ticks(self.end, most=self.size.moments):
-            yield f'<text class="axis" x="{self.x(moment):.1f}" y="{self.size.height - 5}" text-anchor="middle">{clock(moment)}</text>'
+            yield (
+                f'<text class="axis" x="{self.x(moment):.1f}" y="{self.size.height - 5}"'
+                f' text-anchor="middle">{clock(moment)}</text>'
+            )
 
     def path(self, points: Sequence[tuple[float, float]]) -> str:
-        return "".join(f"{'L' if index else 'M'}{self.x(t):.1f} {self.y(v):.1f}" for index, (t, v) in enumerate(points))
+        return "".join(
+            f"{'L' if index else 'M'}{self.x(t):.1f} {self.y(v):.1f}" for index, (t, v) in enumerate(points)
+        )
 
     def band(self, band: Band) -> str:
         above = [(t, v + band.height) for t, v in reversed(band.points)]
@@ -148,24 +159,39 @@ class _Drawing:
         taken = float("-inf")
         for mark in self.chart.marks:
             place = self.x(mark.seconds)
-            # Two marks in quick succession: the number of the later one moves aside, its line stays where it belongs.
+            # Two marks in quick succession: the number of the later one moves aside, its line stays where it
+            # belongs.
             label = max(place, taken + 18)
             taken = label
-            yield f'<g class="mark {mark.kind}"><title>{mark.number}: {escape(clock(mark.seconds))} {escape(mark.text)}</title>'
-            yield f'<path d="M{place:.1f} {TOP - 6}V{self.bottom:.1f}"/><circle cx="{label:.1f}" cy="11" r="8.5"/>'
+            yield (
+                f'<g class="mark {mark.kind}"><title>{mark.number}: {escape(clock(mark.seconds))}'
+                f" {escape(mark.text)}</title>"
+            )
+            yield (
+                f'<path d="M{place:.1f} {TOP - 6}V{self.bottom:.1f}"/><circle cx="{label:.1f}" cy="11"'
+                ' r="8.5"/>'
+            )
             yield f'<text x="{label:.1f}" y="15" text-anchor="middle">{mark.number}</text></g>'
 
     def ends(self) -> Iterator[str]:
         ends = [(self.y(line.points[-1][1]), line) for line in self.chart.lines if line.points]
         for height, line in ends:
-            yield f'<circle class="end {line.colour}" cx="{self.x(line.points[-1][0]):.1f}" cy="{height:.1f}" r="3.5"/>'
+            yield (
+                f'<circle class="end {line.colour}" cx="{self.x(line.points[-1][0]):.1f}" cy="{height:.1f}"'
+                ' r="3.5"/>'
+            )
         if self.size.right < 60:
             return
         # Names must not cover each other: from the top down, each at least a gap below the one before.
-        heights = _apart([height for height, _ in sorted(ends, key=lambda item: item[0])], low=TOP, high=self.bottom)
+        heights = _apart(
+            [height for height, _ in sorted(ends, key=lambda item: item[0])], low=TOP, high=self.bottom
+        )
         for at, (_, line) in zip(heights, sorted(ends, key=lambda item: item[0]), strict=True):
             text = f"{escape(line.name)} {line.points[-1][1]:.0f}"
-            yield f'<text class="name {line.colour}" x="{self.x(self.end) + 9:.1f}" y="{at + 4:.1f}">{text}</text>'
+            yield (
+                f'<text class="name {line.colour}" x="{self.x(self.end) + 9:.1f}"'
+                f' y="{at + 4:.1f}">{text}</text>'
+            )
 
     def spans(self) -> Iterator[str]:
         top = self.bottom + 8
@@ -173,11 +199,17 @@ class _Drawing:
             left, right = self.x(span.start), self.x(span.end)
             said = f"{span.name} from {clock(span.start)} to {clock(span.end)}"
             yield f'<g class="span {span.colour}"><title>{escape(said)}</title>'
-            yield f'<rect x="{left:.1f}" y="{top:.1f}" width="{max(right - left - 1.5, 1.0):.1f}" height="18" rx="3"/>'
+            yield (
+                f'<rect x="{left:.1f}" y="{top:.1f}" width="{max(right - left - 1.5, 1.0):.1f}" height="18"'
+                ' rx="3"/>'
+            )
             room = right - left - 10
             label = span.name if room >= len(span.name) * LETTER else ""
             if label:
-                yield f'<text x="{(left + right) / 2:.1f}" y="{top + 13:.1f}" text-anchor="middle">{escape(label)}</text>'
+                yield (
+                    f'<text x="{(left + right) / 2:.1f}" y="{top + 13:.1f}"'
+                    f' text-anchor="middle">{escape(label)}</text>'
+                )
             yield "</g>"
 
 

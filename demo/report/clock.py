@@ -11,6 +11,8 @@ def clock(seconds: float) -> str:
 def ticks(end: float, *, most: int) -> list[float]:
     """Round moments from 0 to the end, at most so many."""
     step = next(
-        step for step in (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 864000) if end / step <= most - 1
+        step
+        for step in (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 864000)
+        if end / step <= most - 1
     )
     return [float(moment) for moment in range(0, int(end) + 1, step)]

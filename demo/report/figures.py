@@ -58,7 +58,12 @@ class Figures:
     def points(self) -> Chart:
         """The chart of the decision: points of every cluster, stickiness, and who has the application."""
         values = [value for look in self.looks for value in look.points.values()]
-        top = [look.points[name] + look.stickiness for look in self.looks for name in look.chosen if name in look.points]
+        top = [
+            look.points[name] + look.stickiness
+            for look in self.looks
+            for name in look.chosen
+            if name in look.points
+        ]
         low = math.floor((min(values, default=0.0) - 2) / 10) * 10
         high = math.ceil((max([*values, *top], default=100.0) + 1) / 10) * 10
         spans = self.spans()
@@ -67,8 +72,10 @@ class Figures:
             key="points",
             heading="Points of each cluster",
             title=f"Points of each cluster and where {self.history.application} runs",
-            description=f"Lines of the weighted mean of the scores of {len(self.history.clusters)} clusters. "
-            f"{self.history.application} runs on {told}. The table of numbers below has the values.",
+            description=(
+                f"Lines of the weighted mean of the scores of {len(self.history.clusters)} clusters. "
+                f"{self.history.application} runs on {told}. The table of numbers below has the values."
+            ),
             lines=self._lines(lambda look: look.points),
             low=float(low),
             high=float(high),
@@ -81,7 +88,10 @@ class Figures:
     def scores(self) -> list[Chart]:
         """One chart for each score."""
         names = sorted({name for look in self.looks for name in look.scores})
-        return [self._small(f"score-{index}", name, "", partial(_scores_of, name)) for index, name in enumerate(names)]
+        return [
+            self._small(f"score-{index}", name, "", partial(_scores_of, name))
+            for index, name in enumerate(names)
+        ]
 
     def load(self) -> Chart:
         """The input of it all."""
@@ -89,12 +99,18 @@ class Figures:
 
     def _small(self, key: str, title: str, unit: str, values: Callable[[Look], Mapping[str, float]]) -> Chart:
         lines = self._lines(values)
-        ends = "; ".join(f"{line.name} {line.points[0][1]:.0f} to {line.points[-1][1]:.0f}" for line in lines if line.points)
+        ends = "; ".join(
+            f"{line.name} {line.points[0][1]:.0f} to {line.points[-1][1]:.0f}"
+            for line in lines
+            if line.points
+        )
         return Chart(
             key=key,
             heading=title,
             title=f"{title} of each cluster",
-            description=f"From the first to the last look: {ends}. The table of numbers below has the values between.",
+            description=(
+                f"From the first to the last look: {ends}. The table of numbers below has the values between."
+            ),
             lines=lines,
             low=0.0,
             high=100.0,
@@ -107,7 +123,11 @@ class Figures:
         start = self.history.start
         found = []
         for cluster in self.history.clusters:
-            points = [(look.time - start, float(values(look)[cluster])) for look in self.looks if cluster in values(look)]
+            points = [
+                (look.time - start, float(values(look)[cluster]))
+                for look in self.looks
+                if cluster in values(look)
+            ]
             if points:
                 found.append(Line(name=cluster, colour=self.colour(cluster), points=points))
         return found

@@ -1,4 +1,6 @@
-"""The page itself. It holds its style and its drawings, and asks the network for nothing; the Content-Security-Policy says so."""
+"""The page itself. It holds its style and its drawings, and asks the network for nothing; the
+Content-Security-Policy says so.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -17,12 +19,13 @@ STYLE: Final = Path(__file__).with_name("style.css")
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 LEAD: Final = (
-    "Scoring APIs judge every cluster by its metrics; Open Cluster Management ranks the clusters by the scores, and Argo CD follows. "
-    "How clusters are scored is YAML in git, and so is every change of it."
+    "Scoring APIs judge every cluster by its metrics; Open Cluster Management ranks the clusters by the"
+    " scores, and Argo CD follows. How clusters are scored is YAML in git, and so is every change of it."
 )
 HONEST: Final = (
-    "the load is synthetic, and a second stands for a minute. Real are the git repository, the agents, the scoring APIs and the rendered "
-    "tree. The decisions are those of gitops-dsf's simulator of OCM's placement controller."
+    "the load is synthetic, and a second stands for a minute. Real are the git repository, the agents, the"
+    " scoring APIs and the rendered tree. The decisions are those of gitops-dsf's simulator of OCM's"
+    " placement controller."
 )
 
 
@@ -33,21 +36,27 @@ def page(history: History, tries: Sequence[str]) -> str:
     moved = sum(1 for move in history.moves if move.origin)
     title = f"Where {application} ran, and why it moved"
     parts = [
-        f'<header><p class="eyebrow">gitops-dsf {escape(__version__)} · make demo</p><h1>{title}</h1><p class="lead">{LEAD}</p>',
+        (
+            f'<header><p class="eyebrow">gitops-dsf {escape(__version__)} · make demo</p><h1>{title}</h1><p'
+            f' class="lead">{LEAD}</p>'
+        ),
         _facts(history, figures, moved),
         "</header><main>",
         f'<div class="top">{_decision(history, figures)}{_moves(figures, moved)}{_inputs(figures)}</div>',
         _preview(history),
         _numbers(history, figures),
         _section(
-            "Step by step", "Every command, run in the folder <code>fleet</code>, with what it said.", "".join(sections.steps(history))
+            "Step by step",
+            "Every command, run in the folder <code>fleet</code>, with what it said.",
+            "".join(sections.steps(history)),
         ),
         _section("To try", "The folder stays for exploring.", sections.tries(tries)),
         f"</main><footer><p>Metrics: {escape(history.source)}; {HONEST}</p></footer>",
     ]
     body = "".join(parts)
     return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport"'
+        ' content="width=device-width,initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}"><title>{title}</title>'
         f"<style>{STYLE.read_text('utf-8')}</style></head><body>{body}</body></html>\n"
     )
@@ -62,19 +71,26 @@ def _facts(history: History, figures: Figures, moved: int) -> str:
         (f"{len(history.clusters)} clusters", f"{len(figures.scores())} scores on each"),
         (f"{began:%H:%M} UTC", f"{began:%d %B %Y}"),
     ]
-    return f'<ul class="facts">{"".join(f"<li><b>{escape(value)}</b><span>{escape(what)}</span></li>" for value, what in facts)}</ul>'
+    return f'<ul class="facts">{"".join(f"<li><b>{escape(value)}</b><span>{escape(what)}</span></li>" for value, what in facts)}</ul>'  # noqa: E501
 
 
 def _decision(history: History, figures: Figures) -> str:
     stickiness = history.looks[-1].stickiness if history.looks else 0.0
-    zone = "<li class='zone c5'><i></i>stickiness: what another cluster must rise above</li>" if stickiness else ""
-    legend = "".join(f'<li class="{figures.colour(name)}"><i></i>{escape(name)}</li>' for name in history.clusters)
+    zone = (
+        "<li class='zone c5'><i></i>stickiness: what another cluster must rise above</li>"
+        if stickiness
+        else ""
+    )
+    legend = "".join(
+        f'<li class="{figures.colour(name)}"><i></i>{escape(name)}</li>' for name in history.clusters
+    )
     chart = figures.points()
     note = (
-        f"The weighted mean of a cluster's scores. The bar below the lines says where {escape(history.application)} runs; it moves when "
-        f"another cluster is ahead by more than {stickiness:g} points."
+        "The weighted mean of a cluster's scores. The bar below the lines says where"
+        f" {escape(history.application)} runs; it moves when another cluster is ahead by more than"
+        f" {stickiness:g} points."
     )
-    content = f'<ul class="legend">{legend}{zone}</ul>{draw(chart, WIDE)}{draw(chart, NARROW)}{sections.events(figures)}'
+    content = f'<ul class="legend">{legend}{zone}</ul>{draw(chart, WIDE)}{draw(chart, NARROW)}{sections.events(figures)}'  # noqa: E501
     return _section("Points of each cluster", note, content)
 
 
@@ -87,17 +103,27 @@ def _inputs(figures: Figures) -> str:
     def figure(chart: Chart, note: str) -> str:
         return f"<div><h3>{escape(chart.heading)}</h3><p class='muted'>{note}</p>{draw(chart, SMALL)}</div>"
 
-    names = "".join(f'<li class="{figures.colour(name)}"><i></i>{escape(name)}</li>' for name in figures.history.clusters)
+    names = "".join(
+        f'<li class="{figures.colour(name)}"><i></i>{escape(name)}</li>' for name in figures.history.clusters
+    )
     load = figure(figures.load(), "What the metrics say.")
     scores = "".join(figure(chart, "Published score; higher is better.") for chart in figures.scores())
-    return _section("What the points are made of", "", f'<ul class="legend">{names}</ul><div class="halves">{load}{scores}</div>')
+    return _section(
+        "What the points are made of",
+        "",
+        f'<ul class="legend">{names}</ul><div class="halves">{load}{scores}</div>',
+    )
 
 
 def _preview(history: History) -> str:
     if not history.preview:
         return ""
     note = "The preview that CI writes as a comment, computed from the scores of that moment."
-    return _section("What the pull request said before the merge", note, f'<pre tabindex="0">{escape(history.preview.rstrip())}</pre>')
+    return _section(
+        "What the pull request said before the merge",
+        note,
+        f'<pre tabindex="0">{escape(history.preview.rstrip())}</pre>',
+    )
 
 
 def _numbers(history: History, figures: Figures) -> str:

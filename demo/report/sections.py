@@ -1,4 +1,6 @@
-"""The parts of the page below its first chart: moves, numbers, the preview and the steps. All text is escaped here."""
+"""The parts of the page below its first chart: moves, numbers, the preview and the steps. All text is escaped
+here.
+"""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -13,13 +15,17 @@ MOST_ROWS: Final = 40
 
 def cluster(figures: Figures, name: str) -> str:
     """A cluster's name with its colour."""
-    return f'<span class="cluster"><span class="dot {figures.colour(name)}" aria-hidden="true"></span>{escape(name)}</span>'
+    return (
+        f'<span class="cluster"><span class="dot {figures.colour(name)}"'
+        f' aria-hidden="true"></span>{escape(name)}</span>'
+    )
 
 
 def events(figures: Figures) -> str:
     """The list that the numbers in the charts point to."""
     rows = "".join(
-        f'<li><span class="badge {mark.kind}">{mark.number}</span><time>{clock(mark.seconds)}</time><span>{escape(mark.text)}</span></li>'
+        '<li><span class="badge'
+        f' {mark.kind}">{mark.number}</span><time>{clock(mark.seconds)}</time><span>{escape(mark.text)}</span></li>'  # noqa: E501
         for mark in figures.marks()
     )
     return f'<ol class="events">{rows}</ol>'
@@ -30,14 +36,25 @@ def moves(figures: Figures) -> str:
     items = [_move(figures, move) for move in figures.history.moves]
     if reason := figures.history.stays():
         here = ", ".join(cluster(figures, name) for name in figures.history.looks[-1].chosen)
-        items.append(f"<li><time>{clock(figures.end)}</time><div><h3>stays on {here}</h3><p>{escape(reason)}.</p></div></li>")
+        items.append(
+            f"<li><time>{clock(figures.end)}</time><div><h3>stays on"
+            f" {here}</h3><p>{escape(reason)}.</p></div></li>"
+        )
     return f'<ol class="moves">{"".join(items)}</ol>'
 
 
 def _move(figures: Figures, move: Move) -> str:
     target = ", ".join(cluster(figures, name) for name in move.target)
-    what = f"{', '.join(cluster(figures, name) for name in move.origin)} → {target}" if move.origin else f"starts on {target}"
-    cause = f'<p class="muted">After: {escape(move.cause.text)}</p>' if move.origin and move.cause is not None else ""
+    what = (
+        f"{', '.join(cluster(figures, name) for name in move.origin)} → {target}"
+        if move.origin
+        else f"starts on {target}"
+    )
+    cause = (
+        f'<p class="muted">After: {escape(move.cause.text)}</p>'
+        if move.origin and move.cause is not None
+        else ""
+    )
     return (
         f"<li><time>{clock(move.time - figures.history.start)}</time>"
         f"<div><h3>{what}</h3><p>{escape(move.reason)}.</p>{cause}</div>"
@@ -50,10 +67,11 @@ def _changes(figures: Figures, move: Move) -> str:
     if not found:
         return ""
     rows = "".join(
-        f'<tr><td>{escape(score)}</td><td>{cluster(figures, name)}</td><td class="n">{before}</td><td class="n">{after}</td></tr>'
+        f'<tr><td>{escape(score)}</td><td>{cluster(figures, name)}</td><td class="n">{before}</td><td'
+        f' class="n">{after}</td></tr>'
         for score, name, before, after in found
     )
-    return f"<table><thead>{_head('changed score', 'cluster', n='before then')}</thead><tbody>{rows}</tbody></table>"
+    return f"<table><thead>{_head('changed score', 'cluster', n='before then')}</thead><tbody>{rows}</tbody></table>"  # noqa: E501
 
 
 def decisions(figures: Figures) -> str:
@@ -63,7 +81,10 @@ def decisions(figures: Figures) -> str:
         f'<td class="n">{span.end - span.start:.0f}</td></tr>'
         for span in figures.spans()
     )
-    return f'<div class="scroll"><table><thead>{_head("from", "to", "cluster", n="seconds")}</thead><tbody>{rows}</tbody></table></div>'
+    return (
+        "<div"
+        f' class="scroll"><table><thead>{_head("from", "to", "cluster", n="seconds")}</thead><tbody>{rows}</tbody></table></div>'  # noqa: E501
+    )
 
 
 def _head(*names: str, n: str = "") -> str:
@@ -76,7 +97,11 @@ def _head(*names: str, n: str = "") -> str:
 def numbers(history: History) -> str:
     """The table of points, scores and load."""
     scores = sorted({name for look in history.looks for name in look.scores})
-    heads = ["time", "runs on", *(f"{name}: points ({', '.join(scores)}; CPU use)" for name in history.clusters)]
+    heads = [
+        "time",
+        "runs on",
+        *(f"{name}: points ({', '.join(scores)}; CPU use)" for name in history.clusters),
+    ]
     rows = []
     for look in thin(history.looks, MOST_ROWS):
         cells = [clock(look.time - history.start), ", ".join(look.chosen)]
@@ -89,7 +114,10 @@ def numbers(history: History) -> str:
         rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     table = f"<table><thead>{_head(*heads)}</thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll" tabindex="0" role="region" aria-label="Points, scores and CPU use">{table}</div>'
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Points, scores and CPU'
+        f' use">{table}</div>'
+    )
 
 
 def steps(history: History) -> Iterator[str]:
@@ -98,12 +126,17 @@ def steps(history: History) -> Iterator[str]:
         if not step.lines and not step.commands:
             continue
         text = "".join(f"<p>{escape(line)}</p>" for line in step.lines)
-        yield f"<details><summary>{step.number}. {escape(step.title)}</summary>{text}{''.join(map(_command, step.commands))}</details>"
+        yield (
+            f"<details><summary>{step.number}."
+            f" {escape(step.title)}</summary>{text}{''.join(map(_command, step.commands))}</details>"
+        )
 
 
 def _command(command: Command) -> str:
     output = command.output.rstrip("\n")
-    return f'<pre tabindex="0"><b>$ {escape(command.text)}</b>{escape(chr(10) + output) if output else ""}</pre>'
+    return (
+        f'<pre tabindex="0"><b>$ {escape(command.text)}</b>{escape(chr(10) + output) if output else ""}</pre>'
+    )
 
 
 def tries(lines: Sequence[str]) -> str:

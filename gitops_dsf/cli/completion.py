@@ -13,7 +13,10 @@ fish   once:  gitops-dsf completion fish > ~/.config/fish/completions/gitops-dsf
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of the verb."""
-    parser.description = "Prints the code for a shell. It asks gitops-dsf at every TAB, so it need not be renewed after an update."
+    parser.description = (
+        "Prints the code for a shell. It asks gitops-dsf at every TAB, so it need not be renewed after an"
+        " update."
+    )
     parser.epilog = EPILOG
     parser.add_argument("shell", choices=SHELLS, help="the shell that will read the code")
 

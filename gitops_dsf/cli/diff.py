@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from gitops_dsf.views.preview.fleet import Fleet
 
 DESCRIPTION = """\
-Reads a fleet repository as it is in the working tree and as it was at a revision, and says what differs: scorers and the clusters
-that gain or lose them, Placements, and the applications that would move, where to and why. The revision is read from git objects;
-the working tree, uncommitted changes included, is only read. Compared is the merge base of the revision and HEAD, as in a pull request."""
+Reads a fleet repository as it is in the working tree and as it was at a revision, and says what differs:
+scorers and the clusters that gain or lose them, Placements, and the applications that would move, where to
+and why. The revision is read from git objects; the working tree, uncommitted changes included, is only read.
+Compared is the merge base of the revision and HEAD, as in a pull request."""
 
 EXAMPLES = """\
 examples:
@@ -40,16 +41,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of diff."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="fleet repository; this folder by default",
+    )
     parser.add_argument("--base", metavar="REV", required=True, help="branch, tag or commit to compare with")
     parser.add_argument("--head", metavar="REV", help="compare this revision in place of the working tree")
-    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="text by default")
+    parser.add_argument(
+        "--format", choices=("text", "markdown", "json"), default="text", help="text by default"
+    )
     parser.add_argument("--exit-code", action="store_true", help="exit 1 when anything differs")
     parser.add_argument(
-        "--warn-rescored", metavar="PERCENT", type=float, default=25.0, help="warn when more of the fleet is re-scored (25 by default)"
+        "--warn-rescored",
+        metavar="PERCENT",
+        type=float,
+        default=25.0,
+        help="warn when more of the fleet is re-scored (25 by default)",
     )
     parser.add_argument(
-        "--warn-close", metavar="POINTS", type=int, default=2, help="warn of applications this close to moving (2 by default; 0 for none)"
+        "--warn-close",
+        metavar="POINTS",
+        type=int,
+        default=2,
+        help="warn of applications this close to moving (2 by default; 0 for none)",
     )
     add_source_arguments(parser)
 
@@ -115,7 +133,9 @@ def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
 
 
 def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
-    """Files that Argo CD would apply and that neither side renders; what only the base renders is a tree that is not rendered yet."""
+    """Files that Argo CD would apply and that neither side renders; what only the base renders is a tree that
+    is not rendered yet.
+    """
     from gitops_dsf.output.changes import unwanted
     from gitops_dsf.render.tree import paths
 
@@ -173,7 +193,11 @@ def _at(base: "Base", commit: str) -> _Side:
     contents = sources(base.repository, commit)
     if contents is not None:
         loaded = load_contents(contents)
-        return _Side(fleet=None, errors=(), absent=True) if loaded is None else _side(check_loaded(loaded), files=rendered)
+        return (
+            _Side(fleet=None, errors=(), absent=True)
+            if loaded is None
+            else _side(check_loaded(loaded), files=rendered)
+        )
     with checkout(base.repository, commit) as root:
         if not any(root.iterdir()):
             return _Side(fleet=None, errors=(), absent=True)

@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from gitops_dsf.views.doctor import Facts, Finding
 
 DESCRIPTION = """\
-Looks at everything on a hub that scoring needs: OCM and its feature gates, our kinds and the add-on, the agents and their rights,
-Argo CD and how it reads decisions, an upstream addon running beside us, scores, the reconciler, clocks. Each finding comes with the
-command that fixes it. Reads the hub and writes nothing; of Secrets only the metadata. What may not be read is "unknown", with the
-right that is missing. docs/doctor.md explains every check."""
+Looks at everything on a hub that scoring needs: OCM and its feature gates, our kinds and the add-on, the
+agents and their rights, Argo CD and how it reads decisions, an upstream addon running beside us, scores, the
+reconciler, clocks. Each finding comes with the command that fixes it. Reads the hub and writes nothing; of
+Secrets only the metadata. What may not be read is "unknown", with the right that is missing. docs/doctor.md
+explains every check."""
 
 EXAMPLES = """\
 examples:
   gitops-dsf doctor --context hub                   every check; 1 when there is an error
   gitops-dsf doctor --context hub --strict          1 also when there is a warning
-  gitops-dsf doctor --context hub --format json     for programs: {"hub", "findings": [{check, state, message, fix}], "summary"}"""
+  gitops-dsf doctor --context hub --format json     for programs: {"hub", "findings": [{check, state, message, fix}], "summary"}"""  # noqa: E501
 
 COLOURS = {"error": "\033[31m", "warning": "\033[33m", "unknown": "\033[36m", "ok": "\033[32m"}
 END = "\033[0m"
@@ -40,12 +41,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """0 without errors; 1 with errors, with --strict also with warnings. Raises HubError when the hub cannot be read."""
+    """0 without errors; 1 with errors, with --strict also with warnings. Raises HubError when the hub cannot
+    be read.
+    """
     from gitops_dsf.live.facts import read_facts
     from gitops_dsf.views.doctor import State, examine
 
     facts = read_facts(
-        context=args.context, kubeconfig=args.kubeconfig, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace
+        context=args.context,
+        kubeconfig=args.kubeconfig,
+        hub_namespace=args.hub_namespace,
+        argocd_namespace=args.argocd_namespace,
     )
     findings = examine(facts)
     if args.format == "json":
@@ -73,7 +79,10 @@ def _summary(findings: "Sequence[Finding]") -> str:
 
     states = Counter(str(finding.state) for finding in findings)
     checks = count(len({finding.check for finding in findings}), "check")
-    return f"{checks}: {count(states['error'], 'error')}, {count(states['warning'], 'warning')}, {states['unknown']} unknown"
+    return (
+        f"{checks}: {count(states['error'], 'error')}, {count(states['warning'], 'warning')},"
+        f" {states['unknown']} unknown"
+    )
 
 
 def _json(facts: "Facts", findings: "Sequence[Finding]") -> str:

@@ -14,24 +14,34 @@ if TYPE_CHECKING:
     from gitops_dsf.simulator import Explanation
 
 DESCRIPTION = """\
-Says of one cluster and one Placement why OCM would or would not select it: the filter that dropped it, or what each score adds to its
-sum, whom it would change places with, and the nearest score that would flip the decision."""
+Says of one cluster and one Placement why OCM would or would not select it: the filter that dropped it, or
+what each score adds to its sum, whom it would change places with, and the nearest score that would flip the
+decision."""
 
 EXAMPLES = """\
 examples:
   gitops-dsf explain guestbook eu-west-1 --scores scores.yaml
   gitops-dsf explain argocd/guestbook eu-west-1 fleet --context hub
   gitops-dsf explain guestbook us-east-1                      without scores: only whether the filters let it pass
-"""
+"""  # noqa: E501
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of explain."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("placement", metavar="PLACEMENT", help="namespace/name, or the name alone where it is unique")
+    parser.add_argument(
+        "placement", metavar="PLACEMENT", help="namespace/name, or the name alone where it is unique"
+    )
     parser.add_argument("cluster", metavar="CLUSTER", help="name of a ManagedCluster")
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="fleet repository; this folder by default",
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
     add_source_arguments(parser)
 
@@ -47,10 +57,13 @@ def run(args: argparse.Namespace) -> int:
         return 1
     key = placement_key(fleet, args.placement)
     data = read_hub_data(args, resources=resources_ranked([fleet], {key}))
-    state = hub_state(fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only={key})
+    state = hub_state(
+        fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only={key}
+    )
     if args.cluster not in state.positions:
         msg = (
-            f"there is no cluster {args.cluster} in clusters/{' or on the hub' if data.snapshot else ''}{_like(args.cluster, state.names)}"
+            f"there is no cluster {args.cluster} in"
+            f" clusters/{' or on the hub' if data.snapshot else ''}{_like(args.cluster, state.names)}"
         )
         raise UsageError(msg)
     explanation = explain(simulate(state, key, data.now), args.cluster)
@@ -94,7 +107,13 @@ def _contributions(explanation: "Explanation") -> str:
     from gitops_dsf.cli.table import table
 
     rows = [
-        [part.name, "-" if part.score is None else str(part.score), f"x {part.weight}", str(part.points), part.note]
+        [
+            part.name,
+            "-" if part.score is None else str(part.score),
+            f"x {part.weight}",
+            str(part.points),
+            part.note,
+        ]
         for part in explanation.contributions
     ]
     rows.append(["sum", "", "", str(explanation.points), ""])
@@ -103,12 +122,22 @@ def _contributions(explanation: "Explanation") -> str:
 
 def _what_would_flip(explanation: "Explanation") -> str:
     if explanation.filter is not None:
-        return "\n  what would have to change: the cluster, or what the filter asks for; a better score does not help\n"
+        return (
+            "\n  what would have to change: the cluster, or what the filter asks for; a better score does not"
+            " help\n"
+        )
     if explanation.margin is None:
-        return "\n  what would have to change: no score can flip this decision\n" if explanation.rank is not None else ""
+        return (
+            "\n  what would have to change: no score can flip this decision\n"
+            if explanation.rank is not None
+            else ""
+        )
     points = f"{explanation.margin} point{'' if explanation.margin == 1 else 's'}"
     verb = "lose" if explanation.selected else "gain"
-    text = f"\n  what would have to change: it must {verb} {points} against {explanation.rival} ({explanation.rival_points})\n"
+    text = (
+        f"\n  what would have to change: it must {verb} {points} against {explanation.rival}"
+        f" ({explanation.rival_points})\n"
+    )
     if not explanation.flips:
         return text + "    no score of this Placement has a weight, so none can do that\n"
     nearest = explanation.nearest

@@ -20,13 +20,28 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds --scores, --state-branch, --context, --kubeconfig and --now."""
     sources = parser.add_argument_group("where scores and decisions come from").add_mutually_exclusive_group()
     sources.add_argument(
-        "--scores", metavar="PATH", type=Path, help="file or folder: kubectl get -o yaml, an agent's output folder, or a snapshot"
+        "--scores",
+        metavar="PATH",
+        type=Path,
+        help="file or folder: kubectl get -o yaml, an agent's output folder, or a snapshot",
     )
-    sources.add_argument("--state-branch", metavar="BRANCH", help="branch of this git repository that holds a snapshot: gitops-dsf-state")
+    sources.add_argument(
+        "--state-branch",
+        metavar="BRANCH",
+        help="branch of this git repository that holds a snapshot: gitops-dsf-state",
+    )
     sources.add_argument("--context", metavar="HUB", help="context of the kubeconfig: ask the hub itself")
-    parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help="with --context: in place of $KUBECONFIG or ~/.kube/config")
     parser.add_argument(
-        "--now", metavar="TIME", type=_moment, help="moment at which scores count as expired or not; by default when the data was seen"
+        "--kubeconfig",
+        metavar="FILE",
+        type=Path,
+        help="with --context: in place of $KUBECONFIG or ~/.kube/config",
+    )
+    parser.add_argument(
+        "--now",
+        metavar="TIME",
+        type=_moment,
+        help="moment at which scores count as expired or not; by default when the data was seen",
     )
 
 
@@ -111,14 +126,20 @@ def _snapshot(args: argparse.Namespace, resources: "frozenset[str] | None") -> "
 
         branch = find_branch(args.directory, args.state_branch)
         if branch is None:
-            fetch = f"git fetch origin +refs/heads/{args.state_branch}:refs/remotes/origin/{args.state_branch}"
+            fetch = (
+                f"git fetch origin +refs/heads/{args.state_branch}:refs/remotes/origin/{args.state_branch}"
+            )
             return None, f"there is no branch {args.state_branch} in this clone ({fetch})"
-        return from_contents(branch.contents(), origin=f"branch {branch.name} at {branch.short}", resources=resources), ""
+        return from_contents(
+            branch.contents(), origin=f"branch {branch.name} at {branch.short}", resources=resources
+        ), ""
     return None, NO_DATA
 
 
 def read_fleet(directory: Path) -> "Fleet | None":
-    """Reads a repository, and renders nothing of it; findings go to standard error. None when it has errors."""
+    """Reads a repository, and renders nothing of it; findings go to standard error. None when it
+    has errors.
+    """
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.pipeline import check
     from gitops_dsf.views.preview.fleet import fleet_of

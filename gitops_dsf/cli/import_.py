@@ -1,4 +1,6 @@
-"""gitops-dsf import: the inventory of a hub as files, and the scorers and masks that git does not have yet."""
+"""gitops-dsf import: the inventory of a hub as files, and the scorers and masks that git does not
+have yet.
+"""
 
 import argparse
 import sys
@@ -12,18 +14,20 @@ if TYPE_CHECKING:
     from gitops_dsf.importer import Import, Line
 
 DESCRIPTION = """\
-Writes what a hub knows into a fleet repository: ManagedClusters and ManagedClusterSets to clusters/, DynamicScorers to scorers/,
-the DynamicScoringConfig to config/. What the hub's controller read from a scorer's /config (status.lastSyncedConfig) becomes its lock
-in locks/, judged by the rules of `gitops-dsf sync`. Nothing is ever deleted, comments and order of existing files stay, and a second run
-with the same input changes nothing.
+Writes what a hub knows into a fleet repository: ManagedClusters and ManagedClusterSets to clusters/,
+DynamicScorers to scorers/, the DynamicScoringConfig to config/. What the hub's controller read from a
+scorer's /config (status.lastSyncedConfig) becomes its lock in locks/, judged by the rules of `gitops-dsf
+sync`. Nothing is ever deleted, comments and order of existing files stay, and a second run with the same
+input changes nothing.
 
-Clusters follow the hub. Scorers, locks and masks follow git: scorers and masks that git has already are compared, locks that it has stay;
---overwrite takes the hub's. Objects that gitops-dsf itself rendered are passed over. Scorers and masks may come from any release of the
-upstream addon, from its own repository (open-cluster-management-io/dynamic-scoring-framework) and from addon-contrib before.
+Clusters follow the hub. Scorers, locks and masks follow git: scorers and masks that git has already are
+compared, locks that it has stay; --overwrite takes the hub's. Objects that gitops-dsf itself rendered are
+passed over. Scorers and masks may come from any release of the upstream addon, from its own repository
+(open-cluster-management-io/dynamic-scoring-framework) and from addon-contrib before.
 
-Of a cluster's labels those without a domain are taken (they are their owner's), the cluster set, topology.kubernetes.io/*, and every
-label that a selector of the repository names; of its claims platform, product, region and those that a selector names. What a file
-holds already is kept up to date."""
+Of a cluster's labels those without a domain are taken (they are their owner's), the cluster set,
+topology.kubernetes.io/*, and every label that a selector of the repository names; of its claims platform,
+product, region and those that a selector names. What a file holds already is kept up to date."""
 
 EXAMPLES = """\
 examples:
@@ -38,15 +42,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of import."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="fleet repository; this folder by default",
+    )
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--from", dest="file", metavar="FILE", help="what `kubectl get -o yaml` (or json) printed; - is standard input")
+    source.add_argument(
+        "--from",
+        dest="file",
+        metavar="FILE",
+        help="what `kubectl get -o yaml` (or json) printed; - is standard input",
+    )
     source.add_argument("--context", metavar="NAME", help="read a hub through this context of the kubeconfig")
-    parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help="with --context: another kubeconfig than the usual one")
-    parser.add_argument("--label", metavar="GLOB", action="append", default=[], help="take labels of this name, too; may be repeated")
-    parser.add_argument("--claim", metavar="GLOB", action="append", default=[], help="take claims of this name, too; may be repeated")
-    parser.add_argument("--resources", action="store_true", help="take allocatable and capacity, which change with every node")
-    parser.add_argument("--overwrite", action="store_true", help="let the hub's scorers, locks and masks replace those of git")
+    parser.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        type=Path,
+        help="with --context: another kubeconfig than the usual one",
+    )
+    parser.add_argument(
+        "--label",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="take labels of this name, too; may be repeated",
+    )
+    parser.add_argument(
+        "--claim",
+        metavar="GLOB",
+        action="append",
+        default=[],
+        help="take claims of this name, too; may be repeated",
+    )
+    parser.add_argument(
+        "--resources", action="store_true", help="take allocatable and capacity, which change with every node"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="let the hub's scorers, locks and masks replace those of git"
+    )
     parser.add_argument("--dry-run", action="store_true", help="say what would change and write nothing")
 
 
@@ -57,7 +94,10 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.repository.load import SETTINGS_FILE
 
     if not (args.directory / SETTINGS_FILE).is_file():
-        msg = f"{args.directory} holds no {SETTINGS_FILE}; name a fleet repository, or make one with gitops-dsf init"
+        msg = (
+            f"{args.directory} holds no {SETTINGS_FILE}; name a fleet repository, or make one with gitops-dsf"
+            " init"
+        )
         raise UsageError(msg)
     if args.kubeconfig and not args.context:
         msg = "--kubeconfig goes with --context"
@@ -88,7 +128,10 @@ def _content(file: str) -> bytes:
         content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         content.decode()
     except UnicodeDecodeError as error:
-        msg = f"{file} is not UTF-8 (byte {error.start}); in PowerShell write kubectl's output with Out-File -Encoding utf8"
+        msg = (
+            f"{file} is not UTF-8 (byte {error.start}); in PowerShell write kubectl's output with Out-File"
+            " -Encoding utf8"
+        )
         raise RepositoryError(msg) from error
     except OSError as error:
         msg = f"{file} cannot be read: {error.strerror or error}"
@@ -103,18 +146,28 @@ def _report(found: "Import", *, dry_run: bool) -> None:
         print(f"{_where(found, line)}: {line.kind} {line.name}: {'; '.join(line.changes)}")
     for line in found.differing:
         print(
-            f"{_where(found, line)}: {line.kind} {line.name} is another one on the hub ({'; '.join(line.changes)}); left alone, "
-            "--overwrite takes the hub's",
+            f"{_where(found, line)}: {line.kind} {line.name} is another one on the hub"
+            f" ({'; '.join(line.changes)}); left alone, --overwrite takes the hub's",
             file=sys.stderr,
         )
     for line in found.refused:
-        print(f"{_where(found, line)}: {line.kind} {line.name} is not written: {'; '.join(line.changes)}", file=sys.stderr)
+        print(
+            f"{_where(found, line)}: {line.kind} {line.name} is not written: {'; '.join(line.changes)}",
+            file=sys.stderr,
+        )
     for line in found.missing:
-        print(f"{_where(found, line)}: {line.kind} {line.name} is not on the hub; remove it here if it has left the fleet", file=sys.stderr)
+        print(
+            f"{_where(found, line)}: {line.kind} {line.name} is not on the hub; remove it here if it has left"
+            " the fleet",
+            file=sys.stderr,
+        )
     if found.skipped:
         print(f"passed over: {', '.join(found.skipped)}", file=sys.stderr)
     would = "would be " if dry_run else ""
-    print(f"{len(found.added)} {would}added, {len(found.changed)} {would}changed, {found.unchanged} as they were")
+    print(
+        f"{len(found.added)} {would}added, {len(found.changed)} {would}changed, {found.unchanged} as they"
+        " were"
+    )
 
 
 def _where(found: "Import", line: "Line") -> str:

@@ -16,22 +16,31 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of the verb."""
     parser.description = (
-        "Creates a fleet repository: settings, example scorers, clusters and an application, pipelines, hooks and editor settings."
+        "Creates a fleet repository: settings, example scorers, clusters and an application, pipelines, hooks"
+        " and editor settings."
     )
     parser.epilog = EPILOG
     parser.add_argument("dir", type=Path, metavar="DIR", help="new or empty folder")
-    parser.add_argument("--name", help="name of the fleet: a-z, 0-9 and - (default: made of the folder's name)")
-    parser.add_argument("--git-url", metavar="URL", help="repository URL as Argo CD will clone it, without credentials")
+    parser.add_argument(
+        "--name", help="name of the fleet: a-z, 0-9 and - (default: made of the folder's name)"
+    )
+    parser.add_argument(
+        "--git-url", metavar="URL", help="repository URL as Argo CD will clone it, without credentials"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the repository and prints what to do next. Raises UsageError for a folder that is in use or a bad name or URL."""
+    """Writes the repository and prints what to do next. Raises UsageError for a folder that is in use or a
+    bad name or URL.
+    """
     from gitops_dsf.scaffold import default_name, scaffold
 
     target: Path = arguments.dir
     name = arguments.name if arguments.name is not None else default_name(target)
     written = scaffold(target=target, name=name, git_url=arguments.git_url)
-    sys.stdout.write(_next_steps(target=target, name=name, count=len(written), has_url=arguments.git_url is not None))
+    sys.stdout.write(
+        _next_steps(target=target, name=name, count=len(written), has_url=arguments.git_url is not None)
+    )
     return 0
 
 
@@ -41,6 +50,10 @@ def _next_steps(*, target: Path, name: str, count: int, has_url: bool) -> str:
         steps.insert(0, f"cd {shlex.quote(str(target))}")
     lines = [f"Fleet {name} in {target} ({count} files). Next:", "", *(f"  {step}" for step in steps), ""]
     if not has_url:
-        lines.append("Set spec.git.url in gitops-dsf.yaml to the repository that Argo CD will clone, and render again.")
-    lines.append("README.md says what each folder is for, and how to replace the example clusters and scorers.")
+        lines.append(
+            "Set spec.git.url in gitops-dsf.yaml to the repository that Argo CD will clone, and render again."
+        )
+    lines.append(
+        "README.md says what each folder is for, and how to replace the example clusters and scorers."
+    )
     return "\n".join(lines) + "\n"

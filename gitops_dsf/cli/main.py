@@ -1,7 +1,7 @@
 """The entry point: which verbs there are, and what every ending of the program means to the shell.
 
-Exit codes: 0 fine; 1 errors in the repository, drift, or something that cannot be read; 2 wrong usage; 3 a bug of gitops-dsf;
-130 interrupted.
+Exit codes: 0 fine; 1 errors in the repository, drift, or something that cannot be read; 2 wrong usage; 3 a
+bug of gitops-dsf; 130 interrupted.
 """
 
 import argparse
@@ -50,14 +50,22 @@ class VerbModule(Protocol):
 
 
 VERBS: Final[dict[str, Verb]] = {
-    "completion": Verb("gitops_dsf.cli.completion", "code that makes bash, zsh or fish complete verbs and options"),
-    "diff": Verb("gitops_dsf.cli.diff", "what a change does: scorers, clusters, applications that would move"),
-    "doctor": Verb("gitops_dsf.cli.doctor", "what keeps a hub from working, each with the command that fixes it"),
+    "completion": Verb(
+        "gitops_dsf.cli.completion", "code that makes bash, zsh or fish complete verbs and options"
+    ),
+    "diff": Verb(
+        "gitops_dsf.cli.diff", "what a change does: scorers, clusters, applications that would move"
+    ),
+    "doctor": Verb(
+        "gitops_dsf.cli.doctor", "what keeps a hub from working, each with the command that fixes it"
+    ),
     "explain": Verb("gitops_dsf.cli.explain", "why a cluster is in or out, and what would have to change"),
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
     "init": Verb("gitops_dsf.cli.init", "start a fleet repository that is valid as it is"),
     "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
-    "reconcile": Verb("gitops_dsf.cli.reconcile", "observe scorers and decisions on the hub, for as long as it runs"),
+    "reconcile": Verb(
+        "gitops_dsf.cli.reconcile", "observe scorers and decisions on the hub, for as long as it runs"
+    ),
     "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
     "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),
     "scorer": Verb("gitops_dsf.cli.scorer", "run, check or start a scoring API"),
@@ -69,8 +77,8 @@ VERBS: Final[dict[str, Verb]] = {
 """Sorted by name; a verb that is not listed here does not exist."""
 
 DESCRIPTION: Final = """\
-Score-driven placement for Open Cluster Management, the GitOps way: scorers, masks and applications are YAML in git;
-gitops-dsf checks them and renders the tree that Argo CD applies to the hub."""
+Score-driven placement for Open Cluster Management, the GitOps way: scorers, masks and applications are YAML
+in git; gitops-dsf checks them and renders the tree that Argo CD applies to the hub."""
 
 EPILOG: Final = """\
 A first session:
@@ -128,7 +136,9 @@ def _is_nowhere() -> bool:
 
 
 def _speak_utf8() -> None:
-    """Manifests, JSON and SARIF are UTF-8 wherever they are written; a locale of pipelines and containers is often plain ASCII."""
+    """Manifests, JSON and SARIF are UTF-8 wherever they are written; a locale of pipelines and containers is
+    often plain ASCII.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -166,7 +176,11 @@ def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | N
     verb_module: VerbModule | None = None
     for name, verb in VERBS.items():
         child = verbs.add_parser(
-            name, help=verb.help, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, parents=[common]
+            name,
+            help=verb.help,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            parents=[common],
         )
         if name == chosen:
             verb_module = cast("VerbModule", import_module(verb.module))
@@ -180,10 +194,10 @@ def _bug(error: Exception, arguments: Sequence[str], *, debug: bool) -> int:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].name}:{frames[-1].lineno}" if frames else ""
     _say(
-        f"this is a bug of gitops-dsf {__version__}, not of your repository: {type(error).__name__}: {error}{where}\n"
-        f"  Please report it at {ISSUES} with this message, Python {sys.version.split()[0]} and the command\n"
-        f"  gitops-dsf {' '.join(arguments)}\n"
-        "  Run it again with --debug for the traceback."
+        f"this is a bug of gitops-dsf {__version__}, not of your repository: {type(error).__name__}:"
+        f" {error}{where}\n  Please report it at {ISSUES} with this message, Python {sys.version.split()[0]}"
+        f" and the command\n  gitops-dsf {' '.join(arguments)}\n  Run it again with --debug for the"
+        " traceback."
     )
     return BUG
 

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from gitops_dsf.repository.migrate import Rewritten
 
 DESCRIPTION = """\
-Rewrites the spellings of blog posts and of the first enhancement text (source.endpoint.host, source.query.query, mask,
-configSyncMode: full, type: prometheus ...) in place. Comments, order and every byte outside of what is rewritten stay.
-`gitops-dsf validate` names each of them with its line."""
+Rewrites the spellings of blog posts and of the first enhancement text (source.endpoint.host,
+source.query.query, mask, configSyncMode: full, type: prometheus ...) in place. Comments, order and every byte
+outside of what is rewritten stay. `gitops-dsf validate` names each of them with its line."""
 
 EXAMPLES = """\
 examples:
@@ -31,7 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Rewrites the files; 1 when something is left for people, cannot be read, or with --check would change."""
+    """Rewrites the files; 1 when something is left for people, cannot be read, or with --check
+    would change.
+    """
     from gitops_dsf.repository.migrate import rewrite
 
     failed = False
@@ -78,7 +80,9 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    """A temporary file beside the real one, then a rename: an interrupted run leaves the old file or the new one."""
+    """A temporary file beside the real one, then a rename: an interrupted run leaves the old file or the new
+    one.
+    """
     from gitops_dsf.errors import RepositoryError
 
     target = path.resolve()

@@ -16,7 +16,9 @@ _CLEAR: Final = "\r\x1b[K"
 
 
 class Progress:
-    """The line, owned from the first stage until the context is left; then it is gone, so that the last word is the command's."""
+    """The line, owned from the first stage until the context is left; then it is gone, so that the last word
+    is the command's.
+    """
 
     def __init__(self, *, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
@@ -55,5 +57,7 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.clear()

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from gitops_dsf.reconciler.settings import GitSettings, ProposalSettings, Settings
 
 DESCRIPTION = """\
-Runs beside Argo CD on the hub until it is stopped: probes every DynamicScorer, writes its status (health, whether /config still
-says what was accepted, on how many clusters scores are fresh), and asks Argo CD to look at a placement decision as soon as it
-changed; the old copy of an application that moved is deleted once the new one is healthy (moves.strategy MakeBeforeBreak).
-Replicas take turns by a Lease. Of what Argo CD owns, one annotation is written and such Applications are deleted, nothing else."""
+Runs beside Argo CD on the hub until it is stopped: probes every DynamicScorer, writes its status (health,
+whether /config still says what was accepted, on how many clusters scores are fresh), and asks Argo CD to look
+at a placement decision as soon as it changed; the old copy of an application that moved is deleted once the
+new one is healthy (moves.strategy MakeBeforeBreak). Replicas take turns by a Lease. Of what Argo CD owns, one
+annotation is written and such Applications are deleted, nothing else."""
 
 EXAMPLES = """\
 examples:
@@ -36,18 +37,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of reconcile."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig; without it and --kubeconfig the pod's own account")
-    parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help="kubeconfig file")
-    parser.add_argument("--hub-namespace", metavar="NAME", default="open-cluster-management", help="(open-cluster-management)")
-    parser.add_argument("--argocd-namespace", metavar="NAME", default="argocd", help="where ApplicationSets and Placements are (argocd)")
     parser.add_argument(
-        "--metrics-address", metavar="HOST:PORT", default="127.0.0.1:8080", help="(127.0.0.1:8080); port 0 takes a free one"
+        "--context",
+        metavar="NAME",
+        help="context of the kubeconfig; without it and --kubeconfig the pod's own account",
     )
-    parser.add_argument("--probe-interval", metavar="SECONDS", type=float, default=30.0, help="between two rounds of probes (30)")
-    parser.add_argument("--probe-timeout", metavar="SECONDS", type=float, default=5.0, help="for each page, all in all (5)")
+    parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help="kubeconfig file")
+    parser.add_argument(
+        "--hub-namespace", metavar="NAME", default="open-cluster-management", help="(open-cluster-management)"
+    )
+    parser.add_argument(
+        "--argocd-namespace",
+        metavar="NAME",
+        default="argocd",
+        help="where ApplicationSets and Placements are (argocd)",
+    )
+    parser.add_argument(
+        "--metrics-address",
+        metavar="HOST:PORT",
+        default="127.0.0.1:8080",
+        help="(127.0.0.1:8080); port 0 takes a free one",
+    )
+    parser.add_argument(
+        "--probe-interval",
+        metavar="SECONDS",
+        type=float,
+        default=30.0,
+        help="between two rounds of probes (30)",
+    )
+    parser.add_argument(
+        "--probe-timeout", metavar="SECONDS", type=float, default=5.0, help="for each page, all in all (5)"
+    )
     parser.add_argument("--once", action="store_true", help="one pass over all scorers, then end")
     suspension = parser.add_argument_group("suspension (off unless asked for)")
-    suspension.add_argument("--suspend", action="store_true", help="suspend scorers that neither the hub nor the agents reach")
+    suspension.add_argument(
+        "--suspend", action="store_true", help="suspend scorers that neither the hub nor the agents reach"
+    )
     suspension.add_argument(
         "--suspend-quorum",
         metavar="PERCENT",
@@ -57,30 +82,74 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     git = parser.add_argument_group("the fleet repository (without --git-url it only reports)")
     git.add_argument("--git-url", metavar="URL", help="where proposals and the state branch are pushed to")
-    git.add_argument("--git-branch", metavar="NAME", default="main", help="the protected branch, which Argo CD follows (main)")
-    git.add_argument("--git-path", metavar="FOLDER", default="", help="folder of the fleet in the repository (its root)")
+    git.add_argument(
+        "--git-branch",
+        metavar="NAME",
+        default="main",
+        help="the protected branch, which Argo CD follows (main)",
+    )
+    git.add_argument(
+        "--git-path", metavar="FOLDER", default="", help="folder of the fleet in the repository (its root)"
+    )
     git.add_argument(
         "--git-credentials",
         metavar="DIR",
         type=Path,
         help="mounted Secret: token, or username and password, or ssh-privatekey and known_hosts",
     )
-    git.add_argument("--work-dir", metavar="DIR", type=Path, help="where the shallow clone is kept (a temporary folder)")
+    git.add_argument(
+        "--work-dir", metavar="DIR", type=Path, help="where the shallow clone is kept (a temporary folder)"
+    )
     git.add_argument("--author", metavar="TEXT", default=AUTHOR, help=f"of the commits ({AUTHOR})")
     proposals = parser.add_argument_group("proposals")
-    proposals.add_argument("--propose", metavar="KINDS", default="", help="locks, inventory, or both with a comma; nothing by default")
-    proposals.add_argument("--propose-interval", metavar="SECONDS", type=float, default=60.0, help="between two looks (60)")
-    proposals.add_argument("--max-proposals", metavar="N", type=int, default=10, help="that wait for people at a time (10)")
-    proposals.add_argument("--proposal-prefix", metavar="TEXT", default="gitops-dsf/", help="of the branches (gitops-dsf/)")
-    proposals.add_argument("--message-template", metavar="TEXT", default="", help="of the commits; {subject} and {body} are filled in")
-    proposals.add_argument("--forge", choices=("github",), default="", help="open pull requests; needs a token in the credentials")
-    proposals.add_argument("--forge-url", metavar="URL", default="", help="of the forge's API (its public one)")
-    proposals.add_argument("--direct", action="store_true", help="commit to the protected branch instead of offering branches")
+    proposals.add_argument(
+        "--propose",
+        metavar="KINDS",
+        default="",
+        help="locks, inventory, or both with a comma; nothing by default",
+    )
+    proposals.add_argument(
+        "--propose-interval", metavar="SECONDS", type=float, default=60.0, help="between two looks (60)"
+    )
+    proposals.add_argument(
+        "--max-proposals", metavar="N", type=int, default=10, help="that wait for people at a time (10)"
+    )
+    proposals.add_argument(
+        "--proposal-prefix", metavar="TEXT", default="gitops-dsf/", help="of the branches (gitops-dsf/)"
+    )
+    proposals.add_argument(
+        "--message-template",
+        metavar="TEXT",
+        default="",
+        help="of the commits; {subject} and {body} are filled in",
+    )
+    proposals.add_argument(
+        "--forge",
+        choices=("github",),
+        default="",
+        help="open pull requests; needs a token in the credentials",
+    )
+    proposals.add_argument(
+        "--forge-url", metavar="URL", default="", help="of the forge's API (its public one)"
+    )
+    proposals.add_argument(
+        "--direct", action="store_true", help="commit to the protected branch instead of offering branches"
+    )
     state = parser.add_argument_group("state branch")
-    state.add_argument("--state-branch", metavar="NAME", default="", help="keep a snapshot of scores and decisions there, for previews")
-    state.add_argument("--state-interval", metavar="SECONDS", type=float, default=300.0, help="between two snapshots (300)")
     state.add_argument(
-        "--raw-scores", metavar="URL", default="", help="Prometheus HTTP API that has dynamic_score of every cluster, for raw values"
+        "--state-branch",
+        metavar="NAME",
+        default="",
+        help="keep a snapshot of scores and decisions there, for previews",
+    )
+    state.add_argument(
+        "--state-interval", metavar="SECONDS", type=float, default=300.0, help="between two snapshots (300)"
+    )
+    state.add_argument(
+        "--raw-scores",
+        metavar="URL",
+        default="",
+        help="Prometheus HTTP API that has dynamic_score of every cluster, for raw values",
     )
 
 
@@ -118,7 +187,10 @@ def _settings(args: argparse.Namespace) -> "Settings":
 
     host, _, port = args.metrics_address.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65_535:
-        msg = f"--metrics-address {args.metrics_address}: write HOST:PORT, such as 127.0.0.1:8080, or :8080 for every address"
+        msg = (
+            f"--metrics-address {args.metrics_address}: write HOST:PORT, such as 127.0.0.1:8080, or :8080 for"
+            " every address"
+        )
         raise UsageError(msg)
     if not 0 < args.probe_timeout <= 60 or not 1 <= args.probe_interval <= 3600:
         msg = "--probe-timeout is above 0 and at most 60 seconds, --probe-interval 1 to 3600"
@@ -136,7 +208,9 @@ def _settings(args: argparse.Namespace) -> "Settings":
         suspension=SuspensionSettings(enabled=args.suspend, quorum_percent=args.suspend_quorum),
         git=_git(args),
         proposals=_proposals(args),
-        state=StateSettings(branch=args.state_branch, interval=args.state_interval, raw_scores_url=args.raw_scores),
+        state=StateSettings(
+            branch=args.state_branch, interval=args.state_interval, raw_scores_url=args.raw_scores
+        ),
     )
 
 
@@ -152,7 +226,10 @@ def _git(args: argparse.Namespace) -> "GitSettings | None":
             raise UsageError(msg)
         return None
     if args.state_branch == args.git_branch:
-        msg = f"--state-branch {args.state_branch} is the protected branch: its content would be replaced; name another one"
+        msg = (
+            f"--state-branch {args.state_branch} is the protected branch: its content would be replaced; name"
+            " another one"
+        )
         raise UsageError(msg)
     return GitSettings(
         url=checked(args.git_url),
@@ -170,10 +247,16 @@ def _proposals(args: argparse.Namespace) -> "ProposalSettings":
 
     kinds = frozenset(item.strip() for item in args.propose.split(",") if item.strip())
     if kinds - KINDS:
-        msg = f"--propose {args.propose}: {', '.join(sorted(kinds - KINDS))} is not known; write locks, inventory, or both with a comma"
+        msg = (
+            f"--propose {args.propose}: {', '.join(sorted(kinds - KINDS))} is not known; write locks,"
+            " inventory, or both with a comma"
+        )
         raise UsageError(msg)
     if args.direct and args.forge:
-        msg = "--direct commits to the protected branch: there is no pull request that --forge could open; leave one of them out"
+        msg = (
+            "--direct commits to the protected branch: there is no pull request that --forge could open;"
+            " leave one of them out"
+        )
         raise UsageError(msg)
     if not 1 <= args.propose_interval <= 86_400 or not 1 <= args.max_proposals <= 100:
         msg = "--propose-interval is 1 to 86400 seconds, --max-proposals 1 to 100"

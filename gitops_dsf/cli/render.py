@@ -19,8 +19,9 @@ SHRINK_LIMIT = 0.2
 BOOTSTRAP = "argocd"
 
 DESCRIPTION = """\
-Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork per cluster, Placements and
-ApplicationSets, one object per file. Only files that gitops-dsf wrote are ever changed or deleted, and only when there is no error."""
+Checks a fleet repository and renders it: CRDs, scorers, the agent add-on, one ManifestWork per cluster,
+Placements and ApplicationSets, one object per file. Only files that gitops-dsf wrote are ever changed or
+deleted, and only when there is no error."""
 
 EXAMPLES = """\
 examples:
@@ -28,27 +29,50 @@ examples:
   gitops-dsf render fleet --check               exit 1 and list the stale files, write nothing
   gitops-dsf render --out /tmp/tree             render somewhere else
   gitops-dsf render --stdout --part works-03    one directory's manifests on standard output, for an Argo CD plugin
-"""
+"""  # noqa: E501
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of render."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="fleet repository; this folder by default",
+    )
     parser.add_argument("--out", metavar="DIR", help="where the tree goes; DIR/rendered by default")
     mode = parser.add_mutually_exclusive_group()
-    mode.add_argument("--check", action="store_true", help="write nothing; exit 1 and list the files that are stale or foreign")
-    mode.add_argument("--stdout", action="store_true", help="manifests on standard output, everything else on standard error")
-    parser.add_argument("--part", metavar="NAME", help="with --stdout: only this directory, such as platform, works-03 or delivery")
+    mode.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; exit 1 and list the files that are stale or foreign",
+    )
+    mode.add_argument(
+        "--stdout",
+        action="store_true",
+        help="manifests on standard output, everything else on standard error",
+    )
     parser.add_argument(
-        "--allow-shrink", action="store_true", help="let more than 20 %% of the ManifestWorks, or the last DynamicScorer, go in one render"
+        "--part",
+        metavar="NAME",
+        help="with --stdout: only this directory, such as platform, works-03 or delivery",
+    )
+    parser.add_argument(
+        "--allow-shrink",
+        action="store_true",
+        help="let more than 20 %% of the ManifestWorks, or the last DynamicScorer, go in one render",
     )
 
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """0 when the tree is there, or fresh with --check; 1 when the repository has errors, or the tree is stale or holds foreign files."""
+    """0 when the tree is there, or fresh with --check; 1 when the repository has errors, or the tree is stale
+    or holds foreign files.
+    """
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.output.changes import compare
@@ -66,7 +90,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(msg)
     out = Path(args.out) if args.out else args.directory / RENDERED
     if not args.out and out.is_symlink():
-        msg = f"{out} is a symbolic link, and nothing is written behind one; remove it, or name the folder with --out"
+        msg = (
+            f"{out} is a symbolic link, and nothing is written behind one; remove it, or name the folder with"
+            " --out"
+        )
         raise RepositoryError(msg)
     _is_no_source(out, args.directory)
     with Progress(stream=sys.stderr) as progress:
@@ -92,7 +119,9 @@ def _is_no_source(out: Path, directory: Path) -> None:
 
     root, target = directory.resolve(), out.resolve()
     if target == root or any(target.is_relative_to(root / folder) for folder in FOLDERS):
-        msg = f"--out {out} is where the sources are; name a folder of its own, such as {directory / RENDERED}"
+        msg = (
+            f"--out {out} is where the sources are; name a folder of its own, such as {directory / RENDERED}"
+        )
         raise UsageError(msg)
 
 
@@ -105,8 +134,13 @@ def _stream(tree: "RenderedTree", part: str | None) -> int:
     wanted = [part] if part else [name for name in directories if name != BOOTSTRAP]
     paths = [path for name in wanted for path in tree.part(name) if path.endswith(".yaml")]
     if not paths:
-        # Argo CD accepts empty output and prunes everything (docs/contributing/argocd-behaviour.md#plugin-output).
-        print(f"{part or 'the repository'} renders to no object; an empty answer would make Argo CD delete what is there", file=sys.stderr)
+        # Argo CD accepts empty output and prunes everything
+        # (docs/contributing/argocd-behaviour.md#plugin-output).
+        print(
+            f"{part or 'the repository'} renders to no object; an empty answer would make Argo CD delete what"
+            " is there",
+            file=sys.stderr,
+        )
         return 1
     out = sys.stdout.buffer
     for path in paths:
@@ -127,7 +161,10 @@ def _check(changes: "Changes", out: Path) -> int:
         for path in paths:
             print(f"{word}: {out / path}")
     if changes.unwanted:
-        print(f"{out} holds files that no source renders to, and Argo CD would apply them: remove them", file=sys.stderr)
+        print(
+            f"{out} holds files that no source renders to, and Argo CD would apply them: remove them",
+            file=sys.stderr,
+        )
     if not changes.is_clean or changes.blocked:
         print(f"{out} is not what the sources render to: run `gitops-dsf render`", file=sys.stderr)
     return int(bool(changes.unwanted or changes.blocked) or not changes.is_clean)
@@ -136,20 +173,24 @@ def _check(changes: "Changes", out: Path) -> int:
 def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink: bool) -> int:
     if changes.blocked:
         names = "\n".join(f"  {out / path}" for path in changes.blocked)
-        msg = f"files that gitops-dsf did not write stand where rendered files belong; move them away first:\n{names}"
+        msg = (
+            "files that gitops-dsf did not write stand where rendered files belong; move them away"
+            f" first:\n{names}"
+        )
         raise RepositoryError(msg)
     if changes.works_dropped > SHRINK_LIMIT * changes.works_before and not allow_shrink:
         print(
-            f"this render would drop {changes.works_dropped} of {changes.works_before} ManifestWorks, more than {SHRINK_LIMIT:.0%}: "
-            "are all the files of clusters/ there? If it is meant, add --allow-shrink",
+            f"this render would drop {changes.works_dropped} of {changes.works_before} ManifestWorks, more"
+            f" than {SHRINK_LIMIT:.0%}: are all the files of clusters/ there? If it is meant, add"
+            " --allow-shrink",
             file=sys.stderr,
         )
         return 1
     if changes.scorers_dropped and not allow_shrink:
         # Every cluster would get an empty list of scorers, and every agent would delete its scores.
         print(
-            f"this render would drop every DynamicScorer ({changes.scorers_dropped}): are all the files of scorers/ there? "
-            "If it is meant, add --allow-shrink",
+            f"this render would drop every DynamicScorer ({changes.scorers_dropped}): are all the files of"
+            " scorers/ there? If it is meant, add --allow-shrink",
             file=sys.stderr,
         )
         return 1

@@ -18,7 +18,9 @@ _BOLD, _DIM, _END = "\033[1m", "\033[2m", "\033[0m"
 
 
 def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics with paths that editors and annotations can follow: relative to the working directory where possible."""
+    """The diagnostics with paths that editors and annotations can follow: relative to the working directory
+    where possible.
+    """
     try:
         prefix = Path(os.path.relpath(directory))
     except ValueError:  # another drive
@@ -38,7 +40,9 @@ def _below(prefix: Path, item: Diagnostic) -> Diagnostic:
 
 
 def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = False) -> str:
-    """All diagnostics in one of FORMATS, ending with a line break unless there is nothing to say. Colour is for terminals."""
+    """All diagnostics in one of FORMATS, ending with a line break unless there is nothing to say. Colour is
+    for terminals.
+    """
     printable = [_printable(item) for item in diagnostics]
     if style == "text":
         return "".join(_text(item, colour=colour) for item in printable)
@@ -46,7 +50,9 @@ def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = Fals
 
 
 def print_diagnostics(diagnostics: Sequence[Diagnostic], *, stream: TextIO) -> None:
-    """Writes all diagnostics as text, and how many there are; nothing when there are none. For verbs that do more than check."""
+    """Writes all diagnostics as text, and how many there are; nothing when there are none. For verbs that do
+    more than check.
+    """
     if diagnostics:
         stream.write(report(diagnostics, "text"))
         stream.write(f"{summary(diagnostics)}\n")
@@ -59,7 +65,10 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
     if not diagnostics:
         return "no mistakes found"
     notices = f", {count(counts[Severity.NOTICE], 'notice')}" if counts[Severity.NOTICE] else ""
-    return f"{count(counts[Severity.ERROR], 'error')}, {count(counts[Severity.WARNING], 'warning')}{notices} in {count(files, 'file')}"
+    return (
+        f"{count(counts[Severity.ERROR], 'error')}, {count(counts[Severity.WARNING], 'warning')}{notices} in"
+        f" {count(files, 'file')}"
+    )
 
 
 def count(number: int, noun: str) -> str:
@@ -72,14 +81,18 @@ def _text(item: Diagnostic, *, colour: bool) -> str:
     if not colour:
         return f"{item.position}: {item.severity} {item.code}: {item.message}\n{hint}"
     severity = f"{_COLOURS[item.severity]}{item.severity} {item.code}{_END}"
-    return f"{_BOLD}{item.position}{_END}: {severity}: {item.message}\n" + (f"{_DIM}{hint}{_END}" if hint else "")
+    return f"{_BOLD}{item.position}{_END}: {severity}: {item.message}\n" + (
+        f"{_DIM}{hint}{_END}" if hint else ""
+    )
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def _printable(item: Diagnostic) -> Diagnostic:
-    """Values of a repository stand in messages, and names of files in places: neither may colour a terminal, break a line or hide text."""
+    """Values of a repository stand in messages, and names of files in places: neither may colour a terminal,
+    break a line or hide text.
+    """
     texts = (item.message, item.hint, item.position.file)
     if not any(_CONTROL.search(text) for text in texts):
         return item
@@ -108,7 +121,9 @@ def _json(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def _github(diagnostics: Sequence[Diagnostic]) -> str:
-    """Workflow commands; percent signs, line breaks and, in properties, colons and commas are escaped as GitHub's toolkit does."""
+    """Workflow commands; percent signs, line breaks and, in properties, colons and commas are escaped as
+    GitHub's toolkit does.
+    """
     lines = []
     for item in diagnostics:
         place = item.position
@@ -126,5 +141,9 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-FORMATS: Final[dict[str, Callable[[Sequence[Diagnostic]], str]]] = {"github": _github, "json": _json, "sarif": sarif}
+FORMATS: Final[dict[str, Callable[[Sequence[Diagnostic]], str]]] = {
+    "github": _github,
+    "json": _json,
+    "sarif": sarif,
+}
 """Machine-readable formats by name."""

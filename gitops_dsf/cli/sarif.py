@@ -19,7 +19,13 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": {"name": "gitops-dsf", "semanticVersion": __version__, "rules": [_rule(code) for code in used]}},
+                "tool": {
+                    "driver": {
+                        "name": "gitops-dsf",
+                        "semanticVersion": __version__,
+                        "rules": [_rule(code) for code in used],
+                    }
+                },
                 "columnKind": "unicodeCodePoints",
                 "results": [_result(item, index[item.code]) for item in diagnostics],
             }
@@ -35,7 +41,11 @@ def _level(severity: Severity) -> str:
 
 def _rule(code: str) -> dict[str, Any]:
     known = CODES[code]
-    return {"id": code, "shortDescription": {"text": known.title}, "defaultConfiguration": {"level": _level(known.severity)}}
+    return {
+        "id": code,
+        "shortDescription": {"text": known.title},
+        "defaultConfiguration": {"level": _level(known.severity)},
+    }
 
 
 def _result(item: Diagnostic, index: int) -> dict[str, Any]:

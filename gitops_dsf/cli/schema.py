@@ -14,20 +14,28 @@ writes:
 examples:
   gitops-dsf schema                  refresh the schemas that the editor settings of a fleet repository name
   gitops-dsf schema --out /tmp/dsf   write them elsewhere
-"""
+"""  # noqa: E501
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of the verb."""
-    parser.description = "Writes the schemas of everything that people write, for editors, kubeconform and the hub."
+    parser.description = (
+        "Writes the schemas of everything that people write, for editors, kubeconform and the hub."
+    )
     parser.epilog = EPILOG
     parser.add_argument(
-        "--out", type=Path, default=Path(".schemas"), metavar="DIR", help="folder to write to, made when missing (default: %(default)s)"
+        "--out",
+        type=Path,
+        default=Path(".schemas"),
+        metavar="DIR",
+        help="folder to write to, made when missing (default: %(default)s)",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes what differs and says how much that was. Raises RepositoryError when the folder cannot be written."""
+    """Writes what differs and says how much that was. Raises RepositoryError when the folder cannot be
+    written.
+    """
     from gitops_dsf.schema.tree import schema_tree, write_tree
 
     tree = schema_tree()

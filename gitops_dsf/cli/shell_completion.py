@@ -1,4 +1,6 @@
-"""What a shell offers at TAB: asked of the parsers themselves, so that a new verb or option needs nothing here."""
+"""What a shell offers at TAB: asked of the parsers themselves, so that a new verb or option needs nothing
+here.
+"""
 
 import argparse
 import os
@@ -62,6 +64,8 @@ def _parts(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[st
     """Folders of the rendered tree."""
     rendered = Path(getattr(parsed_args, "directory", None) or ".") / "rendered"
     try:
-        return sorted(entry.name for entry in rendered.iterdir() if entry.is_dir() and entry.name.startswith(prefix))
+        return sorted(
+            entry.name for entry in rendered.iterdir() if entry.is_dir() and entry.name.startswith(prefix)
+        )
     except OSError:
         return []

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from gitops_dsf.simulator import Verdict
 
 DESCRIPTION = """\
-Reads a fleet repository and computes what OCM's placement controller would decide for each Placement: eligible
-clusters, scores, rank and selection. Nothing is written anywhere. Without scores it shows what the filters alone decide."""
+Reads a fleet repository and computes what OCM's placement controller would decide for each Placement:
+eligible clusters, scores, rank and selection. Nothing is written anywhere. Without scores it shows what the
+filters alone decide."""
 
 EXAMPLES = """\
 examples:
@@ -22,16 +23,25 @@ examples:
   gitops-dsf simulate --scores scores.yaml                   kubectl get addonplacementscores,placementdecisions -A -o yaml
   gitops-dsf simulate --scores out/ --placement guestbook    the folder that an agent publishes to; one Placement
   gitops-dsf simulate fleet --context hub --format json      ask the hub; every verdict as JSON
-"""
+"""  # noqa: E501
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of simulate."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="fleet repository; this folder by default",
+    )
     parser.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement")
-    parser.add_argument("--all", action="store_true", help="every cluster in the tables, not the first 20 of each")
+    parser.add_argument(
+        "--all", action="store_true", help="every cluster in the tables, not the first 20 of each"
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
     add_source_arguments(parser)
 
@@ -47,7 +57,9 @@ def run(args: argparse.Namespace) -> int:
         return 1
     keys = [placement_key(fleet, args.placement)] if args.placement else list(fleet.placements)
     data = read_hub_data(args, resources=resources_ranked([fleet], keys))
-    state = hub_state(fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only=frozenset(keys))
+    state = hub_state(
+        fleet, data.snapshot, decisions=data.snapshot.decisions if data.snapshot else (), only=frozenset(keys)
+    )
     verdicts = [simulate(state, key, data.now) for key in keys]
     if args.format == "json":
         sys.stdout.write(_json(verdicts, data))
@@ -64,7 +76,9 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write("\n")
         rows = None if args.all else 20
         if data.snapshot is None:
-            sys.stdout.write(eligible_text(verdict, asks_for_scores=asks_for_scores(written[verdict.placement]), rows=rows))
+            sys.stdout.write(
+                eligible_text(verdict, asks_for_scores=asks_for_scores(written[verdict.placement]), rows=rows)
+            )
         else:
             sys.stdout.write(verdict_text(verdict, rows=rows))
     return 0

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from gitops_dsf.views.status import Filter, Overview
 
 DESCRIPTION = """\
-Shows how scoring stands on a hub: for each scorer its health and on how many clusters its scores are fresh, expired or missing, with
-age and value; for each Placement its decision and the nearest score that would flip it; for each application where it should be and
-where it is. Reads the hub and writes nothing. What may not be read, or is not installed, is named and left out."""
+Shows how scoring stands on a hub: for each scorer its health and on how many clusters its scores are fresh,
+expired or missing, with age and value; for each Placement its decision and the nearest score that would flip
+it; for each application where it should be and where it is. Reads the hub and writes nothing. What may not be
+read, or is not installed, is named and left out."""
 
 EXAMPLES = """\
 examples:
@@ -25,7 +26,8 @@ examples:
   gitops-dsf status --context hub --watch --interval 5      again every 5 seconds until Ctrl-C
   gitops-dsf status --context hub --format json             every score; the shape is in docs/status.md
 
-It is a view: whatever it shows, it ends with 0; with 1 when the hub cannot be read. `gitops-dsf doctor` judges."""
+It is a view: whatever it shows, it ends with 0; with 1 when the hub cannot be read. `gitops-dsf doctor`
+judges."""  # noqa: E501
 
 CLEAR = "\033[H\033[2J\033[3J"
 
@@ -35,13 +37,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     add_hub_arguments(parser)
-    parser.add_argument("--scorer", metavar="NAME", help="only this scorer (its name or its score name), and what ranks by it")
-    parser.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement, its scorers and its applications")
-    parser.add_argument("--cluster", metavar="NAME", help="only this cluster, and what would bring it in or out")
-    parser.add_argument("--all", action="store_true", help="every score, Placement and application, however many")
+    parser.add_argument(
+        "--scorer", metavar="NAME", help="only this scorer (its name or its score name), and what ranks by it"
+    )
+    parser.add_argument(
+        "--placement", metavar="[NS/]NAME", help="only this Placement, its scorers and its applications"
+    )
+    parser.add_argument(
+        "--cluster", metavar="NAME", help="only this cluster, and what would bring it in or out"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="every score, Placement and application, however many"
+    )
     parser.add_argument("--watch", action="store_true", help="again and again, until Ctrl-C")
-    parser.add_argument("--interval", metavar="SECONDS", type=_seconds, default=10.0, help="with --watch: between two looks (10)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default; json with --watch is one line a look")
+    parser.add_argument(
+        "--interval",
+        metavar="SECONDS",
+        type=_seconds,
+        default=10.0,
+        help="with --watch: between two looks (10)",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("text", "json"),
+        default="text",
+        help="text by default; json with --watch is one line a look",
+    )
 
 
 def _seconds(text: str) -> float:
@@ -72,7 +93,9 @@ def _look(reader: "Reader", args: argparse.Namespace, wanted: "Filter") -> "Over
     from gitops_dsf.live.inputs import read_inputs
     from gitops_dsf.views.status import build
 
-    inputs = read_inputs(reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace, wanted=wanted)
+    inputs = read_inputs(
+        reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace, wanted=wanted
+    )
     return build(inputs, wanted)
 
 
@@ -90,7 +113,9 @@ def _show(view: "Overview", args: argparse.Namespace) -> str:
 
 
 def _watch(args: argparse.Namespace, wanted: "Filter") -> None:
-    """Looks until it is interrupted. A hub that is away for a moment is said, and asked again; the first look must work."""
+    """Looks until it is interrupted. A hub that is away for a moment is said, and asked again; the first look
+    must work.
+    """
     from gitops_dsf.errors import HubError
     from gitops_dsf.live.reader import Reader
 

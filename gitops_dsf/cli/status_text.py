@@ -1,4 +1,6 @@
-"""A view of a hub as text for people: summaries always, every single score only where it can be read or was asked for."""
+"""A view of a hub as text for people: summaries always, every single score only where it can be read or was
+asked for.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +8,16 @@ from gitops_dsf.cli.report import count
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import State
 from gitops_dsf.timestamp import age_text
-from gitops_dsf.views.status.model import ApplicationView, Cell, Copy, Overview, PlacementView, ScorerView, Standing, Turn
+from gitops_dsf.views.status.model import (
+    ApplicationView,
+    Cell,
+    Copy,
+    Overview,
+    PlacementView,
+    ScorerView,
+    Standing,
+    Turn,
+)
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
 """Above which the matrix is left out: nobody reads more on a screen."""
@@ -59,13 +70,32 @@ def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
 def _calm(item: ScorerView) -> bool:
     """Whether nobody needs to look at it."""
     wrong = {State.EXPIRED, State.EMPTY, State.MISSING, State.ENDLESS}
-    return item.known and not item.unexpected and not any(item.counts[state] for state in wrong) and item.scorer.health != "Inactive"
+    return (
+        item.known
+        and not item.unexpected
+        and not any(item.counts[state] for state in wrong)
+        and item.scorer.health != "Inactive"
+    )
 
 
 def _scorer_table(views: Sequence[ScorerView]) -> str:
-    shown = [state for state in State if state in {State.FRESH, State.EXPIRED, State.MISSING} or any(item.counts[state] for item in views)]
+    shown = [
+        state
+        for state in State
+        if state in {State.FRESH, State.EXPIRED, State.MISSING} or any(item.counts[state] for item in views)
+    ]
     unexpected = any(item.unexpected for item in views)
-    headers = ["scorer", "health", "config", *map(str, shown), *(["unexpected"] if unexpected else []), "min", "median", "max", "oldest"]
+    headers = [
+        "scorer",
+        "health",
+        "config",
+        *map(str, shown),
+        *(["unexpected"] if unexpected else []),
+        "min",
+        "median",
+        "max",
+        "oldest",
+    ]
     rows = []
     for item in views:
         counts = [str(item.counts[state]) if item.known else "?" for state in shown]
@@ -146,12 +176,16 @@ def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator
     if not views:
         yield "  none that ranks by scores"
         return
-    ordered = sorted(views, key=lambda item: (item.settled and not item.note and not item.counted_as_zero, item.placement))
+    ordered = sorted(
+        views, key=lambda item: (item.settled and not item.note and not item.counted_as_zero, item.placement)
+    )
     shown = ordered if everything else ordered[:ROWS]
     for item in shown:
         yield f"  {item.placement}: {_decision(item)}"
         if item.next is not None and not item.settled:
-            yield f"    OCM has not looked yet (it does within 10 minutes): it would decide {_names(item.next)}"
+            yield (
+                f"    OCM has not looked yet (it does within 10 minutes): it would decide {_names(item.next)}"
+            )
         if item.note:
             yield f"    {item.note}"
         if item.counted_as_zero:
@@ -176,12 +210,16 @@ def _names(names: Sequence[str]) -> str:
 def _turn(turn: Turn) -> str:
     act = "comes in" if turn.gains else "goes out"
     if turn.flip is None:
-        return f"{turn.cluster} {act} for {turn.rival} by {turn.margin} weighted points, which no score can change"
+        return (
+            f"{turn.cluster} {act} for {turn.rival} by {turn.margin} weighted points, which no score can"
+            " change"
+        )
     flip = turn.flip
     resource, _, score = flip.name.removeprefix("AddOn/").partition("/")
     name = resource if score in {"", resource} else f"{resource}/{score}"
     return (
-        f"{turn.cluster} {act} for {turn.rival} if its {name} {'rises' if flip.change > 0 else 'falls'} from {flip.score} to {flip.needed}"
+        f"{turn.cluster} {act} for {turn.rival} if its {name} {'rises' if flip.change > 0 else 'falls'} from"
+        f" {flip.score} to {flip.needed}"
     )
 
 
@@ -207,7 +245,11 @@ def _standing(item: ApplicationView) -> str:
     if not item.copies:
         return "nowhere, and decided for nowhere"
     clusters = _some([copy.cluster for copy in item.copies])
-    return f"running on {clusters}" if all(copy.standing is Standing.RUNNING for copy in item.copies) else "moving"
+    return (
+        f"running on {clusters}"
+        if all(copy.standing is Standing.RUNNING for copy in item.copies)
+        else "moving"
+    )
 
 
 def _copy(copy: Copy, item: ApplicationView) -> str:

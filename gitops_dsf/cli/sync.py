@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from gitops_dsf.sync import Outcome, SyncPlan
 
 DESCRIPTION = """\
-Asks the /config page of every DynamicScorer with configSyncMode Full, judges the answers by the rules of `gitops-dsf validate`
-and writes locks/<scorer>.yaml where the meaning changed. What is not accepted is reported with its reason; its lock stays."""
+Asks the /config page of every DynamicScorer with configSyncMode Full, judges the answers by the rules of
+`gitops-dsf validate` and writes locks/<scorer>.yaml where the meaning changed. What is not accepted is
+reported with its reason; its lock stays."""
 
 EXAMPLES = """\
 examples:
@@ -19,18 +20,32 @@ examples:
   gitops-dsf sync --check                       write nothing; exit 1 when a lock differs from what its page says
   gitops-dsf sync --check --format json         field by field, for programs
 
-Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage. No token is sent to any page."""
+Exit codes: 0 fine; 1 a page was not accepted, or with --check a lock differs; 2 wrong usage. No token is sent
+to any page."""  # noqa: E501
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of sync."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="fleet repository; this folder by default",
+    )
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a lock differs")
-    parser.add_argument("--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated")
-    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="for each page, all in all (10)")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how outcomes are written (text)")
+    parser.add_argument(
+        "--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated"
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=10.0, metavar="SECONDS", help="for each page, all in all (10)"
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how outcomes are written (text)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -92,7 +107,11 @@ def _lines(item: "Outcome", width: int, *, check: bool) -> list[str]:
         if item.verdict is Verdict.NEW:
             lines.append(f"    {change.field}: {_value(change.after)}\n")
             continue
-        lines += [f"    {change.field}\n", f"      - {_value(change.before)}\n", f"      + {_value(change.after)}\n"]
+        lines += [
+            f"    {change.field}\n",
+            f"      - {_value(change.before)}\n",
+            f"      + {_value(change.after)}\n",
+        ]
     return lines + [f"    warning: {note}\n" for note in item.notes]
 
 

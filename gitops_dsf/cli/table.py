@@ -3,8 +3,12 @@
 from collections.abc import Iterable, Sequence
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), indent: int = 2) -> str:
-    """Rows under their headers, two spaces between columns, numbers (`right`: column indices) right-aligned."""
+def table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), indent: int = 2
+) -> str:
+    """Rows under their headers, two spaces between columns, numbers (`right`: column indices)
+    right-aligned.
+    """
     lines = [list(headers), *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]
     aligned = frozenset(right)
@@ -13,6 +17,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Itera
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: frozenset[int]) -> str:
     padded = (
-        cell.rjust(width) if column in right else cell.ljust(width) for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        cell.rjust(width) if column in right else cell.ljust(width)
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
     )
     return "  ".join(padded).rstrip()

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gitops_dsf.resolve.types import Resolved
 
 DESCRIPTION = """\
-Reads gitops-dsf.yaml, scorers/, config/, clusters/, apps/ and locks/ of a fleet repository and reports every mistake with
-its place, a stable code and what to write instead. Nothing is written."""
+Reads gitops-dsf.yaml, scorers/, config/, clusters/, apps/ and locks/ of a fleet repository and reports every
+mistake with its place, a stable code and what to write instead. Nothing is written."""
 
 EXAMPLES = """\
 examples:
@@ -29,14 +29,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of validate."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument("directory", metavar="DIR", nargs="?", type=Path, default=Path(), help="fleet repository; this folder by default")
-    parser.add_argument("--format", choices=("text", "json", "github", "sarif"), default="text", help="how findings are written (text)")
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="fleet repository; this folder by default",
+    )
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "github", "sarif"),
+        default="text",
+        help="how findings are written (text)",
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
 
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """Checks the repository; 1 when there are errors, or with --strict warnings. Notices are said and never fail."""
+    """Checks the repository; 1 when there are errors, or with --strict warnings. Notices are said and never
+    fail.
+    """
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.diagnostics import has_errors, has_mistakes

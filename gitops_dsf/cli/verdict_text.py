@@ -9,7 +9,9 @@ MISSING, EXPIRED = "none", "expired"
 
 
 def verdict_text(verdict: Verdict, *, rows: int | None) -> str:
-    """Who is selected, the ranking with each prioritizer's share, who was dropped and why; at most `rows` lines of each table."""
+    """Who is selected, the ranking with each prioritizer's share, who was dropped and why; at most `rows`
+    lines of each table.
+    """
     text = f"{verdict.placement}: {_headline(verdict)}\n"
     text += "".join(f"  note: {note}\n" for note in verdict.notes)
     if verdict.ranking is not None:
@@ -24,9 +26,14 @@ def eligible_text(verdict: Verdict, *, asks_for_scores: bool, rows: int | None) 
     names = sorted(verdict.scores or ())
     wanted = verdict.source.spec.number_of_clusters
     choice = "every eligible cluster is selected" if wanted is None else f"scores choose {wanted} of them"
-    text = f"{verdict.placement}: {_count(len(names))} eligible of {_count(len(verdict.candidates))} in {_sets(verdict)}; {choice}\n"
+    text = (
+        f"{verdict.placement}: {_count(len(names))} eligible of {_count(len(verdict.candidates))} in"
+        f" {_sets(verdict)}; {choice}\n"
+    )
     if asks_for_scores:
-        text += "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible\n"
+        text += (
+            "  note: a predicate asks for scores; it is left out here, so fewer clusters may be eligible\n"
+        )
     text += _named("  eligible: ", names, rows)
     return text + _dropped(verdict, rows)
 
@@ -46,12 +53,19 @@ def _headline(verdict: Verdict) -> str:
     wanted = verdict.source.spec.number_of_clusters
     asked = "" if wanted is None or not verdict.unscheduled else f" ({wanted} asked for)"
     total = len(verdict.ranking.clusters)
-    return f"{len(verdict.ranked)} of {_count(total)} selected{asked}, from {_count(len(verdict.candidates))} in {_sets(verdict)}"
+    return (
+        f"{len(verdict.ranked)} of {_count(total)} selected{asked}, from {_count(len(verdict.candidates))} in"
+        f" {_sets(verdict)}"
+    )
 
 
 def _sets(verdict: Verdict) -> str:
     names = ", ".join(verdict.cluster_sets)
-    return f"cluster set{'s' if len(verdict.cluster_sets) > 1 else ''} {names}" if names else "no bound cluster set"
+    return (
+        f"cluster set{'s' if len(verdict.cluster_sets) > 1 else ''} {names}"
+        if names
+        else "no bound cluster set"
+    )
 
 
 def _ranking(verdict: Verdict, rows: int | None) -> str:
@@ -59,12 +73,20 @@ def _ranking(verdict: Verdict, rows: int | None) -> str:
     if ranking is None or not ranking.order:
         return ""
     chosen, names = verdict.chosen, verdict.state.names
-    headers = ["rank", "", "cluster", "points", *(prioritizer_title(item.name, item.weight) for item in verdict.prioritizers)]
+    headers = [
+        "rank",
+        "",
+        "cluster",
+        "points",
+        *(prioritizer_title(item.name, item.weight) for item in verdict.prioritizers),
+    ]
     shown = ranking.order if rows is None else ranking.order[:rows]
     lines = []
     for number, index in enumerate(shown, start=1):
         name = names[ranking.clusters[index]]
-        scores = (_score(verdict, item.prioritizer, item.values[index], name) for item in verdict.prioritizers)
+        scores = (
+            _score(verdict, item.prioritizer, item.values[index], name) for item in verdict.prioritizers
+        )
         lines.append([str(number), "*" if name in chosen else "", name, str(ranking.sums[index]), *scores])
     text = table(headers, lines, right={0, *range(3, len(headers))})
     if any(cell in {MISSING, EXPIRED} for line in lines for cell in line[4:]):

@@ -53,7 +53,9 @@ class _Application(msgspec.Struct, frozen=True):
 
 
 class Application(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of an Application: where it runs and how it stands. Most of the object is its resources and its history."""
+    """What is kept of an Application: where it runs and how it stands. Most of the object is its resources
+    and its history.
+    """
 
     name: str
     uid: str
@@ -84,7 +86,9 @@ def read_application(raw: bytes | msgspec.Raw) -> Application:
     item = msgspec.json.decode(raw, type=_Application)
     meta, status, destination = item.metadata, item.status, item.spec.destination
     owner = meta.controller("ApplicationSet")
-    refusals = (each.message for each in status.conditions or () if each.type == INVALID and "cluster" in each.message)
+    refusals = (
+        each.message for each in status.conditions or () if each.type == INVALID and "cluster" in each.message
+    )
     return Application(
         name=meta.name,
         uid=meta.uid,

@@ -6,7 +6,13 @@ from typing import Any, Final
 import msgspec
 
 from gitops_dsf.hub.metadata import Condition, Metadata, condition_of
-from gitops_dsf.hub.names import PLACEMENT_LABEL, PULL_LABEL, REFRESH_ANNOTATION, STRATEGY_ANNOTATION, TIMEOUT_ANNOTATION
+from gitops_dsf.hub.names import (
+    PLACEMENT_LABEL,
+    PULL_LABEL,
+    REFRESH_ANNOTATION,
+    STRATEGY_ANNOTATION,
+    TIMEOUT_ANNOTATION,
+)
 
 MAKE_BEFORE_BREAK: Final = "MakeBeforeBreak"
 NEVER_DELETES: Final = frozenset({"create-update", "create-only"})
@@ -112,7 +118,9 @@ def _error(found: Condition) -> str:
 
 
 def _handover(item: _Set) -> tuple[Handover | None, str]:
-    """Only what is understood whole: a generator that filters or multiplies makes other copies than the decision says."""
+    """Only what is understood whole: a generator that filters or multiplies makes other copies than the
+    decision says.
+    """
     meta, spec = item.metadata, item.spec
     if meta.annotation(STRATEGY_ANNOTATION) != MAKE_BEFORE_BREAK or meta.deleting:
         return None, ""
@@ -124,12 +132,19 @@ def _handover(item: _Set) -> tuple[Handover | None, str]:
     name = spec.template.metadata.name
     if not _CLUSTER.search(name) or "{{" in _CLUSTER.sub("", name) or spec.template_patch:
         return None, "the names of its Applications are not made of the cluster's name alone"
-    return Handover(placement=placement, timeout=_seconds(meta.annotation(TIMEOUT_ANNOTATION)), template_name=name), ""
+    return Handover(
+        placement=placement, timeout=_seconds(meta.annotation(TIMEOUT_ANNOTATION)), template_name=name
+    ), ""
 
 
 def _plain_placement(generators: list[Any]) -> str:
     match generators:
-        case [{"clusterDecisionResource": {"labelSelector": {"matchLabels": labels, **more_terms}, **rest}, **beside}]:
+        case [
+            {
+                "clusterDecisionResource": {"labelSelector": {"matchLabels": labels, **more_terms}, **rest},
+                **beside,
+            }
+        ]:
             plain = _hollow([more_terms, beside, rest.get("name"), rest.get("template")])
             return str(labels[PLACEMENT_LABEL]) if plain and labels.keys() == {PLACEMENT_LABEL} else ""
     return ""

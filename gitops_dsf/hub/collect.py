@@ -1,4 +1,6 @@
-"""Many objects to one snapshot; an object that is there twice is a mistake, because nobody could say which one counts."""
+"""Many objects to one snapshot; an object that is there twice is a mistake, because nobody could say which
+one counts.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -98,7 +100,9 @@ class JsonDocument:
         return msgspec.json.decode(self.text, type=model)
 
     def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
-        """The object as plain data. Raises SnapshotError when it nests so deep that its readers could not recurse."""
+        """The object as plain data. Raises SnapshotError when it nests so deep that its readers could not
+        recurse.
+        """
         try:
             data = msgspec.json.decode(self.text)
         except RecursionError:
@@ -124,7 +128,11 @@ def _is_deeper(data: Any, limit: int) -> bool:  # noqa: ANN401 - whatever JSON h
 
 
 def collect(
-    documents: Iterable[Document], *, origin: str, observed_at: datetime | None = None, resources: frozenset[str] | None = None
+    documents: Iterable[Document],
+    *,
+    origin: str,
+    observed_at: datetime | None = None,
+    resources: frozenset[str] | None = None,
 ) -> Snapshot:
     """The union of documents; of scores only those with the names in `resources`, where it is given.
 
@@ -140,7 +148,9 @@ def collect(
 
 
 def whole(cluster: ManagedCluster) -> ManagedCluster:
-    """A ManagedCluster that an API server returned: labels, taints and claims that are absent are known to be empty."""
+    """A ManagedCluster that an API server returned: labels, taints and claims that are absent are known to be
+    empty.
+    """
     metadata = cluster.metadata
     if metadata.labels is None:
         metadata = msgspec.structs.replace(metadata, labels={})
@@ -203,10 +213,17 @@ class _Collector:
 
     def _score(self, document: Document) -> None:
         item = _read(document, AddOnPlacementScore)
-        name, cluster, place = item.metadata.name, _namespace(item.metadata.namespace, document), document.place
+        name, cluster, place = (
+            item.metadata.name,
+            _namespace(item.metadata.namespace, document),
+            document.place,
+        )
         for each in (item.status.scores if item.status else None) or ():
             if not SCORE_MIN <= each.value <= SCORE_MAX:
-                msg = f"{place}: AddOnPlacementScore {cluster}/{name}: {each.name} is {each.value}; a score is -100 to 100"
+                msg = (
+                    f"{place}: AddOnPlacementScore {cluster}/{name}: {each.name} is {each.value}; a score is"
+                    " -100 to 100"
+                )
                 raise SnapshotError(msg)
         if self._resources is not None and name not in self._resources:
             self._skipped += 1
@@ -229,8 +246,14 @@ class _Collector:
         if self._resources is not None and name not in self._resources:
             self._skipped += len(section)
             return
-        entries = ((cluster, entry) for cluster, entry in section.items() if isinstance(entry, snapshotfile.ScoreEntry))
-        self._begin(name, section, place).update((cluster, entry.score(self._interner)) for cluster, entry in entries)
+        entries = (
+            (cluster, entry)
+            for cluster, entry in section.items()
+            if isinstance(entry, snapshotfile.ScoreEntry)
+        )
+        self._begin(name, section, place).update(
+            (cluster, entry.score(self._interner)) for cluster, entry in entries
+        )
 
     def _begin(self, name: str, clusters: Iterable[str], place: str) -> dict[str, Score]:
         """The scores of this name, none of which may be of these clusters."""
@@ -282,5 +305,9 @@ def _read(document: Document, model: type[T]) -> T:
 def _which(document: Document) -> str:
     data = document.plain()
     metadata = data.get("metadata") if isinstance(data, Mapping) else None
-    known = [metadata[key] for key in ("namespace", "name") if metadata.get(key)] if isinstance(metadata, Mapping) else []
+    known = (
+        [metadata[key] for key in ("namespace", "name") if metadata.get(key)]
+        if isinstance(metadata, Mapping)
+        else []
+    )
     return " ".join(filter(None, (document.kind, "/".join(map(str, known)))))

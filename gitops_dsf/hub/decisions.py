@@ -1,4 +1,6 @@
-"""Decisions: OCM cuts one into pages of 100 clusters, a PlacementDecision each. A decision is the set of clusters over all pages."""
+"""Decisions: OCM cuts one into pages of 100 clusters, a PlacementDecision each. A decision is the set of
+clusters over all pages.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -24,7 +26,9 @@ class DecisionPage(Struct, frozen=True):
 def page_of(item: PlacementDecision) -> DecisionPage:
     """A PlacementDecision without what nobody asks for."""
     return DecisionPage(
-        placement=item.placement, clusters=frozenset(item.cluster_names), owner_uid=item.metadata.controller("Placement").uid
+        placement=item.placement,
+        clusters=frozenset(item.cluster_names),
+        owner_uid=item.metadata.controller("Placement").uid,
     )
 
 

@@ -1,4 +1,6 @@
-"""Drift: whether a /config page still says what was accepted. A field that is changed, added or dropped has drifted."""
+"""Drift: whether a /config page still says what was accepted. A field that is changed, added or dropped has
+drifted.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,14 +32,20 @@ def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldDri
 
 
 def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any]:
-    """The flat fields of a rendered scorer that its page decides: those it fills now, and those it filled when last in sync.
+    """The flat fields of a rendered scorer that its page decides: those it fills now, and those it filled
+    when last in sync.
 
-    The hub has no lock. A spec field that the page leaves empty may be the author's own, which is no drift; only when the page filled it
-    with this value before (status.lastSyncedConfig) was it the page's word, and is dropped now. A dropped value that is the default
-    anyway changes nothing, and is no drift either.
+    The hub has no lock. A spec field that the page leaves empty may be the author's own, which is no drift;
+    only when the page filled it with this value before (status.lastSyncedConfig) was it the page's word, and
+    is dropped now. A dropped value that is the default anyway changes nothing, and is no drift either.
     """
-    spec = {f"source.{key}": value for key, value in _fields(scorer.spec.source, "type", "query", "range", "step").items()}
-    spec |= {f"scoring.{key}": value for key, value in _fields(scorer.spec.scoring, "name", "interval").items()}
+    spec = {
+        f"source.{key}": value
+        for key, value in _fields(scorer.spec.source, "type", "query", "range", "step").items()
+    }
+    spec |= {
+        f"scoring.{key}": value for key, value in _fields(scorer.spec.scoring, "name", "interval").items()
+    }
     last = flat(scorer.last_synced)
     defaults = {
         "source.type": "Prometheus",
@@ -53,7 +61,9 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
 
 
 def last_synced(page: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, Any]:
-    """What status.lastSyncedConfig keeps of a page: all of it, and the accepted fields that it dropped, so that the drop stays visible."""
+    """What status.lastSyncedConfig keeps of a page: all of it, and the accepted fields that it dropped, so
+    that the drop stays visible.
+    """
     found: dict[str, Any] = {}
     for field, value in sorted({**accepted, **page}.items()):
         *parents, leaf = field.split(".")

@@ -1,7 +1,8 @@
 """Whether a score is fresh, about to expire, expired, endless, empty, missing, or not to be expected yet.
 
-OCM's rule (pkg/placement/plugins/addon): a score counts until the moment after validUntil, and for ever without one. So one without
-validUntil counts, and is never fresh: nobody can tell from it whether its agent still lives.
+OCM's rule (pkg/placement/plugins/addon): a score counts until the moment after validUntil, and for ever
+without one. So one without validUntil counts, and is never fresh: nobody can tell from it whether its agent
+still lives.
 """
 
 from datetime import datetime
@@ -11,7 +12,9 @@ from typing import Final, TypeVar
 Moment = TypeVar("Moment", float, datetime)
 
 GRACE_SECONDS: Final = 120.0
-"""Until a new scorer, cluster or add-on can have published: the kubelet alone takes 60 to 90 s to show the agent a new entry."""
+"""Until a new scorer, cluster or add-on can have published: the kubelet alone takes 60 to 90 s to show the
+agent a new entry.
+"""
 GRACE_INTERVALS: Final = 2
 EXPIRING_SHARE: Final = 0.25
 """Share of the TTL that is left when a score is called expiring; agents renew at half."""
@@ -32,7 +35,8 @@ class State(StrEnum):
     MISSING = "missing"
     """The scorer should run there and nothing is published: OCM counts it as 0."""
     WAITING = "waiting"
-    """Nothing is published yet, and the scorer, the cluster or the add-on is too new for that to be a fault."""
+    """Nothing is published yet, and the scorer, the cluster or the add-on is too new for that to be a fault.
+    """
     MASKED = "masked"
     """A mask keeps the scorer off this cluster."""
 
@@ -44,12 +48,16 @@ DEAD: Final = frozenset({State.EXPIRED, State.EMPTY})
 
 
 def expired(valid_until: Moment | None, now: Moment) -> bool:
-    """Whether OCM no longer counts a score. Go: now.After(validUntil), so the very moment of validUntil still counts."""
+    """Whether OCM no longer counts a score. Go: now.After(validUntil), so the very moment of validUntil still
+    counts.
+    """
     return valid_until is not None and now > valid_until
 
 
 def state_of(valid_until: float | None, *, filled: bool, ttl: float, now: float) -> State:
-    """The state of a score that is published. Times are seconds since 1970; `filled`: it holds at least one item."""
+    """The state of a score that is published. Times are seconds since 1970; `filled`: it holds at least one
+    item.
+    """
     if not filled:
         return State.EMPTY
     if valid_until is None:
@@ -60,7 +68,9 @@ def state_of(valid_until: float | None, *, filled: bool, ttl: float, now: float)
 
 
 def changes_at(valid_until: float, *, ttl: float, now: float) -> float:
-    """When time alone changes the state of a score that has not expired: it begins to expire, or it has expired."""
+    """When time alone changes the state of a score that has not expired: it begins to expire, or it has
+    expired.
+    """
     soon = valid_until - ttl * EXPIRING_SHARE
     return soon if now <= soon else valid_until
 
@@ -71,5 +81,7 @@ def grace(interval: float) -> float:
 
 
 def state_of_absent(*, since: float, interval: float, now: float) -> State:
-    """The state where nothing is published. `since`: the latest of when scorer, cluster and add-on came to be there."""
+    """The state where nothing is published. `since`: the latest of when scorer, cluster and add-on came to be
+    there.
+    """
     return State.WAITING if now < since + grace(interval) else State.MISSING

@@ -1,23 +1,33 @@
-"""What a host name or address says about where it is: inside the cluster, or an address of a cloud's metadata service."""
+"""What a host name or address says about where it is: inside the cluster, or an address of a cloud's metadata
+service.
+"""
 
 import ipaddress
 import re
 from typing import Final
 
-_METADATA_NAMES: Final = frozenset({"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"})
-_METADATA_ADDRESSES: Final = frozenset(ipaddress.ip_address(item) for item in ("100.100.100.200", "168.63.129.16", "fd00:ec2::254"))
+_METADATA_NAMES: Final = frozenset(
+    {"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
+)
+_METADATA_ADDRESSES: Final = frozenset(
+    ipaddress.ip_address(item) for item in ("100.100.100.200", "168.63.129.16", "fd00:ec2::254")
+)
 """Alibaba, Azure and AWS; the other clouds have 169.254.169.254, which is link-local."""
 _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 
 
 def is_in_cluster(host: str) -> bool:
-    """Whether a name is a Service's: `x.y.svc`, `x.y.svc.cluster.local`, or a name without a dot, which cluster DNS completes."""
+    """Whether a name is a Service's: `x.y.svc`, `x.y.svc.cluster.local`, or a name without a dot, which
+    cluster DNS completes.
+    """
     name = host.rstrip(".").lower()
     return _address(name) is None and ("." not in name or name.endswith((".svc", ".svc.cluster.local")))
 
 
 def is_metadata(host: str) -> bool:
-    """Whether a host is link-local or a cloud's metadata service, which hands out credentials of the machine that asks."""
+    """Whether a host is link-local or a cloud's metadata service, which hands out credentials of the machine
+    that asks.
+    """
     name = host.rstrip(".").lower()
     if name in _METADATA_NAMES:
         return True
@@ -28,7 +38,9 @@ def is_metadata(host: str) -> bool:
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """An address in any spelling that the resolver takes: 169.254.169.254, 2852039166, 0xa9fea9fe, 169.254.43518, fe80::1%eth0."""
+    """An address in any spelling that the resolver takes: 169.254.169.254, 2852039166, 0xa9fea9fe,
+    169.254.43518, fe80::1%eth0.
+    """
     if ":" in name:
         try:
             return ipaddress.IPv6Address(name.partition("%")[0])

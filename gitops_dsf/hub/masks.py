@@ -30,7 +30,9 @@ def read_masks(text: str | bytes) -> tuple[Mask, ...]:
     return msgspec.json.decode(text, type=tuple[Mask, ...])
 
 
-def masked_clusters(clusters: LabelIndex[str], *, name: str | None, selector: Selector | None) -> frozenset[str]:
+def masked_clusters(
+    clusters: LabelIndex[str], *, name: str | None, selector: Selector | None
+) -> frozenset[str]:
     """Clusters that a mask names: by selector, else by name or glob."""
     if selector is not None:
         return clusters.select(selector)

@@ -24,7 +24,9 @@ class OwnerReference(Struct, frozen=True, rename="camel", gc=False, omit_default
 
 
 class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """metadata of any object. The resourceVersion is left out: two objects that differ in nothing else are equal."""
+    """metadata of any object. The resourceVersion is left out: two objects that differ in nothing else are
+    equal.
+    """
 
     name: Annotated[str, Meta(min_length=1)]
     namespace: str | None = None
@@ -75,7 +77,9 @@ class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=Tru
 
     @property
     def since(self) -> float | None:
-        """Seconds since 1970 of its last transition; None where nobody said, or what was said is no moment."""
+        """Seconds since 1970 of its last transition; None where nobody said, or what was said is no
+        moment.
+        """
         try:
             return msgspec.convert(self.last_transition_time, Timestamp).timestamp()
         except msgspec.ValidationError:

@@ -1,4 +1,6 @@
-"""Labels, annotations, conditions and finalizers by which Open Cluster Management, Argo CD and gitops-dsf know things on a hub."""
+"""Labels, annotations, conditions and finalizers by which Open Cluster Management, Argo CD and gitops-dsf
+know things on a hub.
+"""
 
 from typing import Final
 
@@ -12,7 +14,9 @@ DISABLE_ANNOTATION: Final = f"{OCM_GROUP}/experimental-scheduling-disable"
 AVAILABLE_CONDITION: Final = "ManagedClusterConditionAvailable"
 """Of a ManagedCluster: whether its agent renews its lease (OCM api, cluster/v1 types.go)."""
 REFRESH_ANNOTATION: Final = "argocd.argoproj.io/application-set-refresh"
-"""On an ApplicationSet: its controller looks at once (docs/contributing/argocd-behaviour.md#refresh-annotation)."""
+"""On an ApplicationSet: its controller looks at once
+(docs/contributing/argocd-behaviour.md#refresh-annotation).
+"""
 PULL_ANNOTATION: Final = "apps.open-cluster-management.io/ocm-managed-cluster"
 """On an Application that OCM's pull integration delivers: the cluster. Its destination is the hub itself."""
 PULL_LABEL: Final = "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
@@ -22,10 +26,14 @@ APPLICATION_LABEL: Final = "gitops-dsf.io/application"
 STRATEGY_ANNOTATION: Final = "gitops-dsf.io/moves-strategy"
 TIMEOUT_ANNOTATION: Final = "gitops-dsf.io/moves-timeout-seconds"
 MASKS_CONFIGMAP: Final = "gitops-dsf-masks"
-"""ConfigMap in the hub namespace that carries the masks as they were authored: with delivery.mode ManifestWork the
-DynamicScoringConfig itself stays in git, and without the masks a score that is masked looks like one that was never published."""
+"""ConfigMap in the hub namespace that carries the masks as they were authored: with delivery.mode
+ManifestWork the DynamicScoringConfig itself stays in git, and without the masks a score that is masked looks
+like one that was never published.
+"""
 MASKS_KEY: Final = "masks"
 """Its one key: a JSON array of masks."""
 SYNC_WAVE: Final = "argocd.argoproj.io/sync-wave"
 NAMESPACES_OF_OTHERS: Final = ("default", "kube-*", "open-cluster-management*")
-"""Namespaces of a hub (globs) that belong to Kubernetes and OCM. A cluster of such a name would have its namespace there."""
+"""Namespaces of a hub (globs) that belong to Kubernetes and OCM. A cluster of such a name would have its
+namespace there.
+"""

@@ -1,7 +1,8 @@
-"""OCM's kinds that decide a placement. Fields, types and ranges follow the CRDs of `cluster.open-cluster-management.io`.
+"""OCM's kinds that decide a placement. Fields, types and ranges follow the CRDs of
+`cluster.open-cluster-management.io`.
 
-Only what somebody here reads is modelled; other fields are ignored, as the Go decoder ignores them. A value that no API server would
-store is refused with its path.
+Only what somebody here reads is modelled; other fields are ignored, as the Go decoder ignores them. A value
+that no API server would store is refused with its path.
 """
 
 from msgspec import Struct
@@ -158,7 +159,9 @@ class ManagedClusterStatus(Struct, frozen=True, rename="camel", gc=False, omit_d
 
 
 class ManagedCluster(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """A cluster, or as much of it as is known: of a snapshot, labels, taints, claims or resources that are None are not known."""
+    """A cluster, or as much of it as is known: of a snapshot, labels, taints, claims or resources that are
+    None are not known.
+    """
 
     metadata: Metadata
     spec: ManagedClusterSpec | None = None
@@ -172,7 +175,9 @@ class ManagedCluster(Struct, frozen=True, rename="camel", gc=False, omit_default
     @property
     def claims(self) -> dict[str, str]:
         """Cluster claims; of two with one name the later counts (OCM: GetClusterClaims)."""
-        return {claim.name: claim.value for claim in (self.status.cluster_claims if self.status else None) or ()}
+        return {
+            claim.name: claim.value for claim in (self.status.cluster_claims if self.status else None) or ()
+        }
 
     @property
     def taints(self) -> tuple[Taint, ...]:

@@ -47,13 +47,18 @@ class PlacementSummary(Struct, frozen=True):
 
     def may_choose(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
         """Whether a cluster passes one of the predicates; every cluster does when there are none."""
-        return not self.predicates or any(each.may_pass(labels=labels, claims=claims) for each in self.predicates)
+        return not self.predicates or any(
+            each.may_pass(labels=labels, claims=claims) for each in self.predicates
+        )
 
 
 def summary_of(item: Placement) -> PlacementSummary:
     """A Placement without what nobody asks for."""
     return PlacementSummary(
-        uid=item.metadata.uid, wanted=item.spec.number_of_clusters, ranked_by=ranked_by(item), predicates=tuple(_lenient_predicates(item))
+        uid=item.metadata.uid,
+        wanted=item.spec.number_of_clusters,
+        ranked_by=ranked_by(item),
+        predicates=tuple(_lenient_predicates(item)),
     )
 
 
@@ -63,7 +68,12 @@ def ranked_by(item: Placement) -> tuple[RankedBy, ...]:
     found = []
     for each in (policy.configurations if policy else None) or ():
         coordinate = each.score_coordinate
-        if coordinate is not None and coordinate.type == "AddOn" and coordinate.add_on is not None and each.weight:
+        if (
+            coordinate is not None
+            and coordinate.type == "AddOn"
+            and coordinate.add_on is not None
+            and each.weight
+        ):
             found.append(RankedBy(coordinate.add_on.resource_name, coordinate.add_on.score_name, each.weight))
     return tuple(found)
 
@@ -95,7 +105,9 @@ def asks_for_scores(item: Placement) -> bool:
 
 
 def resources_read(item: Placement) -> frozenset[str] | None:
-    """Names of the AddOnPlacementScores that prioritizers and predicates read; None: any, because an expression computes the name."""
+    """Names of the AddOnPlacementScores that prioritizers and predicates read; None: any, because an
+    expression computes the name.
+    """
     found = {each.resource for each in ranked_by(item)}
     for text in expressions(item):
         calls = text.count(".scores(")
@@ -111,4 +123,5 @@ def _lenient_predicates(item: Placement) -> Iterator[Predicate]:
         try:
             yield predicate_of(written)
         except SelectorError:
-            yield Predicate()  # OCM calls it misconfigured and decides nothing: no cluster is left out by mistake
+            # OCM calls it misconfigured and decides nothing: no cluster is left out by mistake
+            yield Predicate()

@@ -1,4 +1,6 @@
-"""DynamicScorers as the hub has them. Rendered ones have every default written out; those of an upstream controller may not."""
+"""DynamicScorers as the hub has them. Rendered ones have every default written out; those of an upstream
+controller may not.
+"""
 
 from typing import Any
 
@@ -75,7 +77,9 @@ class _Synced(Struct, frozen=True):
 
 
 class DynamicScorer(Struct, frozen=True):
-    """A scorer. Its effective values are properties: what a page said counts where the spec leaves something open."""
+    """A scorer. Its effective values are properties: what a page said counts where the spec leaves something
+    open.
+    """
 
     metadata: Metadata
     spec: ScorerSpec
@@ -121,7 +125,15 @@ class DynamicScorer(Struct, frozen=True):
     def secrets(self) -> tuple[str, ...]:
         """Names of the token Secrets that its agents need."""
         ends = (self.spec.source.auth, self.spec.scoring.auth)
-        return tuple(sorted({end.token_secret_ref.name for end in ends if end is not None and end.token_secret_ref is not None}))
+        return tuple(
+            sorted(
+                {
+                    end.token_secret_ref.name
+                    for end in ends
+                    if end is not None and end.token_secret_ref is not None
+                }
+            )
+        )
 
     @property
     def health(self) -> str:
@@ -146,7 +158,9 @@ class DynamicScorer(Struct, frozen=True):
 
     @property
     def last_synced(self) -> dict[str, Any]:
-        """What /config said when it was last read, with what it dropped since it was accepted; empty where nobody knows."""
+        """What /config said when it was last read, with what it dropped since it was accepted; empty where
+        nobody knows.
+        """
         found = self.status.get("lastSyncedConfig")
         return found if isinstance(found, dict) else {}
 

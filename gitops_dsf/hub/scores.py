@@ -1,4 +1,6 @@
-"""AddOnPlacementScores: a fleet has hundreds of thousands, so what is kept of each is small, and equal parts are kept once."""
+"""AddOnPlacementScores: a fleet has hundreds of thousands, so what is kept of each is small, and equal parts
+are kept once.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -91,11 +93,15 @@ Scores = Mapping[str, Mapping[str, Score]]
 
 
 MOST_KEPT: Final = 100_000
-"""Different contents of scores that are remembered: of scorers with one item 200 values each, of those by node as many as there are."""
+"""Different contents of scores that are remembered: of scorers with one item 200 values each, of those by
+node as many as there are.
+"""
 
 
 class Interner:
-    """Keeps equal parts of scores once: moments, names, values. Of a fleet's scores nearly all parts are equal to others."""
+    """Keeps equal parts of scores once: moments, names, values. Of a fleet's scores nearly all parts are
+    equal to others.
+    """
 
     def __init__(self) -> None:
         self._moments: dict[datetime, datetime] = {}
@@ -104,12 +110,18 @@ class Interner:
         self._values: dict[tuple[int, ...], tuple[int, ...]] = {}
 
     def score(
-        self, valid_until: datetime | None, names: tuple[str, ...], values: tuple[int, ...], raw: tuple[float | None, ...] = ()
+        self,
+        valid_until: datetime | None,
+        names: tuple[str, ...],
+        values: tuple[int, ...],
+        raw: tuple[float | None, ...] = (),
     ) -> Score:
         """A score made of parts that are kept once."""
         if valid_until is not None:
             valid_until = self._moments.setdefault(valid_until, valid_until)
-        return Score(valid_until, self._names.setdefault(names, names), self._values.setdefault(values, values), raw)
+        return Score(
+            valid_until, self._names.setdefault(names, names), self._values.setdefault(values, values), raw
+        )
 
     def of(self, status: ScoreStatus | None) -> Score:
         """What a status says."""

@@ -52,7 +52,9 @@ class Selector:
 
     @classmethod
     def of(cls, labels: Mapping[str, str], terms: Iterable[Requirement] = ()) -> Selector:
-        """Of labels that must be there with exactly these values, and further terms, which somebody has checked already."""
+        """Of labels that must be there with exactly these values, and further terms, which somebody has
+        checked already.
+        """
         return cls((*(Requirement(key, "In", (value,)) for key, value in sorted(labels.items())), *terms))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
@@ -69,8 +71,8 @@ def label_value_error(value: str) -> str | None:
         problems.append(f"must be no more than {_LONGEST} bytes")
     if value and not _NAME.match(value):
         problems.append(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must"
-            " start and end with an alphanumeric character"
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.',"
+            " and must start and end with an alphanumeric character"
         )
     return "; ".join(problems) or None
 
@@ -78,7 +80,10 @@ def label_value_error(value: str) -> str | None:
 def _key_error(key: str) -> str | None:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix or not _NAME.match(name) or len(name) > _LONGEST:
-        return "a valid label key must be a name of at most 63 characters with an optional DNS subdomain prefix and '/'"
+        return (
+            "a valid label key must be a name of at most 63 characters with an optional DNS subdomain prefix"
+            " and '/'"
+        )
     if slash and (not _SUBDOMAIN.match(prefix) or len(prefix) > _LONGEST_PREFIX):
         return "prefix part must be a lowercase RFC 1123 subdomain"
     return None
@@ -92,7 +97,10 @@ def _requirement(key: str, operator: Operator, values: tuple[str, ...]) -> Requi
     if operator in ("In", "NotIn") and not values:
         problems.append("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")
     if operator in ("Exists", "DoesNotExist") and values:
-        problems.append(f"values: Invalid value: {json.dumps(values)}: values set must be empty for exists and does not exist")
+        problems.append(
+            f"values: Invalid value: {json.dumps(values)}: values set must be empty for exists and does not"
+            " exist"
+        )
     for index, value in enumerate(values):
         bad_value = label_value_error(value)
         if bad_value:
@@ -125,7 +133,9 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
 
 
 def lenient_selector(selector: LabelSelector | None) -> Selector:
-    """As compile_selector; a selector that Kubernetes cannot build selects nothing. A hub's API server stores some of them."""
+    """As compile_selector; a selector that Kubernetes cannot build selects nothing. A hub's API server stores
+    some of them.
+    """
     try:
         return compile_selector(selector)
     except SelectorError:

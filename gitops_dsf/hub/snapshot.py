@@ -15,7 +15,9 @@ class SnapshotError(GitopsDsfError):
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """A hub at one moment, as far as it is known. Everything is keyed by name, and nothing depends on the order of files."""
+    """A hub at one moment, as far as it is known. Everything is keyed by name, and nothing depends on the
+    order of files.
+    """
 
     origin: str
     """Where it was read, for people: a path, a branch, a kubeconfig context."""

@@ -1,4 +1,6 @@
-"""kind HubSnapshot: the file format of snapshots (docs/preview.md). A document holds any of the sections; a folder is their union."""
+"""kind HubSnapshot: the file format of snapshots (docs/preview.md). A document holds any of the sections; a
+folder is their union.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -31,7 +33,9 @@ Value = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
 """AddOnPlacementScore CRD: status.scores[].value."""
 
 
-class ScoreEntry(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class ScoreEntry(
+    Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """One AddOnPlacementScore: published values and, where known, raw ones, by dimension."""
 
     values: dict[str, Value]
@@ -55,7 +59,9 @@ class DecisionEntry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClusterEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is known of a ManagedCluster; a section that is absent is not known, an empty one is known to be empty."""
+    """What is known of a ManagedCluster; a section that is absent is not known, an empty one is known to be
+    empty.
+    """
 
     labels: dict[str, str] | None = None
     taints: tuple[Taint, ...] | None = None
@@ -83,20 +89,30 @@ class HubSnapshot(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
 
 
 class Part:
-    """A document, its scores decoded on demand: a fleet has hundreds of thousands, and a Placement ranks by few names."""
+    """A document, its scores decoded on demand: a fleet has hundreds of thousands, and a Placement ranks by
+    few names.
+    """
 
     def __init__(self, document: HubSnapshot, *, place: str) -> None:
-        self.observed_at, self.decisions, self.clusters = document.observed_at, document.decisions, document.clusters
+        self.observed_at, self.decisions, self.clusters = (
+            document.observed_at,
+            document.decisions,
+            document.clusters,
+        )
         self._scores, self._place = document.scores, place
 
     def tables(self, resources: frozenset[str] | None) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Scores by name, then by cluster; of names that nobody asked for only the clusters. Raises SnapshotError."""
+        """Scores by name, then by cluster; of names that nobody asked for only the clusters. Raises
+        SnapshotError.
+        """
         for name, raw in self._scores.items():
             wanted = resources is None or name in resources
             try:
                 yield name, msgspec.json.decode(raw, type=Table if wanted else dict[Name, msgspec.Raw])
             except msgspec.ValidationError as error:
-                msg = f"{self._place}: HubSnapshot: {problem_of(error).replace(' at `', f' at `scores.{name}')}"
+                msg = (
+                    f"{self._place}: HubSnapshot: {problem_of(error).replace(' at `', f' at `scores.{name}')}"
+                )
                 raise SnapshotError(msg) from error
 
 
@@ -124,12 +140,18 @@ class _Head(Struct, frozen=True, rename="camel"):
 
 def decision(entry: DecisionEntry) -> PlacementDecision:
     """The object of an entry."""
-    return decision_of(namespace=entry.namespace, name=entry.name, placement=entry.placement, clusters=entry.clusters)
+    return decision_of(
+        namespace=entry.namespace, name=entry.name, placement=entry.placement, clusters=entry.clusters
+    )
 
 
 def cluster(name: str, entry: ClusterEntry) -> ManagedCluster:
     """What is known of a cluster."""
-    claims = None if entry.claims is None else tuple(ClusterClaim(key, value) for key, value in sorted(entry.claims.items()))
+    claims = (
+        None
+        if entry.claims is None
+        else tuple(ClusterClaim(key, value) for key, value in sorted(entry.claims.items()))
+    )
     return ManagedCluster(
         Metadata(name, labels=entry.labels),
         ManagedClusterSpec(taints=entry.taints),
@@ -140,13 +162,15 @@ def cluster(name: str, entry: ClusterEntry) -> ManagedCluster:
 def files(snapshot: Snapshot, *, hub: str) -> dict[str, bytes]:
     """A snapshot as the files of a folder or branch: one per score name, one for decisions, one for clusters.
 
-    The same snapshot gives the same bytes. JSON, because a pipeline reads tens of thousands of scores; one line per cluster or
-    decision, so that two snapshots differ in the lines that changed. When it was seen stands in snapshot.json alone: what did not
-    change between two snapshots has the same bytes in both.
+    The same snapshot gives the same bytes. JSON, because a pipeline reads tens of thousands of scores; one
+    line per cluster or decision, so that two snapshots differ in the lines that changed. When it was seen
+    stands in snapshot.json alone: what did not change between two snapshots has the same bytes in both.
     """
     found = {"snapshot.json": moment_file(hub=hub, observed_at=snapshot.observed_at)}
     for name, table in snapshot.scores.items():
-        found[f"scores/{name}.json"] = scores_file(name, (score_row(each, table[each]) for each in sorted(table)), hub=hub)
+        found[f"scores/{name}.json"] = scores_file(
+            name, (score_row(each, table[each]) for each in sorted(table)), hub=hub
+        )
     if snapshot.decisions:
         found["decisions.json"] = decisions_file(snapshot.decisions, hub=hub)
     if snapshot.clusters:
@@ -173,7 +197,10 @@ def scores_file(name: str, rows: Iterable[str], *, hub: str) -> bytes:
 
 def decisions_file(decisions: Iterable[PlacementDecision], *, hub: str) -> bytes:
     """PlacementDecisions in the given order."""
-    entries = (DecisionEntry(item.metadata.namespace or "", item.metadata.name, item.placement, item.cluster_names) for item in decisions)
+    entries = (
+        DecisionEntry(item.metadata.namespace or "", item.metadata.name, item.placement, item.cluster_names)
+        for item in decisions
+    )
     return _file(hub, f',\n"decisions": [\n{_rows(_json(entry) for entry in entries)}\n]')
 
 
@@ -195,7 +222,11 @@ def _rows(rows: Iterable[str]) -> str:
 
 def _cluster_entry(known: ManagedCluster) -> dict[str, Any]:
     spec, status = known.spec or ManagedClusterSpec(), known.status or ManagedClusterStatus()
-    taints = None if spec.taints is None else [dict(sorted(msgspec.to_builtins(taint).items())) for taint in spec.taints]
+    taints = (
+        None
+        if spec.taints is None
+        else [dict(sorted(msgspec.to_builtins(taint).items())) for taint in spec.taints]
+    )
     claims = None if status.cluster_claims is None else known.claims
     entry = {
         "labels": known.metadata.labels,

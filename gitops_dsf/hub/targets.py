@@ -1,6 +1,8 @@
-"""Target clusters: where each scorer should run, by what the hub knows of its clusters, of the agents' add-on, and of masks.
+"""Target clusters: where each scorer should run, by what the hub knows of its clusters, of the agents'
+add-on, and of masks.
 
-The same selectors and masks as the generator's (`resolve.targets`), over the clusters that are there instead of the inventory in git.
+The same selectors and masks as the generator's (`resolve.targets`), over the clusters that are there instead
+of the inventory in git.
 """
 
 from collections.abc import Mapping
@@ -18,10 +20,11 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 class TargetClusters:
-    """The fleet at one moment. Questions are answered from indexes, so asking for hundreds of scorers is cheap.
+    """The fleet at one moment. Questions are answered from indexes, so asking for hundreds of scorers is
+    cheap.
 
-    Without `addons` (they could not be read) every cluster may have an agent; without `masks` (the hub does not have them) a cluster where
-    nothing is published may be masked.
+    Without `addons` (they could not be read) every cluster may have an agent; without `masks` (the hub does
+    not have them) a cluster where nothing is published may be masked.
     """
 
     def __init__(
@@ -31,7 +34,9 @@ class TargetClusters:
         addons: Mapping[str, ManagedClusterAddOn] | None,
         masks: tuple[Mask, ...] | None,
     ) -> None:
-        self._clusters = LabelIndex({name: item.labels for name, item in clusters.items() if not item.deleting})
+        self._clusters = LabelIndex(
+            {name: item.labels for name, item in clusters.items() if not item.deleting}
+        )
         self.masks = masks
         self._off = [
             (
@@ -39,7 +44,9 @@ class TargetClusters:
                 masked_clusters(
                     self._clusters,
                     name=mask.cluster_name,
-                    selector=None if mask.cluster_selector is None else lenient_selector(mask.cluster_selector),
+                    selector=None
+                    if mask.cluster_selector is None
+                    else lenient_selector(mask.cluster_selector),
                 ),
             )
             for mask in masks or ()
@@ -48,7 +55,8 @@ class TargetClusters:
         self._addons = staying
         present = self._clusters.everything
         self._since = {
-            name: max(clusters[name].created, staying.get(name, 0.0)) for name in (present if addons is None else present & staying.keys())
+            name: max(clusters[name].created, staying.get(name, 0.0))
+            for name in (present if addons is None else present & staying.keys())
         }
         self._agents = frozenset(self._since)
 
@@ -68,15 +76,23 @@ class TargetClusters:
 
     def masked(self, score_name: str) -> frozenset[str]:
         """Clusters that masks keep a score off."""
-        return frozenset().union(*(clusters for pattern, clusters in self._off if matches(score_name, pattern)))
+        return frozenset().union(
+            *(clusters for pattern, clusters in self._off if matches(score_name, pattern))
+        )
 
     def selected(self, scorer: DynamicScorer) -> frozenset[str]:
         """Clusters with an agent that the scorer's selector names, masked or not."""
         selector = scorer.spec.selector
-        return self._agents if selector is None else self._clusters.select(lenient_selector(selector)) & self._agents
+        return (
+            self._agents
+            if selector is None
+            else self._clusters.select(lenient_selector(selector)) & self._agents
+        )
 
     def expected(self, scorer: DynamicScorer) -> frozenset[str]:
-        """Clusters where a scorer should run and publish; none when it is suspended in git or publishes nothing."""
+        """Clusters where a scorer should run and publish; none when it is suspended in git or publishes
+        nothing.
+        """
         if scorer.spec.suspend or not scorer.publishes:
             return _NONE
         return self.selected(scorer) - self.masked(scorer.score_name)

@@ -1,4 +1,6 @@
-"""What could not be read of a hub, and why: a view with a hole in it is still a view, if the hole is named."""
+"""What could not be read of a hub, and why: a view with a hole in it is still a view, if the hole
+is named.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum

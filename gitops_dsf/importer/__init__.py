@@ -1,4 +1,6 @@
-"""A hub's clusters, sets, scorers, their locks and masks into the files of a fleet repository, without losing what people wrote there."""
+"""A hub's clusters, sets, scorers, their locks and masks into the files of a fleet repository, without losing
+what people wrote there.
+"""
 
 from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection

@@ -9,11 +9,15 @@ from gitops_dsf.importer.result import Import
 
 
 def apply(found: Import) -> None:
-    """Writes every file that changes. Raises RepositoryError when one cannot be written; what was written by then is whole."""
+    """Writes every file that changes. Raises RepositoryError when one cannot be written; what was written by
+    then is whole.
+    """
     root = found.root.resolve()
     for file, text in found.files.items():
         path = found.root / file
-        if not path.parent.resolve().is_relative_to(root) or (path.is_symlink() and not path.resolve().is_relative_to(root)):
+        if not path.parent.resolve().is_relative_to(root) or (
+            path.is_symlink() and not path.resolve().is_relative_to(root)
+        ):
             msg = f"{file} leads out of the repository; replace the symbolic link"
             raise RepositoryError(msg)
         try:

@@ -1,4 +1,6 @@
-"""Locks from a hub: what its controller read from a scorer's /config stands in the scorer's status, and is what a lock holds. Pure."""
+"""Locks from a hub: what its controller read from a scorer's /config stands in the scorer's status, and is
+what a lock holds. Pure.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ from gitops_dsf.sync.weigh import lock_file, weigh
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Synced:
-    """`status.lastSyncedConfig` of a DynamicScorer with configSyncMode Full, and the page that it was read from."""
+    """`status.lastSyncedConfig` of a DynamicScorer with configSyncMode Full, and the page that it was read
+    from.
+    """
 
     config_url: str
     config: object
@@ -23,17 +27,24 @@ class Synced:
 def synced(data: Mapping[str, Any]) -> Synced | None:
     """What the hub knows of a scorer's /config; None where the page does not count, or was never read."""
     spec, status = data.get("spec"), data.get("status")
-    if not isinstance(spec, Mapping) or not isinstance(status, Mapping) or spec.get("configSyncMode") != "Full":
+    if (
+        not isinstance(spec, Mapping)
+        or not isinstance(status, Mapping)
+        or spec.get("configSyncMode") != "Full"
+    ):
         return None
     config = status.get("lastSyncedConfig")
     return Synced(config_url=str(spec.get("configURL")), config=config) if config is not None else None
 
 
-def locks(loaded: Loaded, *, read: Callable[[str], str], known: Mapping[str, Synced], overwrite: bool) -> SyncPlan:
+def locks(
+    loaded: Loaded, *, read: Callable[[str], str], known: Mapping[str, Synced], overwrite: bool
+) -> SyncPlan:
     """New locks of a repository that holds the imported scorers already, by the rules of `gitops-dsf sync`.
 
-    A lock that git has was accepted by people and stays, unless it is to be overwritten. A page that git's scorer does not name says
-    nothing about it. `read` gives the text of a file of the repository, empty for one that is not there.
+    A lock that git has was accepted by people and stays, unless it is to be overwritten. A page that git's
+    scorer does not name says nothing about it. `read` gives the text of a file of the repository, empty for
+    one that is not there.
     """
     declared = declare(loaded)
     locked = {item.name: item for item in declared.locks}

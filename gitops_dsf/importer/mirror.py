@@ -10,14 +10,18 @@ from gitops_dsf.render.emit import scalar
 
 
 def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -> Iterator[str]:
-    """Sets, replaces and removes fields until the mapping holds exactly the values; yields what changed, in words."""
+    """Sets, replaces and removes fields until the mapping holds exactly the values; yields what changed, in
+    words.
+    """
     for key in [key for key in target if key not in values]:
         yield f"{path}{key} removed"
         del target[key]
     for key, value in values.items():
         where = f"{path}{key}"
         if key not in target:
-            yield f"{where} added" if isinstance(value, (Mapping, list)) else f"{where}: {_shown(value)} added"
+            yield (
+                f"{where} added" if isinstance(value, (Mapping, list)) else f"{where}: {_shown(value)} added"
+            )
             target[_owned(key)] = _owned(value)
         elif isinstance(value, Mapping) and isinstance(target[key], CommentedMap):
             yield from mirror(target[key], value, path=f"{where}.")
@@ -29,8 +33,12 @@ def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -
             target[key] = _owned(value)
 
 
-def _mirror_list(target: list[Any], old: Mapping[str, Any], new: Mapping[str, Any], *, path: str) -> Iterator[str]:
-    """A list whose items have names is a set of them: order carries no meaning, and the comments of what stays are kept."""
+def _mirror_list(
+    target: list[Any], old: Mapping[str, Any], new: Mapping[str, Any], *, path: str
+) -> Iterator[str]:
+    """A list whose items have names is a set of them: order carries no meaning, and the comments of what
+    stays are kept.
+    """
     for index in reversed(range(len(target))):
         name = _identity(target[index])
         if name not in new:
@@ -45,7 +53,9 @@ def _mirror_list(target: list[Any], old: Mapping[str, Any], new: Mapping[str, An
 
 
 def _by_identity(value: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whatever YAML holds
-    """Items by name (claims) or key (taints); None when the value is no list of such items, each there once."""
+    """Items by name (claims) or key (taints); None when the value is no list of such items, each
+    there once.
+    """
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         return None
     found = {_identity(item): item for item in value}
@@ -66,13 +76,22 @@ def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
     """Equality of plain data: true and 1 differ, as they do on the API server."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str) and not isinstance(other, str):
-        return len(one) == len(other) and all(same(left, right) for left, right in zip(one, other, strict=True))
+    if (
+        isinstance(one, Sequence)
+        and isinstance(other, Sequence)
+        and not isinstance(one, str)
+        and not isinstance(other, str)
+    ):
+        return len(one) == len(other) and all(
+            same(left, right) for left, right in zip(one, other, strict=True)
+        )
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def _owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """A copy in block style, in which every string is quoted that some reader could take for something else."""
+    """A copy in block style, in which every string is quoted that some reader could take for
+    something else.
+    """
     if isinstance(value, Mapping):
         return {_owned(key): _owned(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,8 +1,10 @@
-"""Which labels, claims and resources of a hub's clusters are worth a line in git: what people set and selectors ask for.
+"""Which labels, claims and resources of a hub's clusters are worth a line in git: what people set and
+selectors ask for.
 
-A label without a domain is its owner's (Kubernetes, "Labels and Selectors": automated components must use a prefix), so those are taken.
-Labels with a domain are written by controllers and change by themselves, as `feature.open-cluster-management.io/addon-*` does whenever
-an agent is late; of them only those are taken that decide placements or that a selector of the repository names.
+A label without a domain is its owner's (Kubernetes, "Labels and Selectors": automated components must use a
+prefix), so those are taken. Labels with a domain are written by controllers and change by themselves, as
+`feature.open-cluster-management.io/addon-*` does whenever an agent is late; of them only those are taken that
+decide placements or that a selector of the repository names.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,20 +19,29 @@ LABELS: Final = (CLUSTER_SET_LABEL, "topology.kubernetes.io/*")
 """Labels with a domain that are always taken."""
 
 VOLATILE_LABELS: Final = ("clusterID", "name", "openshiftVersion", "openshiftVersion-*")
-"""Labels without a domain that distributions of OCM write: they repeat the name or change with every upgrade."""
+"""Labels without a domain that distributions of OCM write: they repeat the name or change with every upgrade.
+"""
 
-CLAIMS: Final = ("platform.open-cluster-management.io", "product.open-cluster-management.io", "region.open-cluster-management.io")
+CLAIMS: Final = (
+    "platform.open-cluster-management.io",
+    "product.open-cluster-management.io",
+    "region.open-cluster-management.io",
+)
 """Claims that say what a cluster is and not which version it has today."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Shell-style globs of label and claim names to be taken besides the usual ones, and whether resources are."""
+    """Shell-style globs of label and claim names to be taken besides the usual ones, and whether resources
+    are.
+    """
 
     labels: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     resources: bool = False
-    """Allocatable and capacity: they change with every node, and only the ResourceAllocatable prioritizers ask for them."""
+    """Allocatable and capacity: they change with every node, and only the ResourceAllocatable prioritizers
+    ask for them.
+    """
 
     def takes_label(self, name: str) -> bool:
         """Whether a label of the hub is written."""
@@ -52,7 +63,9 @@ class Selection:
                     (claims if field == "claimSelector" else labels).update(_keys(selector))
         return self.and_names(labels=labels, claims=claims)
 
-    def and_names(self, *, labels: Iterable[str], claims: Iterable[str], resources: bool = False) -> "Selection":
+    def and_names(
+        self, *, labels: Iterable[str], claims: Iterable[str], resources: bool = False
+    ) -> "Selection":
         """This selection and exactly these names."""
         return Selection(
             labels=(*self.labels, *sorted(map(_literal, labels))),
@@ -62,7 +75,9 @@ class Selection:
 
 
 def _selectors(value: Any, field: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 - whatever YAML holds
-    """Every mapping that looks like a label or claim selector, with the name of the field that it stands under."""
+    """Every mapping that looks like a label or claim selector, with the name of the field that it stands
+    under.
+    """
     if isinstance(value, Mapping):
         if "matchLabels" in value or "matchExpressions" in value:
             yield field, value

@@ -24,7 +24,8 @@ from gitops_dsf.sync import Verdict
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
-"""The inventory follows the hub. Scorers and masks follow git: of them only those are taken that git lacks."""
+"""The inventory follows the hub. Scorers and masks follow git: of them only those are taken that git lacks.
+"""
 
 _LONGEST: Final = 200
 """Characters of an object's name in a file's; file systems take 255 bytes."""
@@ -32,16 +33,22 @@ _LONGEST: Final = 200
 Key = tuple[str, str]
 
 
-def take(root: Path, objects: Iterable[Mapping[str, Any]], *, selection: Selection, overwrite: bool = False) -> Import:
-    """Works out an import; writes nothing. With `overwrite` the hub's scorers and masks replace those of git, too.
+def take(
+    root: Path, objects: Iterable[Mapping[str, Any]], *, selection: Selection, overwrite: bool = False
+) -> Import:
+    """Works out an import; writes nothing. With `overwrite` the hub's scorers and masks replace those of git,
+    too.
 
-    Raises RepositoryError when the repository or an object cannot be read, or when the objects hold nothing to import.
+    Raises RepositoryError when the repository or an object cannot be read, or when the objects hold nothing
+    to import.
     """
     loaded = _loaded(root)
     existing: dict[Key, Document] = {}
     for document in loaded.documents:
         existing.setdefault((document.kind, document.name), document)
-    taker = _Taker(root, loaded, existing, selection=selection.and_asked_for(existing.values()), overwrite=overwrite)
+    taker = _Taker(
+        root, loaded, existing, selection=selection.and_asked_for(existing.values()), overwrite=overwrite
+    )
     for data in objects:
         taker.add(data)
     return taker.result()
@@ -49,16 +56,31 @@ def take(root: Path, objects: Iterable[Mapping[str, Any]], *, selection: Selecti
 
 def _loaded(root: Path) -> Loaded:
     loaded = load(root)
-    broken = [item for item in loaded.diagnostics if item.severity is Severity.ERROR and item.position.file != "gitops-dsf.yaml"]
+    broken = [
+        item
+        for item in loaded.diagnostics
+        if item.severity is Severity.ERROR and item.position.file != "gitops-dsf.yaml"
+    ]
     if broken:
         places = "\n".join(f"  {item.position}: {item.message}" for item in broken[:5])
-        msg = f"what cannot be read cannot be kept up to date; mend these first (gitops-dsf validate says more):\n{places}"
+        msg = (
+            "what cannot be read cannot be kept up to date; mend these first (gitops-dsf validate says"
+            f" more):\n{places}"
+        )
         raise RepositoryError(msg)
     return loaded
 
 
 class _Taker:
-    def __init__(self, root: Path, loaded: Loaded, existing: Mapping[Key, Document], *, selection: Selection, overwrite: bool) -> None:
+    def __init__(
+        self,
+        root: Path,
+        loaded: Loaded,
+        existing: Mapping[Key, Document],
+        *,
+        selection: Selection,
+        overwrite: bool,
+    ) -> None:
         self._root = root
         self._loaded = loaded
         self._existing = existing
@@ -132,7 +154,8 @@ class _Taker:
         self._lines["added"].append(Line(file=file, kind=kind, name=name, changes=()))
 
     def _edit(self, document: Document, value: Object) -> None:
-        # In a fleet of thousands nearly every file is as it should be; parsing them all for editing takes minutes.
+        # In a fleet of thousands nearly every file is as it should be; parsing them all for editing takes
+        # minutes.
         if document.kind in _MIRRORED and not may_differ(document.data, value):
             self._unchanged += 1
             return
@@ -143,7 +166,10 @@ class _Taker:
         editor = self._editor(document.file) if may_write else YamlFile(_read(self._root / document.file))
         target = editor.find(document.kind, document.name)
         if target is None:
-            msg = f"{document.position}: {document.kind} {document.name} cannot be edited; write it without aliases and merge keys"
+            msg = (
+                f"{document.position}: {document.kind} {document.name} cannot be edited; write it without"
+                " aliases and merge keys"
+            )
             raise RepositoryError(msg)
         changes = tuple(update(target, value))
         line = Line(file=document.file, kind=document.kind, name=document.name, changes=changes)
@@ -157,7 +183,10 @@ class _Taker:
 
     def _locks(self, files: Mapping[str, str]) -> Mapping[str, str]:
         plan = locks(
-            with_files(self._loaded, files), read=lambda file: _read(self._root / file), known=self._synced, overwrite=self._overwrite
+            with_files(self._loaded, files),
+            read=lambda file: _read(self._root / file),
+            known=self._synced,
+            overwrite=self._overwrite,
         )
         for item in plan.outcomes:
             changes = tuple(f"{change.field}: {change.before} -> {change.after}" for change in item.changes)
@@ -178,7 +207,9 @@ class _Taker:
     def _missing(self) -> list[Line]:
         """Only of kinds that the input holds at all: a list of clusters says nothing about scorers."""
         kinds = {kind for kind, _ in self._seen} & {*_MIRRORED}
-        gone = [document for key, document in self._existing.items() if key[0] in kinds and key not in self._seen]
+        gone = [
+            document for key, document in self._existing.items() if key[0] in kinds and key not in self._seen
+        ]
         return [Line(file=item.file, kind=item.kind, name=item.name, changes=()) for item in gone]
 
     def _skips(self) -> list[str]:
@@ -186,27 +217,39 @@ class _Taker:
 
 
 def _means_the_same(document: Document, value: Object) -> bool:
-    """Whether two scorers or masks differ in nothing but defaults: the API server writes them out, people do not."""
+    """Whether two scorers or masks differ in nothing but defaults: the API server writes them out, people do
+    not.
+    """
     if document.kind in _MIRRORED:
         return False
     model = KINDS[value["apiVersion"], value["kind"]]
     try:
-        ours, theirs = (model.model_validate({**item, "metadata": {"name": "same"}}) for item in (document.data, value))
+        ours, theirs = (
+            model.model_validate({**item, "metadata": {"name": "same"}}) for item in (document.data, value)
+        )
     except ValidationError:
         return False
     return ours == theirs
 
 
 def _and_known(selection: Selection, document: Document | None) -> Selection:
-    """What the file of a cluster holds already is kept up to date, whether or not it would be taken for a new one."""
+    """What the file of a cluster holds already is kept up to date, whether or not it would be taken for a new
+    one.
+    """
     if document is None or document.kind != "ManagedCluster":
         return selection
     labels = value_at(document.data, ("metadata", "labels")) or {}
     claims = value_at(document.data, ("status", "clusterClaims")) or []
-    resources = bool(value_at(document.data, ("status", "allocatable")) or value_at(document.data, ("status", "capacity")))
+    resources = bool(
+        value_at(document.data, ("status", "allocatable")) or value_at(document.data, ("status", "capacity"))
+    )
     return selection.and_names(
         labels=labels if isinstance(labels, Mapping) else (),
-        claims=[claim["name"] for claim in claims if isinstance(claim, Mapping) and isinstance(claim.get("name"), str)],
+        claims=[
+            claim["name"]
+            for claim in claims
+            if isinstance(claim, Mapping) and isinstance(claim.get("name"), str)
+        ],
         resources=resources,
     )
 

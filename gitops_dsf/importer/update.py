@@ -1,4 +1,6 @@
-"""Which fields of a document follow the hub, and bringing them there; the rest of a document is its author's."""
+"""Which fields of a document follow the hub, and bringing them there; the rest of a document is its
+author's.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -48,7 +50,11 @@ def update(target: CommentedMap, value: Object) -> list[str]:
             if not isinstance(holder.get(part), CommentedMap):
                 holder[part] = CommentedMap()
             holder = holder[part]
-        wanted_part = {**holder, last: new} if new is not None else {key: item for key, item in holder.items() if key != last}
+        wanted_part = (
+            {**holder, last: new}
+            if new is not None
+            else {key: item for key, item in holder.items() if key != last}
+        )
         changes += mirror(holder, wanted_part, path="".join(f"{part}." for part in parents))
     if target["kind"] == "ManagedCluster":
         changes += _accepted(target, accepted=value["spec"]["hubAcceptsClient"])

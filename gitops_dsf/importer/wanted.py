@@ -1,4 +1,6 @@
-"""An object of the hub -> the document that git should hold: what people decide, without what controllers report. Pure."""
+"""An object of the hub -> the document that git should hold: what people decide, without what controllers
+report. Pure.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,17 +18,26 @@ Object = dict[str, Any]
 OCM_TAINTS: Final = (f"{CLUSTER_API}/unavailable", f"{CLUSTER_API}/unreachable")
 """Taints that OCM sets and removes itself (docs/contributing/ocm-behaviour.md#taints-that-ocm-sets)."""
 
-_TOOL_METADATA: Final = ("kubectl.kubernetes.io/", "argocd.argoproj.io/", "app.kubernetes.io/managed-by", "app.kubernetes.io/instance")
+_TOOL_METADATA: Final = (
+    "kubectl.kubernetes.io/",
+    "argocd.argoproj.io/",
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/instance",
+)
 
 
 def wanted(data: Mapping[str, Any], selection: Selection) -> Object | None:
-    """The document for an object; None for kinds and objects that git does not hold. Raises RepositoryError for a malformed one."""
+    """The document for an object; None for kinds and objects that git does not hold. Raises RepositoryError
+    for a malformed one.
+    """
     build = _KINDS.get((str(data.get("apiVersion")), str(data.get("kind"))))
     return None if build is None else build(data, selection)
 
 
 def name_of(data: Mapping[str, Any]) -> str:
-    """metadata.name, which becomes part of a path: anything but a Kubernetes name is refused. Raises RepositoryError."""
+    """metadata.name, which becomes part of a path: anything but a Kubernetes name is refused. Raises
+    RepositoryError.
+    """
     found = _mapping(data, "metadata").get("name")
     if not isinstance(found, str) or len(found) > 253 or not re.fullmatch(DNS_SUBDOMAIN, found):
         msg = f"{data.get('kind')}: metadata.name {found!r} is not the name of an object"
@@ -44,7 +55,11 @@ def _cluster(data: Mapping[str, Any], selection: Selection) -> Object:
     labels = _mapping(_mapping(data, "metadata"), "labels")
     spec, status = _mapping(data, "spec"), _mapping(data, "status")
     taken = {key: value for key, value in sorted(labels.items()) if selection.takes_label(key)}
-    result: Object = {"apiVersion": data["apiVersion"], "kind": data["kind"], "metadata": {"name": name_of(data)}}
+    result: Object = {
+        "apiVersion": data["apiVersion"],
+        "kind": data["kind"],
+        "metadata": {"name": name_of(data)},
+    }
     if taken:
         result["metadata"]["labels"] = taken
     result["spec"] = {"hubAcceptsClient": bool(spec.get("hubAcceptsClient"))}
@@ -64,7 +79,11 @@ def _cluster(data: Mapping[str, Any], selection: Selection) -> Object:
     if claims:
         known["clusterClaims"] = sorted(claims, key=lambda claim: claim["name"])
     if selection.resources:
-        known |= {field: dict(_mapping(status, field)) for field in ("allocatable", "capacity") if _mapping(status, field)}
+        known |= {
+            field: dict(_mapping(status, field))
+            for field in ("allocatable", "capacity")
+            if _mapping(status, field)
+        }
     if known:
         result["status"] = known
     return result
@@ -73,7 +92,11 @@ def _cluster(data: Mapping[str, Any], selection: Selection) -> Object:
 def _cluster_set(data: Mapping[str, Any], selection: Selection) -> Object | None:  # noqa: ARG001 - one signature for all kinds
     if name_of(data) in BUILT_IN_SETS:
         return None
-    result: Object = {"apiVersion": data["apiVersion"], "kind": data["kind"], "metadata": {"name": name_of(data)}}
+    result: Object = {
+        "apiVersion": data["apiVersion"],
+        "kind": data["kind"],
+        "metadata": {"name": name_of(data)},
+    }
     selector = _mapping(_mapping(data, "spec"), "clusterSelector")
     if selector:
         result["spec"] = {"clusterSelector": _plain(selector)}
@@ -83,10 +106,19 @@ def _cluster_set(data: Mapping[str, Any], selection: Selection) -> Object | None
 def _scorer(data: Mapping[str, Any], selection: Selection) -> Object:  # noqa: ARG001 - one signature for all kinds
     metadata: Object = {"name": name_of(data)}
     for field in ("labels", "annotations"):
-        kept = {key: value for key, value in _mapping(_mapping(data, "metadata"), field).items() if not key.startswith(_TOOL_METADATA)}
+        kept = {
+            key: value
+            for key, value in _mapping(_mapping(data, "metadata"), field).items()
+            if not key.startswith(_TOOL_METADATA)
+        }
         if kept:
             metadata[field] = kept
-    return {"apiVersion": DSF_API, "kind": data["kind"], "metadata": metadata, "spec": _plain(_mapping(data, "spec"))}
+    return {
+        "apiVersion": DSF_API,
+        "kind": data["kind"],
+        "metadata": metadata,
+        "spec": _plain(_mapping(data, "spec")),
+    }
 
 
 def _scoring_config(data: Mapping[str, Any], selection: Selection) -> Object | None:
@@ -104,9 +136,15 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Selection], 
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """A copy without the fields of objects that are null, as the API server stores them; nulls of free-form arguments stay."""
+    """A copy without the fields of objects that are null, as the API server stores them; nulls of free-form
+    arguments stay.
+    """
     if isinstance(value, Mapping):
-        return {key: item if key == "arguments" else _plain(item) for key, item in value.items() if item is not None}
+        return {
+            key: item if key == "arguments" else _plain(item)
+            for key, item in value.items()
+            if item is not None
+        }
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value

@@ -1,4 +1,6 @@
-"""Files to documents: YAML through the repository's own loader to plain data, JSON undecoded; `kind: List` is opened."""
+"""Files to documents: YAML through the repository's own loader to plain data, JSON undecoded; `kind: List` is
+opened.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +14,9 @@ from gitops_dsf.repository.load import Limits, load_text
 from gitops_dsf.repository.load.limits import MEBIBYTE
 
 SUFFIXES = (".yaml", ".yml", ".json")
-LIMITS = Limits(file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE, expanded_nodes=10_000_000, alias_nodes=10_000_000)
+LIMITS = Limits(
+    file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE, expanded_nodes=10_000_000, alias_nodes=10_000_000
+)
 """A hub's scores in one file are larger than anything that people write."""
 
 _SHOWN = 5
@@ -67,7 +71,9 @@ def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: in
             msg = f"{place}: items of a {kind} must be a list"
             raise SnapshotError(msg) from error
         for index, item in enumerate(items or ()):
-            yield from _json(item, place=f"{place}: items[{index}]", item_of=kind.removesuffix("List"), level=level + 1)
+            yield from _json(
+                item, place=f"{place}: items[{index}]", item_of=kind.removesuffix("List"), level=level + 1
+            )
         return
     yield JsonDocument(place=place, kind=kind, text=text)
 
@@ -84,7 +90,11 @@ def _plain(data: Any, *, place: str) -> Iterator[Document]:  # noqa: ANN401 - wh
             raise SnapshotError(msg)
         for index, item in enumerate(items):
             # The API server leaves the kind out of the items of a typed list.
-            named = {"kind": kind.removesuffix("List"), **item} if isinstance(item, Mapping) and kind != "List" else item
+            named = (
+                {"kind": kind.removesuffix("List"), **item}
+                if isinstance(item, Mapping) and kind != "List"
+                else item
+            )
             yield from _plain(named, place=f"{place}: items[{index}]")
         return
     yield PlainDocument(place=place, data=data)

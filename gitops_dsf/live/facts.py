@@ -35,7 +35,9 @@ def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, arg
         if isinstance(groups, Unread):
             msg = f"context {context}: {groups}"
             raise HubError(msg)
-        inputs = read_inputs(reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace, owners=True)
+        inputs = read_inputs(
+            reader, hub_namespace=hub_namespace, argocd_namespace=argocd_namespace, owners=True
+        )
         found = _Found()
         _ocm(reader, found, hub_namespace)
         _upstream(reader, found)
@@ -43,7 +45,12 @@ def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, arg
         leases = Resource(group="coordination.k8s.io", version="v1", plural="leases", namespace=hub_namespace)
         found.one(Source.LEASES, reader.find(leases, RECONCILER))
         return Facts(
-            kubectl=("kubectl", *(("--kubeconfig", str(kubeconfig)) if kubeconfig else ()), "--context", context),
+            kubectl=(
+                "kubectl",
+                *(("--kubeconfig", str(kubeconfig)) if kubeconfig else ()),
+                "--context",
+                context,
+            ),
             hub_namespace=hub_namespace,
             argocd_namespace=argocd_namespace,
             groups=groups,
@@ -72,26 +79,37 @@ class _Found:
 
     def one(self, source: Source, *parts: Object | Unread | None) -> None:
         """One object, or a few that have names."""
-        self.many(source, *(part if isinstance(part, Unread) else (part,) if part is not None else () for part in parts))
+        self.many(
+            source,
+            *(part if isinstance(part, Unread) else (part,) if part is not None else () for part in parts),
+        )
 
 
 def _ocm(reader: Reader, found: _Found, hub_namespace: str) -> None:
-    managers = reader.read(Resource(group="operator.open-cluster-management.io", version="v1", plural="clustermanagers"), whole)
+    managers = reader.read(
+        Resource(group="operator.open-cluster-management.io", version="v1", plural="clustermanagers"), whole
+    )
     # Without the operator OCM has no ClusterManager; that is a way to install it, not a hole.
     found.many(Source.CLUSTER_MANAGERS, _present(managers))
     found.many(Source.OCM_DEPLOYMENTS, reader.read(_apps("deployments", OCM_NAMESPACE), whole))
     definitions = Resource(group="apiextensions.k8s.io", version="v1", plural="customresourcedefinitions")
     found.one(Source.CRDS, *(reader.find(definitions, name) for name in CRDS))
     addons = {
-        plural: Resource(group=ADDON_GROUP, version="v1alpha1", plural=plural) for plural in ("clustermanagementaddons", "addontemplates")
+        plural: Resource(group=ADDON_GROUP, version="v1alpha1", plural=plural)
+        for plural in ("clustermanagementaddons", "addontemplates")
     }
     found.many(Source.ADDON_DEFINITIONS, reader.read(addons["clustermanagementaddons"], whole))
     found.many(Source.ADDON_TEMPLATES, reader.read(addons["addontemplates"], whole))
-    settings = Resource(group=ADDON_GROUP, version="v1alpha1", plural="addondeploymentconfigs", namespace=hub_namespace)
+    settings = Resource(
+        group=ADDON_GROUP, version="v1alpha1", plural="addondeploymentconfigs", namespace=hub_namespace
+    )
     found.many(Source.ADDON_CONFIGS, reader.read(settings, whole))
     found.many(Source.ADDON_STATES, reader.read(ADDONS, _conditions, name=ADDON_NAME))
     found.one(Source.AGENT_ROLE, reader.find(Resource(group=RBAC, plural="clusterroles"), HUB_ROLE))
-    found.many(Source.AGENT_BINDINGS, reader.read(Resource(group=RBAC, plural="rolebindings"), whole, name=ADDON_NAME))
+    found.many(
+        Source.AGENT_BINDINGS,
+        reader.read(Resource(group=RBAC, plural="rolebindings"), whole, name=ADDON_NAME),
+    )
     found.many(Source.GRANTS, reader.read(Resource(group=RBAC, plural="clusterrolebindings"), whole))
     works = Resource(group="work.open-cluster-management.io", plural="manifestworks")
     found.many(Source.OUR_WORKS, reader.read(works, whole, name=WORK_NAME, metadata_only=True))
@@ -99,8 +117,13 @@ def _ocm(reader: Reader, found: _Found, hub_namespace: str) -> None:
 
 
 def _upstream(reader: Reader, found: _Found) -> None:
-    found.many(Source.UPSTREAM_DEPLOYMENTS, *(reader.read(_apps("deployments"), whole, labels=label) for label in DEPLOYMENT_LABELS))
-    configs = reader.read(Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscoringconfigs"), whole)
+    found.many(
+        Source.UPSTREAM_DEPLOYMENTS,
+        *(reader.read(_apps("deployments"), whole, labels=label) for label in DEPLOYMENT_LABELS),
+    )
+    configs = reader.read(
+        Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscoringconfigs"), whole
+    )
     found.many(Source.SCORING_CONFIGS, _present(configs))
 
 
@@ -111,9 +134,20 @@ def _argocd(reader: Reader, found: _Found, namespace: str) -> None:
     found.one(Source.ARGOCD_SETTINGS, reader.find(maps, "argocd-cm"))
     found.one(Source.ARGOCD_PARAMETERS, reader.find(maps, "argocd-cmd-params-cm"))
     found.one(Source.DECISIONS_CONFIGMAP, reader.find(maps, DUCK_TYPE_CONFIGMAP))
-    found.one(Source.DECISION_ROLE, reader.find(Resource(group=RBAC, plural="roles", namespace=namespace), DECISION_READER))
-    found.one(Source.DECISION_BINDING, reader.find(Resource(group=RBAC, plural="rolebindings", namespace=namespace), DECISION_READER))
-    found.many(Source.DELIVERY, reader.read(argo("applications", namespace), reduced_application, labels=f"{PART_OF_LABEL}=gitops-dsf"))
+    found.one(
+        Source.DECISION_ROLE,
+        reader.find(Resource(group=RBAC, plural="roles", namespace=namespace), DECISION_READER),
+    )
+    found.one(
+        Source.DECISION_BINDING,
+        reader.find(Resource(group=RBAC, plural="rolebindings", namespace=namespace), DECISION_READER),
+    )
+    found.many(
+        Source.DELIVERY,
+        reader.read(
+            argo("applications", namespace), reduced_application, labels=f"{PART_OF_LABEL}=gitops-dsf"
+        ),
+    )
     secrets = Resource(plural="secrets", namespace=namespace)
     label = "argocd.argoproj.io/secret-type=cluster"
     found.many(Source.CLUSTER_SECRETS, reader.read(secrets, whole, labels=label, metadata_only=True))
@@ -133,4 +167,7 @@ def _conditions(raw: msgspec.Raw) -> Object:
     item = whole(raw)
     metadata = item["metadata"]
     conditions: Iterable[Object] = (item.get("status") or {}).get("conditions") or ()
-    return {"metadata": {key: metadata[key] for key in ("name", "namespace")}, "status": {"conditions": list(conditions)}}
+    return {
+        "metadata": {key: metadata[key] for key in ("name", "namespace")},
+        "status": {"conditions": list(conditions)},
+    }

@@ -10,15 +10,26 @@ from gitops_dsf.live.documents import LIMITS, SUFFIXES, documents
 
 
 def from_path(path: Path, *, resources: frozenset[str] | None = None) -> Snapshot:
-    """A file, or every YAML and JSON file below a folder; of scores only those of these names. Raises SnapshotError."""
+    """A file, or every YAML and JSON file below a folder; of scores only those of these names. Raises
+    SnapshotError.
+    """
     if path.is_dir():
         return collect(_folder(path), origin=str(path), resources=resources)
     return collect(documents(_content(path), file=str(path)), origin=str(path), resources=resources)
 
 
-def from_contents(contents: Iterable[tuple[str, bytes]], *, origin: str, resources: frozenset[str] | None = None) -> Snapshot:
-    """Files with their paths, read one after another; of scores only those of these names. Raises SnapshotError."""
-    found = (document for path, content in contents if path.endswith(SUFFIXES) for document in documents(content, file=path))
+def from_contents(
+    contents: Iterable[tuple[str, bytes]], *, origin: str, resources: frozenset[str] | None = None
+) -> Snapshot:
+    """Files with their paths, read one after another; of scores only those of these names. Raises
+    SnapshotError.
+    """
+    found = (
+        document
+        for path, content in contents
+        if path.endswith(SUFFIXES)
+        for document in documents(content, file=path)
+    )
     return collect(found, origin=origin, resources=resources)
 
 
@@ -39,7 +50,9 @@ def _unreadable(error: OSError) -> None:
 def _content(path: Path) -> bytes:
     try:
         if path.stat().st_size > LIMITS.file_bytes:
-            msg = f"{path} is larger than {LIMITS.file_bytes} bytes; split it into several files of one folder"
+            msg = (
+                f"{path} is larger than {LIMITS.file_bytes} bytes; split it into several files of one folder"
+            )
             raise SnapshotError(msg)
         return path.read_bytes()
     except FileNotFoundError as error:

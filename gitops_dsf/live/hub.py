@@ -1,4 +1,6 @@
-"""Clusters, sets, bindings, scores and decisions of a hub, read through the kubeconfig; nothing is written to the hub."""
+"""Clusters, sets, bindings, scores and decisions of a hub, read through the kubeconfig; nothing is written to
+the hub.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,21 +62,27 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Hub:
-    """One hub; a context manager. What it refuses is ApiError, one that does not answer, or not to us, HubError."""
+    """One hub; a context manager. What it refuses is ApiError, one that does not answer, or not to us,
+    HubError.
+    """
 
     def __init__(self, *, context: str, kubeconfig: Path | None = None) -> None:
         """Raises HubError when the kubeconfig cannot be used."""
         self.context = context
         load = Kubeconfig(path=kubeconfig, context=context).load
         try:
-            self._server = BlockingApiServer(load=load, user_agent="gitops-dsf", timeout_seconds=TIMEOUT_SECONDS)
+            self._server = BlockingApiServer(
+                load=load, user_agent="gitops-dsf", timeout_seconds=TIMEOUT_SECONDS
+            )
         except AccessError as error:
             raise HubError(str(error)) from error
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -83,7 +91,9 @@ class Hub:
 
     @property
     def clock_offset(self) -> float | None:
-        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer that has a Date."""
+        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer that has
+        a Date.
+        """
         return self._server.clock.offset
 
     def now(self) -> datetime:
@@ -101,7 +111,9 @@ class Hub:
             yield from self._server.pages(path, accept=accept, **selector)
 
     def raw_items(self, path: str, *, optional: bool = False) -> Iterator[msgspec.Raw]:
-        """Every object of a resource, undecoded, page by page; none where an optional one is not installed. Raises HubError."""
+        """Every object of a resource, undecoded, page by page; none where an optional one is not installed.
+        Raises HubError.
+        """
         try:
             for raw in self.pages(path):
                 page = self.decode(path, raw.content, Page)
@@ -137,7 +149,9 @@ class Hub:
             raise HubError(msg) from error
 
 
-def observe(*, context: str, kubeconfig: Path | None = None, resources: frozenset[str] | None = None) -> Snapshot:
+def observe(
+    *, context: str, kubeconfig: Path | None = None, resources: frozenset[str] | None = None
+) -> Snapshot:
     """What a hub holds now; of scores only those of these names.
 
     Raises HubError when the kubeconfig, the hub or the rights do not allow it.

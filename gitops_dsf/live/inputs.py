@@ -1,4 +1,6 @@
-"""Reads what a view of a hub is made of (gitops_dsf.views.status). Objects are reduced while their page is read."""
+"""Reads what a view of a hub is made of (gitops_dsf.views.status). Objects are reduced while their page is
+read.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Self
@@ -23,9 +25,22 @@ from gitops_dsf.hub.applicationsets import read_application_set
 from gitops_dsf.hub.collect import whole as whole_cluster
 from gitops_dsf.hub.masks import Mask, read_masks
 from gitops_dsf.hub.names import APPLICATION_LABEL, MASKS_CONFIGMAP, MASKS_KEY
-from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision
+from gitops_dsf.hub.objects import (
+    ManagedCluster,
+    ManagedClusterSet,
+    ManagedClusterSetBinding,
+    Placement,
+    PlacementDecision,
+)
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, OwnedScore, Score, ScoreMetadata, other_managers
+from gitops_dsf.hub.scores import (
+    AddOnPlacementScore,
+    Interner,
+    OwnedScore,
+    Score,
+    ScoreMetadata,
+    other_managers,
+)
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.live.reader import Object, Reader, Resource, T, whole
@@ -40,7 +55,9 @@ BINDINGS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managed
 DECISIONS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placementdecisions")
 PLACEMENTS: Final = Resource(group=SCORE_GROUP, version="v1beta1", plural="placements")
 SCORES: Final = Resource(group=SCORE_GROUP, version=SCORE_VERSION, plural=SCORE_PLURAL)
-ADDONS: Final = Resource(group="addon.open-cluster-management.io", version="v1alpha1", plural="managedclusteraddons")
+ADDONS: Final = Resource(
+    group="addon.open-cluster-management.io", version="v1alpha1", plural="managedclusteraddons"
+)
 
 
 def scorers_in(namespace: str) -> Resource:
@@ -53,8 +70,16 @@ def argo(plural: str, namespace: str) -> Resource:
     return Resource(group="argoproj.io", version="v1alpha1", plural=plural, namespace=namespace)
 
 
-def read_inputs(reader: Reader, *, hub_namespace: str, argocd_namespace: str, wanted: Filter | None = None, owners: bool = False) -> Inputs:
-    """One look at a hub; of scores only those that a view of `wanted` shows. `owners`: also who else writes them.
+def read_inputs(
+    reader: Reader,
+    *,
+    hub_namespace: str,
+    argocd_namespace: str,
+    wanted: Filter | None = None,
+    owners: bool = False,
+) -> Inputs:
+    """One look at a hub; of scores only those that a view of `wanted` shows. `owners`: also who else writes
+    them.
 
     Raises HubError when the hub does not answer, or when it is none.
     """
@@ -77,7 +102,9 @@ def read_inputs(reader: Reader, *, hub_namespace: str, argocd_namespace: str, wa
         observed_at=reader.now(),
         scores=scores.tables,
         skipped=scores.skipped,
-        decisions=tuple(sorted(decisions, key=lambda item: (item.metadata.namespace or "", item.metadata.name))),
+        decisions=tuple(
+            sorted(decisions, key=lambda item: (item.metadata.namespace or "", item.metadata.name))
+        ),
         clusters={item.metadata.name: whole_cluster(item) for item in clusters},
         sets={item.metadata.name: item for item in sets},
         bindings=tuple(sorted((item.metadata.namespace or "", item.metadata.name) for item in bindings)),
@@ -85,17 +112,25 @@ def read_inputs(reader: Reader, *, hub_namespace: str, argocd_namespace: str, wa
     settings = Resource(plural="configmaps", namespace=hub_namespace)
     masks = _masks(reader.find(settings, MASKS_CONFIGMAP), settings)
     suspended = _suspended(reader.find(settings, SUSPENDED_CONFIGMAP), settings)
-    applications = reader.read(argo("applications", argocd_namespace), read_application, labels=APPLICATION_LABEL)
+    applications = reader.read(
+        argo("applications", argocd_namespace), read_application, labels=APPLICATION_LABEL
+    )
     return Inputs(
         snapshot=snapshot,
         now=reader.now(),
         scorers=scorers,
         placements=placements,
-        application_sets=parts.take(Part.APPLICATION_SETS, reader.read(argo("applicationsets", argocd_namespace), read_application_set)),
+        application_sets=parts.take(
+            Part.APPLICATION_SETS,
+            reader.read(argo("applicationsets", argocd_namespace), read_application_set),
+        ),
         applications=parts.take(Part.APPLICATIONS, applications),
         addons={
             item.cluster: item
-            for item in parts.take(Part.ADDONS, reader.read(ADDONS, _as(ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True))
+            for item in parts.take(
+                Part.ADDONS,
+                reader.read(ADDONS, _as(ManagedClusterAddOn), name=ADDON_NAME, metadata_only=True),
+            )
         },
         masks=parts.take(Part.MASKS, masks),
         suspended=frozenset(parts.take(Part.SUSPENDED, suspended)),
@@ -106,15 +141,23 @@ def read_inputs(reader: Reader, *, hub_namespace: str, argocd_namespace: str, wa
     )
 
 
-def _read_scores(reader: Reader, scores: "_Scores", needed: frozenset[str] | None, *, owners: bool) -> Unread | None:
+def _read_scores(
+    reader: Reader, scores: "_Scores", needed: frozenset[str] | None, *, owners: bool
+) -> Unread | None:
     """Few names are asked for one by one: a hub has hundreds of scores for each name."""
     if needed is not None and len(needed) <= BY_NAME and (total := reader.count(SCORES)) is not None:
         for name in sorted(needed):
-            if (missing := reader.stream(SCORES, AddOnPlacementScore, scores.keeping(name), name=name)) is not None:
+            if (
+                missing := reader.stream(SCORES, AddOnPlacementScore, scores.keeping(name), name=name)
+            ) is not None:
                 return missing
         scores.skipped = max(0, total - sum(len(table) for table in scores.tables.values()))
         return None
-    return reader.stream(SCORES, OwnedScore, scores) if owners else reader.stream(SCORES, AddOnPlacementScore, scores)
+    return (
+        reader.stream(SCORES, OwnedScore, scores)
+        if owners
+        else reader.stream(SCORES, AddOnPlacementScore, scores)
+    )
 
 
 class _Scores:
@@ -148,7 +191,13 @@ class _Scores:
 
     def take(self, items: Sequence[AddOnPlacementScore] | Sequence[OwnedScore]) -> None:
         """Objects of one page."""
-        needed, tables, names, interned, resources = self._needed, self.tables, self._names, self._interner.of, self._resources
+        needed, tables, names, interned, resources = (
+            self._needed,
+            self.tables,
+            self._names,
+            self._interner.of,
+            self._resources,
+        )
         for item in items:
             metadata = item.metadata
             name, cluster, ours = metadata.name, metadata.namespace or "", metadata.ours
@@ -173,7 +222,9 @@ class _Scores:
             self.contested += [(cluster, name, other) for other in others]
 
     def broken(self, raw: msgspec.Raw) -> None:
-        """The API server stores a validUntil that is no moment, such as one with the offset +99:99: nothing in such a score counts."""
+        """The API server stores a validUntil that is no moment, such as one with the offset +99:99: nothing
+        in such a score counts.
+        """
         try:
             metadata = msgspec.json.decode(raw, type=_Broken).metadata
         except msgspec.ValidationError:
@@ -226,11 +277,18 @@ def _masks(found: Object | Unread | None, where: Resource) -> tuple[Mask, ...] |
         return found
     what = where.describe(MASKS_CONFIGMAP)
     if found is None:
-        return Unread(what=what, why=Why.FAILED, verb="get", detail="it is not there, so a masked score is shown as missing")
+        return Unread(
+            what=what,
+            why=Why.FAILED,
+            verb="get",
+            detail="it is not there, so a masked score is shown as missing",
+        )
     try:
         return read_masks((found.get("data") or {}).get(MASKS_KEY, "[]"))
     except (msgspec.DecodeError, TypeError) as error:
-        return Unread(what=what, why=Why.FAILED, verb="get", detail=f"{MASKS_KEY} is not a list of masks: {error}")
+        return Unread(
+            what=what, why=Why.FAILED, verb="get", detail=f"{MASKS_KEY} is not a list of masks: {error}"
+        )
 
 
 def _suspended(found: Object | Unread | None, where: Resource) -> tuple[str, ...] | Unread:

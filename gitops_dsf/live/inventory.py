@@ -14,11 +14,15 @@ RESOURCES: Final = (
     (DSF, "DynamicScorer", "dynamicscorers", True),
     (DSF, "DynamicScoringConfig", "dynamicscoringconfigs", True),
 )
-"""apiVersion, kind, plural, and whether a hub may lack the resource: before the first sync no CRD of ours is there."""
+"""apiVersion, kind, plural, and whether a hub may lack the resource: before the first sync no CRD of ours is
+there.
+"""
 
 
 def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str, Any]]:
-    """Every object of RESOURCES, in all namespaces. Raises HubError when the kubeconfig, the hub or the rights do not allow it."""
+    """Every object of RESOURCES, in all namespaces. Raises HubError when the kubeconfig, the hub or the
+    rights do not allow it.
+    """
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
         return [
             # The API server leaves both out of the items of a typed list.

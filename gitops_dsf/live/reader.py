@@ -1,4 +1,6 @@
-"""One hub, read part by part: what may not be read, or is not installed, is a value and not the end of the program."""
+"""One hub, read part by part: what may not be read, or is not installed, is a value and not the end of the
+program.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +38,9 @@ class Resource:
     def path(self) -> str:
         """Of the collection."""
         base = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        return f"{base}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{base}/{self.plural}"
+        return (
+            f"{base}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{base}/{self.plural}"
+        )
 
     def describe(self, name: str = "") -> str:
         """For people."""
@@ -67,7 +71,9 @@ class Sink(Protocol[Taken_contra]):
 
 
 class Reader:
-    """Owns a connection to one hub; a context manager. Knows how far the hub's clock is ahead of this machine's."""
+    """Owns a connection to one hub; a context manager. Knows how far the hub's clock is ahead of this
+    machine's.
+    """
 
     def __init__(self, *, context: str, kubeconfig: Path | None = None) -> None:
         self.context = context
@@ -76,7 +82,9 @@ class Reader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -85,7 +93,9 @@ class Reader:
 
     @property
     def clock_offset(self) -> float | None:
-        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer that has a Date."""
+        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer that has
+        a Date.
+        """
         return self._hub.clock_offset
 
     def now(self) -> datetime:
@@ -93,9 +103,17 @@ class Reader:
         return self._hub.now()
 
     def read(
-        self, resource: Resource, project: Callable[[msgspec.Raw], T], *, labels: str = "", name: str = "", metadata_only: bool = False
+        self,
+        resource: Resource,
+        project: Callable[[msgspec.Raw], T],
+        *,
+        labels: str = "",
+        name: str = "",
+        metadata_only: bool = False,
     ) -> tuple[T, ...] | Unread:
-        """Every object, each reduced by `project` while its page is read. Raises HubError when the hub does not answer."""
+        """Every object, each reduced by `project` while its page is read. Raises HubError when the hub does
+        not answer.
+        """
         query = _selector(labels=labels, name=name)
         accept = METADATA_ONLY if metadata_only else JSON
         try:
@@ -104,7 +122,9 @@ class Reader:
             return self._unread(resource, error, verb="list")
 
     def stream(self, resource: Resource, model: type[S], sink: Sink[S], *, name: str = "") -> Unread | None:
-        """Gives every object to the sink while its page is read, decoded; why there are none. Raises HubError."""
+        """Gives every object to the sink while its page is read, decoded; why there are none. Raises
+        HubError.
+        """
         try:
             _again_when_gone(lambda: self._stream(resource, model, sink, _selector(name=name)))
         except ApiError as error:
@@ -114,7 +134,9 @@ class Reader:
     def count(self, resource: Resource) -> int | None:
         """How many objects there are, without reading them; None where the hub does not say."""
         try:
-            page = self._hub.decode(resource.path, self._hub.get(resource.path, accept=METADATA_ONLY, limit="1"), Page)
+            page = self._hub.decode(
+                resource.path, self._hub.get(resource.path, accept=METADATA_ONLY, limit="1"), Page
+            )
         except ApiError:
             return None
         rest = page.metadata.remaining
@@ -123,18 +145,29 @@ class Reader:
     def find(self, resource: Resource, name: str) -> Object | Unread | None:
         """One object; None where it does not exist. Raises HubError when the hub does not answer."""
         try:
-            found: Object = self._hub.decode(resource.path, self._hub.get(f"{resource.path}/{name}"), dict[str, Any])
+            found: Object = self._hub.decode(
+                resource.path, self._hub.get(f"{resource.path}/{name}"), dict[str, Any]
+            )
         except ApiError as error:
-            return None if error.status == HTTPStatus.NOT_FOUND else self._unread(resource, error, verb="get", name=name)
+            return (
+                None
+                if error.status == HTTPStatus.NOT_FOUND
+                else self._unread(resource, error, verb="get", name=name)
+            )
         return found
 
     def groups(self) -> dict[str, tuple[str, ...]] | Unread:
-        """API groups that the hub serves, with their versions. Raises HubError when the hub does not answer."""
+        """API groups that the hub serves, with their versions. Raises HubError when the hub does
+        not answer.
+        """
         try:
             content: Object = self._hub.decode("/apis", self._hub.get("/apis"), dict[str, Any])
         except ApiError as error:
             return self._unread(Resource(plural="/apis"), error, verb="get")
-        return {item["name"]: tuple(one["version"] for one in item.get("versions") or ()) for item in content.get("groups") or ()}
+        return {
+            item["name"]: tuple(one["version"] for one in item.get("versions") or ())
+            for item in content.get("groups") or ()
+        }
 
     def _stream(self, resource: Resource, model: type[S], sink: Sink[S], query: Mapping[str, str]) -> None:
         decoder: msgspec.json.Decoder[_Typed[S]] = msgspec.json.Decoder(_Typed[model])  # type: ignore[valid-type]
@@ -143,7 +176,9 @@ class Reader:
             count, more = self._taken(page.content, resource, decoder, sink)
             page.taken(count=count, more=more)
 
-    def _taken(self, content: bytes, resource: Resource, decoder: "msgspec.json.Decoder[_Typed[S]]", sink: Sink[S]) -> tuple[int, str]:
+    def _taken(
+        self, content: bytes, resource: Resource, decoder: "msgspec.json.Decoder[_Typed[S]]", sink: Sink[S]
+    ) -> tuple[int, str]:
         """The number of objects, and where the next page begins."""
         try:
             typed = decoder.decode(content)
@@ -157,19 +192,27 @@ class Reader:
                     sink.broken(raw)
             return len(page.items or ()), page.metadata.token
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            msg = f"context {self.context}: GET {resource.path}: the answer is not what an API server says: {error}"
+            msg = (
+                f"context {self.context}: GET {resource.path}: the answer is not what an API server says:"
+                f" {error}"
+            )
             raise HubError(msg) from error
         sink.take(typed.items or ())
         return len(typed.items or ()), typed.metadata.token
 
-    def _read(self, resource: Resource, project: Callable[[msgspec.Raw], T], query: Mapping[str, str], accept: str) -> tuple[T, ...]:
+    def _read(
+        self, resource: Resource, project: Callable[[msgspec.Raw], T], query: Mapping[str, str], accept: str
+    ) -> tuple[T, ...]:
         found: list[T] = []
         for raw in self._hub.pages(resource.path, accept=accept, **query):
             page = self._hub.decode(resource.path, raw.content, Page)
             try:
                 found += map(project, page.items or ())
             except msgspec.ValidationError as error:
-                msg = f"context {self.context}: an object among {resource.describe()} is not what it should be: {problem_of(error)}"
+                msg = (
+                    f"context {self.context}: an object among {resource.describe()} is not what it should be:"
+                    f" {problem_of(error)}"
+                )
                 raise HubError(msg) from error
             raw.taken(count=len(page.items or ()), more=page.metadata.token)
         return tuple(found)
@@ -177,11 +220,16 @@ class Reader:
     def _unread(self, resource: Resource, error: ApiError, *, verb: str, name: str = "") -> Unread:
         why = _WHY.get(error.status, Why.FAILED)
         phrase = HTTPStatus(error.status).phrase if error.status in set(HTTPStatus) else ""
-        return Unread(what=resource.describe(name), why=why, verb=verb, detail=f"{error.status} {phrase}".rstrip())
+        return Unread(
+            what=resource.describe(name), why=why, verb=verb, detail=f"{error.status} {phrase}".rstrip()
+        )
 
 
 def _selector(*, labels: str = "", name: str = "") -> Mapping[str, str]:
-    return {**({"labelSelector": labels} if labels else {}), **({"fieldSelector": f"metadata.name={name}"} if name else {})}
+    return {
+        **({"labelSelector": labels} if labels else {}),
+        **({"fieldSelector": f"metadata.name={name}"} if name else {}),
+    }
 
 
 def _again_when_gone(read: Callable[[], T]) -> T:

@@ -72,7 +72,11 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
                 if folder is None or path not in present:
                     added.append(path)
                 elif not _same(folder, path, present[path], parts):
-                    (changed if path in owned or path == INVENTORY or _is_ours(folder, path, present[path]) else blocked).append(path)
+                    (
+                        changed
+                        if path in owned or path == INVENTORY or _is_ours(folder, path, present[path])
+                        else blocked
+                    ).append(path)
     except NotADirectoryError as error:
         msg = f"{rendered} is a file; name the folder that the tree goes into"
         raise RepositoryError(msg) from error
@@ -100,12 +104,20 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
 
 
 def unwanted(files: Iterable[tuple[str, bool]], known: Container[str]) -> tuple[str, ...]:
-    """Which of the paths in rendered/ (each with whether it is a regular file) are not known, and may be read by Argo CD; sorted."""
-    return tuple(sorted(path for path, is_file in files if path not in known and not is_harmless(path, is_file=is_file)))
+    """Which of the paths in rendered/ (each with whether it is a regular file) are not known, and may be read
+    by Argo CD; sorted.
+    """
+    return tuple(
+        sorted(
+            path for path, is_file in files if path not in known and not is_harmless(path, is_file=is_file)
+        )
+    )
 
 
 def is_harmless(path: str, *, is_file: bool) -> bool:
-    """Whether a file that no render writes may stand in rendered/: a regular file of a name that Argo CD never reads."""
+    """Whether a file that no render writes may stand in rendered/: a regular file of a name that Argo CD
+    never reads.
+    """
     return is_file and _file_name(path) in HARMLESS_NAMES
 
 

@@ -14,8 +14,8 @@ _LARGEST = 64 * 1024 * 1024
 def read_inventory(folder: Below | None, rendered: Path) -> frozenset[str]:
     """The owned paths; empty when there is no folder or no INVENTORY yet.
 
-    Lines that could lead out of rendered/ are ignored: an edited INVENTORY must not make us delete anything else.
-    Raises RepositoryError when the file is there but cannot be read.
+    Lines that could lead out of rendered/ are ignored: an edited INVENTORY must not make us delete anything
+    else. Raises RepositoryError when the file is there but cannot be read.
     """
     try:
         text = "" if folder is None else folder.read(INVENTORY, limit=_LARGEST).decode()
@@ -25,15 +25,23 @@ def read_inventory(folder: Below | None, rendered: Path) -> frozenset[str]:
         msg = f"{rendered / INVENTORY} is not a regular file: gitops-dsf did not write it; remove it"
         raise RepositoryError(msg) from error
     except TooLargeError as error:
-        msg = f"{rendered / INVENTORY} has {error.size} bytes: gitops-dsf did not write it; restore it or move it away"
+        msg = (
+            f"{rendered / INVENTORY} has {error.size} bytes: gitops-dsf did not write it; restore it or move"
+            " it away"
+        )
         raise RepositoryError(msg) from error
     except UnicodeDecodeError as error:
-        msg = f"{rendered / INVENTORY} is not UTF-8 (byte {error.start}): gitops-dsf did not write it; restore it or move it away"
+        msg = (
+            f"{rendered / INVENTORY} is not UTF-8 (byte {error.start}): gitops-dsf did not write it; restore"
+            " it or move it away"
+        )
         raise RepositoryError(msg) from error
     except OSError as error:
         msg = f"cannot read {rendered / INVENTORY}: {error.strerror or error}"
         raise RepositoryError(msg) from error
-    return frozenset(line for line in text.splitlines() if line and not line.startswith("#") and _is_inside(line))
+    return frozenset(
+        line for line in text.splitlines() if line and not line.startswith("#") and _is_inside(line)
+    )
 
 
 def inventory_bytes(paths: frozenset[str]) -> bytes:
@@ -42,5 +50,7 @@ def inventory_bytes(paths: frozenset[str]) -> bytes:
 
 
 def _is_inside(path: str) -> bool:
-    """Relative, and written as we write paths. By hand: a PurePosixPath for each of 6,000 lines took 20 ms."""
+    """Relative, and written as we write paths. By hand: a PurePosixPath for each of 6,000 lines
+    took 20 ms.
+    """
     return "\\" not in path and _NO_NAMES.isdisjoint(path.split("/"))

@@ -1,4 +1,6 @@
-"""Applying changes: each file by temporary file and rename, INVENTORY before and after, so that a kill at any moment loses nothing."""
+"""Applying changes: each file by temporary file and rename, INVENTORY before and after, so that a kill at any
+moment loses nothing.
+"""
 
 import os
 from collections.abc import Callable
@@ -15,11 +17,14 @@ def _unwatched(_done: int) -> None:
     """Nobody watches."""
 
 
-def write(tree: RenderedTree, rendered: Path, changes: Changes, *, wrote: Callable[[int], None] = _unwatched) -> None:
-    """Brings rendered/ to the tree. Raises RepositoryError when a file cannot be written; what was written by then is whole.
+def write(
+    tree: RenderedTree, rendered: Path, changes: Changes, *, wrote: Callable[[int], None] = _unwatched
+) -> None:
+    """Brings rendered/ to the tree. Raises RepositoryError when a file cannot be written; what was written by
+    then is whole.
 
-    The union of old and new paths is recorded first: a render that is killed half-way leaves no file that the next one would not own.
-    `wrote` is told after each file how many there are by then.
+    The union of old and new paths is recorded first: a render that is killed half-way leaves no file that the
+    next one would not own. `wrote` is told after each file how many there are by then.
     """
     if changes.is_clean:
         return
@@ -37,7 +42,9 @@ def write(tree: RenderedTree, rendered: Path, changes: Changes, *, wrote: Callab
                 wrote(done)
             for path in changes.removed:
                 folder.remove(path)
-            for directory in sorted({path.rpartition("/")[0] for path in changes.removed} - {""}, reverse=True):
+            for directory in sorted(
+                {path.rpartition("/")[0] for path in changes.removed} - {""}, reverse=True
+            ):
                 folder.remove_empty(directory)
             folder.replace(INVENTORY, tree.files[INVENTORY], temporary=temporary)
     except OSError as error:

@@ -38,7 +38,9 @@ def _cluster_sets(resolved: Resolved) -> tuple[str, ...]:
 
 
 def shard_of(cluster: str, shards: int) -> int:
-    """The works directory of a cluster: a hash of its name modulo output.shards, the same on every machine."""
+    """The works directory of a cluster: a hash of its name modulo output.shards, the same on every
+    machine.
+    """
     return int.from_bytes(hashlib.sha256(cluster.encode()).digest()[:8]) % shards
 
 

@@ -30,10 +30,16 @@ def summarise(scorer: EffectiveScorer) -> Summary:
         score_destination=scorer.destination,
         score_dimension_format=scorer.dimension_format,
         scoring_arguments=dict(scorer.arguments) if scorer.arguments is not None else None,
-        score_range=msgspec.convert(scorer.score_range.model_dump(), ScoreRange) if scorer.score_range else None,
+        score_range=msgspec.convert(scorer.score_range.model_dump(), ScoreRange)
+        if scorer.score_range
+        else None,
         score_aggregation=scorer.aggregation if scorer.aggregation != "Last" else None,
-        score_ttl_seconds=scorer.ttl_seconds if scorer.ttl_seconds != default_ttl_seconds(scorer.interval) else None,
-        publish=msgspec.convert(scorer.publish.model_dump(), PublishRule) if scorer.publish != _DEFAULT_PUBLISH else None,
+        score_ttl_seconds=scorer.ttl_seconds
+        if scorer.ttl_seconds != default_ttl_seconds(scorer.interval)
+        else None,
+        publish=msgspec.convert(scorer.publish.model_dump(), PublishRule)
+        if scorer.publish != _DEFAULT_PUBLISH
+        else None,
         source_auth=_extra(scorer.source_auth),
         scoring_auth=_extra(scorer.scoring_auth),
     )

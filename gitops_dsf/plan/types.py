@@ -10,7 +10,9 @@ from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer, RawDocument
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Configuration:
-    """What a group of clusters runs: every cluster with the same scorers shares one, so that it is rendered once."""
+    """What a group of clusters runs: every cluster with the same scorers shares one, so that it is rendered
+    once.
+    """
 
     summaries: tuple[Summary, ...]
     """Sorted by name."""

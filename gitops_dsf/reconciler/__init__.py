@@ -1,7 +1,7 @@
 """What git cannot know, observed on the hub, made safe, and brought back to git.
 
-`run` leads and starts the duties (`duty.Duty`); every duty has a room of its own and shares with the others only the view of the hub
-(`hub.view.HubView`), the API client and the metrics:
+`run` leads and starts the duties (`duty.Duty`); every duty has a room of its own and shares with the others
+only the view of the hub (`hub.view.HubView`), the API client and the metrics:
 
     hub/         writes under the Lease, informers, and what is kept of each kind
     events       what was seen and done, as Kubernetes Events

@@ -1,4 +1,6 @@
-"""What every duty of the reconciler is, and how duties are kept running: one that fails starts anew and stops no other."""
+"""What every duty of the reconciler is, and how duties are kept running: one that fails starts anew and stops
+no other.
+"""
 
 import asyncio
 import logging
@@ -16,7 +18,9 @@ STEADY_SECONDS: Final = 300.0
 
 
 class Duty(Protocol):
-    """Runs on the leader only. Cancelling it at any point leaves nothing half-done that a next run would do twice."""
+    """Runs on the leader only. Cancelling it at any point leaves nothing half-done that a next run would do
+    twice.
+    """
 
     @property
     def name(self) -> str:
@@ -58,7 +62,9 @@ async def _keep(duty: Duty, metrics: Metrics) -> None:
 
 
 def _end_if_cancelled() -> None:
-    """What fails while it is cancelled loses the cancellation, as in asyncio.TaskGroup, and would go on without leading."""
+    """What fails while it is cancelled loses the cancellation, as in asyncio.TaskGroup, and would go on
+    without leading.
+    """
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError

@@ -1,7 +1,8 @@
-"""Kubernetes Events (core/v1) about what the reconciler saw and did: news for people, never a condition for anything that follows.
+"""Kubernetes Events (core/v1) about what the reconciler saw and did: news for people, never a condition for
+anything that follows.
 
-What is said twice within an hour is counted up instead of written anew. The name of an Event is made of what it says, so that also a
-new leader, who remembers nothing, counts up what the one before it wrote.
+What is said twice within an hour is counted up instead of written anew. The name of an Event is made of what
+it says, so that also a new leader, who remembers nothing, counts up what the one before it wrote.
 """
 
 import asyncio
@@ -25,7 +26,9 @@ from gitops_dsf.timestamp import timestamp_of
 LOG = logging.getLogger(__name__)
 COMPONENT: Final = "gitops-dsf-reconciler"
 SAME_SECONDS: Final = 3600.0
-"""For which the same words about the same object are the same Event; the API server itself forgets Events after an hour."""
+"""For which the same words about the same object are the same Event; the API server itself forgets Events
+after an hour.
+"""
 REMEMBERED: Final = 4096
 """Events that are counted up; the oldest are forgotten first."""
 BURST: Final = 100
@@ -56,7 +59,8 @@ class EventMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.events = Counter(
             f"{PREFIX}_events",
-            "Events: written, counted (the same within an hour), dropped (too many at once) or refused by the hub.",
+            "Events: written, counted (the same within an hour), dropped (too many at once) or refused by the"
+            " hub.",
             ["outcome"],
             registry=registry,
         )
@@ -74,7 +78,9 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class Events:
-    """Writes Events into the namespace of the object that they are about. Nothing here raises, waits long, or fills the hub."""
+    """Writes Events into the namespace of the object that they are about. Nothing here raises, waits long, or
+    fills the hub.
+    """
 
     def __init__(self, *, api: HubApi, metrics: EventMetrics, clock: Callable[[], float] = monotonic) -> None:
         self._api, self._events, self._clock = api, metrics.events, clock
@@ -94,7 +100,12 @@ class Events:
                 outcome = await self._write(about, kind, reason, message)
         except (ApiError, TimeoutError, msgspec.DecodeError) as error:
             outcome = "refused"
-            LOG.warning("event on %s %s not written: %s", about.kind, about.name, str(error) or "the hub does not answer")
+            LOG.warning(
+                "event on %s %s not written: %s",
+                about.kind,
+                about.name,
+                str(error) or "the hub does not answer",
+            )
         self._events.labels(outcome=outcome).inc()
 
     async def _write(self, about: Reference, kind: Kind, reason: str, message: str) -> str:
@@ -123,13 +134,17 @@ class Events:
             change["count"] = count
         answer = msgspec.json.decode(await self._api.merge(f"{path}/{key[1]}", change), type=_Answer)
         if count is None:
-            answer = msgspec.json.decode(await self._api.merge(f"{path}/{key[1]}", {"count": answer.count + 1}), type=_Answer)
+            answer = msgspec.json.decode(
+                await self._api.merge(f"{path}/{key[1]}", {"count": answer.count + 1}), type=_Answer
+            )
         self._remember(key, answer.count)
         return "counted"
 
     def _remember(self, key: tuple[str, str], count: int) -> None:
         before = self._known.pop(key, None)
-        self._known[key] = _Written(at=before.at if before is not None and count > 1 else self._clock(), count=count)
+        self._known[key] = _Written(
+            at=before.at if before is not None and count > 1 else self._clock(), count=count
+        )
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
@@ -172,5 +187,7 @@ class Events:
 
 def _name(about: Reference, kind: Kind, reason: str, message: str) -> str:
     """The object's name and 16 digits: at most 253 characters, which is what the API server takes."""
-    digest = hashlib.sha256(f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}".encode()).hexdigest()[:16]
+    digest = hashlib.sha256(f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}".encode()).hexdigest()[
+        :16
+    ]
     return f"{about.name[:236].rstrip('-.')}.{digest}"

@@ -1,8 +1,9 @@
 """Leadership by a Lease (coordination.k8s.io/v1), by the rules of Kubernetes' own leader election.
 
-Clocks of other replicas are not trusted: a lease is free when nobody renewed it for its duration by our own clock. Our own claim counts
-from the moment when the write of a renewal was sent, not from its answer: others count from its arrival at the hub, which lies between the
-two. A leader whose predecessor did not release the lease deletes nothing for a while (`quiet_left`): what that one sent may still arrive.
+Clocks of other replicas are not trusted: a lease is free when nobody renewed it for its duration by our own
+clock. Our own claim counts from the moment when the write of a renewal was sent, not from its answer: others
+count from its arrival at the hub, which lies between the two. A leader whose predecessor did not release the
+lease deletes nothing for a while (`quiet_left`): what that one sent may still arrive.
 """
 
 import asyncio
@@ -21,7 +22,9 @@ from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 LOG = logging.getLogger(__name__)
 LEASE: Final = "gitops-dsf-reconciler"
 RELEASED_SECONDS: Final = 1
-"""leaseDurationSeconds of a lease that was given back and leaves nothing to wait for. A holder cleared by hand leaves another number."""
+"""leaseDurationSeconds of a lease that was given back and leaves nothing to wait for. A holder cleared by
+hand leaves another number.
+"""
 GONE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
 """The object is another version by now, or not there any more."""
 
@@ -76,7 +79,9 @@ class Leadership:
         return self._left() if self.is_leader else 0.0
 
     def quiet_left(self) -> float:
-        """Seconds for which deletions of a predecessor may still take effect; 0 or less when there can be none."""
+        """Seconds for which deletions of a predecessor may still take effect; 0 or less when there can be
+        none.
+        """
         return self._quiet_until - self._clock()
 
     async def acquire(self, *, patience: float | None = None) -> bool:
@@ -88,7 +93,9 @@ class Leadership:
             try:
                 if await self._try():
                     if self._left() < self._deadline / 2:
-                        continue  # the hub took so long that the claim is nearly over: renewed before anything is done with it
+                        # the hub took so long that the claim is nearly over: renewed before anything is done
+                        # with it
+                        continue
                     self.is_leader = True
                     LOG.info("leading as %s", self._identity)
                     return True
@@ -100,10 +107,13 @@ class Leadership:
             await asyncio.sleep(self._renew)
 
     async def keep(self) -> None:
-        """Renews for ever. Raises LeaseLost when another replica took the lease, or none of our renewals arrived in time."""
+        """Renews for ever. Raises LeaseLost when another replica took the lease, or none of our renewals
+        arrived in time.
+        """
         try:
             while True:
-                # Counted from the last renewal, not from its answer: with a slow hub there is no time to lose.
+                # Counted from the last renewal, not from its answer: with a slow hub there is no time to
+                # lose.
                 await asyncio.sleep(max(0.1, self._sent_at + self._renew - self._clock()))
                 try:
                     async with asyncio.timeout(max(0.1, self._left())):
@@ -120,7 +130,8 @@ class Leadership:
             self.is_leader = False
 
     async def release(self, *, clean: bool) -> None:
-        """Lets another replica lead at once; `clean` says that no deletion of this one can take effect any more.
+        """Lets another replica lead at once; `clean` says that no deletion of this one can take effect any
+        more.
 
         Never raises: the lease expires by itself.
         """
@@ -138,7 +149,9 @@ class Leadership:
         return self._sent_at + self._deadline - self._clock()
 
     async def _try(self) -> bool:
-        """One attempt to take or renew; False when another replica holds the lease or was faster. Raises ApiError."""
+        """One attempt to take or renew; False when another replica holds the lease or was faster. Raises
+        ApiError.
+        """
         held, self._held = self._held, None
         if held is not None:
             held["spec"] = self._spec(held["spec"])
@@ -154,10 +167,18 @@ class Leadership:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
             # Nobody knows who held it before somebody deleted it.
-            body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": LEASE}, "spec": self._spec({})}
+            body = {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": {"name": LEASE},
+                "spec": self._spec({}),
+            }
             return await self._write(lambda: self._api.create(self._path, body), quiet=QUIET_SECONDS)
         spec = item["spec"]
-        holder, seen = str(spec.get("holderIdentity") or ""), (str(spec.get("holderIdentity") or ""), str(spec.get("renewTime") or ""))
+        holder, seen = (
+            str(spec.get("holderIdentity") or ""),
+            (str(spec.get("holderIdentity") or ""), str(spec.get("renewTime") or "")),
+        )
         if seen != self._seen:
             self._seen, self._seen_at = seen, self._clock()
         lasts = float(spec.get("leaseDurationSeconds") or self._duration)
@@ -180,9 +201,15 @@ class Leadership:
         }
 
     async def _write(
-        self, send: Callable[[], Awaitable[bytes]], *, lost: Collection[int] = (HTTPStatus.CONFLICT,), quiet: float = 0.0
+        self,
+        send: Callable[[], Awaitable[bytes]],
+        *,
+        lost: Collection[int] = (HTTPStatus.CONFLICT,),
+        quiet: float = 0.0,
     ) -> bool:
-        """False when somebody else was faster. The claim counts from now, if the hub takes it; `quiet` seconds from the answer."""
+        """False when somebody else was faster. The claim counts from now, if the hub takes it; `quiet`
+        seconds from the answer.
+        """
         sent_at = self._clock()
         try:
             answer = await send()
@@ -201,7 +228,9 @@ class Leadership:
 
 
 def _lease(answer: bytes) -> dict[str, Any]:
-    """With its spec, which may be empty. Raises ApiError for what is no Lease: the page of something between us and the hub."""
+    """With its spec, which may be empty. Raises ApiError for what is no Lease: the page of something between
+    us and the hub.
+    """
     try:
         item = msgspec.json.decode(answer, type=dict[str, Any])
         return {**item, "spec": msgspec.convert(item.get("spec") or {}, dict[str, Any])}

@@ -1,4 +1,6 @@
-"""What the reconciler counts: one registry per process, whoever leads; each duty's series are its own room's."""
+"""What the reconciler counts: one registry per process, whoever leads; each duty's series are its
+own room's.
+"""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
@@ -20,8 +22,17 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
         self.leader = Gauge(f"{PREFIX}_leader", "1 on the replica that works.", registry=registry)
-        self.failures = Counter(f"{PREFIX}_duty_failures", "Times that a duty ended and was started anew.", ["duty"], registry=registry)
-        self.clock_offset = Gauge(f"{PREFIX}_clock_offset_seconds", "Seconds that the hub's clock is ahead of ours.", registry=registry)
+        self.failures = Counter(
+            f"{PREFIX}_duty_failures",
+            "Times that a duty ended and was started anew.",
+            ["duty"],
+            registry=registry,
+        )
+        self.clock_offset = Gauge(
+            f"{PREFIX}_clock_offset_seconds",
+            "Seconds that the hub's clock is ahead of ours.",
+            registry=registry,
+        )
         self.watches = WatchMetrics(registry)
         self.events = EventMetrics(registry)
         self.scorers = ScorerMetrics(registry)

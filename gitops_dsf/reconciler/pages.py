@@ -11,15 +11,21 @@ from gitops_dsf.reconciler.metrics import Metrics
 
 
 @contextlib.asynccontextmanager
-async def serve_pages(*, host: str, port: int, metrics: Metrics, waits_for: Callable[[], str]) -> AsyncIterator[int]:
-    """Serves for as long as the block runs; yields the port. `waits_for` says what readiness waits for, "" when ready."""
+async def serve_pages(
+    *, host: str, port: int, metrics: Metrics, waits_for: Callable[[], str]
+) -> AsyncIterator[int]:
+    """Serves for as long as the block runs; yields the port. `waits_for` says what readiness waits for, ""
+    when ready.
+    """
 
     async def scrape(_query: Query) -> Page:
         return Page(content_type=CONTENT_TYPE_LATEST, parts=[generate_latest(metrics.registry)])
 
     def ready() -> Page:
         missing = waits_for()
-        return Page(status=503, parts=[f"waits for {missing}\n".encode()]) if missing else Page(parts=[b"ok\n"])
+        return (
+            Page(status=503, parts=[f"waits for {missing}\n".encode()]) if missing else Page(parts=[b"ok\n"])
+        )
 
     server = PageServer(host=host, port=port, handler=Probes(metrics=scrape, ready=ready))
     try:

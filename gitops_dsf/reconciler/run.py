@@ -39,7 +39,9 @@ ONCE_PATIENCE: Final = 20.0
 
 
 async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
-    """Works until SIGTERM or SIGINT. Raises HubError when the credentials cannot be read, UsageError for the address."""
+    """Works until SIGTERM or SIGINT. Raises HubError when the credentials cannot be read, UsageError for the
+    address.
+    """
     use_threads(CONCURRENT)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -52,9 +54,13 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
         def waits_for() -> str:
             return _waits_for(duties) if leadership.is_leader else ""
 
-        async with serve_pages(host=settings.metrics_host, port=settings.metrics_port, metrics=metrics, waits_for=waits_for) as port:
+        async with serve_pages(
+            host=settings.metrics_host, port=settings.metrics_port, metrics=metrics, waits_for=waits_for
+        ) as port:
             LOG.info("pages on %s:%s", settings.metrics_host, port)
-            work = asyncio.create_task(_lead(leadership, duties, api=api, fetcher=fetcher, settings=settings, metrics=metrics))
+            work = asyncio.create_task(
+                _lead(leadership, duties, api=api, fetcher=fetcher, settings=settings, metrics=metrics)
+            )
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
             await _end(work, stopped)
@@ -73,7 +79,14 @@ async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
             metrics = Metrics()
             view = _view(api, settings, metrics)
             events = Events(api=api, metrics=metrics.events)
-            duty = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=settings.probe_interval)
+            duty = ScorerDuty(
+                api=api,
+                view=view,
+                fetcher=fetcher,
+                metrics=metrics,
+                events=events,
+                interval=settings.probe_interval,
+            )
             written = await _while_leading(leadership, duty.once())
         except (ApiError, LeaseLost) as error:
             raise HubError(str(error)) from error
@@ -86,7 +99,9 @@ async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
 
 
 async def _while_leading(leadership: Leadership, work: Coroutine[Any, Any, int]) -> int:
-    """A pass may take longer than a lease lasts. Raises LeaseLost when it was lost meanwhile, and what the work raises."""
+    """A pass may take longer than a lease lasts. Raises LeaseLost when it was lost meanwhile, and what the
+    work raises.
+    """
     keep, task = asyncio.create_task(leadership.keep()), asyncio.create_task(work)
     try:
         await asyncio.wait({keep, task}, return_when=asyncio.FIRST_COMPLETED)
@@ -99,8 +114,18 @@ async def _while_leading(leadership: Leadership, work: Coroutine[Any, Any, int])
         await asyncio.gather(keep, task, return_exceptions=True)
 
 
-async def _lead(leadership: Leadership, duties: list[Duty], *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> None:
-    """Duties start from nothing whenever leadership is won: what another leader did meanwhile is read from the hub."""
+async def _lead(
+    leadership: Leadership,
+    duties: list[Duty],
+    *,
+    api: HubApi,
+    fetcher: Fetcher,
+    settings: Settings,
+    metrics: Metrics,
+) -> None:
+    """Duties start from nothing whenever leadership is won: what another leader did meanwhile is read from
+    the hub.
+    """
     while True:
         await leadership.acquire()
         metrics.leader.set(1)
@@ -124,7 +149,9 @@ def _waits_for(duties: Sequence[Duty]) -> str:
 def _duties(*, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> Sequence[Duty]:
     view, events = _view(api, settings, metrics), Events(api=api, metrics=metrics.events)
     watch = DecisionWatch(view=view, metrics=metrics)
-    scorers = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=settings.probe_interval)
+    scorers = ScorerDuty(
+        api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=settings.probe_interval
+    )
     return (
         view,
         scorers,
@@ -144,24 +171,44 @@ def _duties(*, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metri
     )
 
 
-def _git_duties(*, api: HubApi, view: HubView, settings: Settings, metrics: Metrics, events: Events) -> Iterator[Duty]:
+def _git_duties(
+    *, api: HubApi, view: HubView, settings: Settings, metrics: Metrics, events: Events
+) -> Iterator[Duty]:
     """Those that need a repository and were asked for."""
     if settings.git is not None and settings.state.branch:
         yield StateDuty(api=api, view=view, git=settings.git, settings=settings.state, metrics=metrics.state)
     if settings.git is not None and settings.proposals.kinds:
         proposals, seconds = settings.proposals, settings.probe_timeout
-        yield ProposalDuty(view=view, events=events, metrics=metrics, git=settings.git, settings=proposals, page_seconds=seconds)
+        yield ProposalDuty(
+            view=view,
+            events=events,
+            metrics=metrics,
+            git=settings.git,
+            settings=proposals,
+            page_seconds=seconds,
+        )
 
 
 def _view(api: HubApi, settings: Settings, metrics: Metrics) -> HubView:
-    return HubView(api=api, hub_namespace=settings.hub_namespace, argocd_namespace=settings.argocd_namespace, metrics=metrics.watches)
+    return HubView(
+        api=api,
+        hub_namespace=settings.hub_namespace,
+        argocd_namespace=settings.argocd_namespace,
+        metrics=metrics.watches,
+    )
 
 
 @contextlib.asynccontextmanager
 async def _hub(settings: Settings, *, load: Callable[[], Access]) -> AsyncIterator[tuple[Leadership, HubApi]]:
-    """The Lease over connections of its own, and the API for everything else, which asks it before every write."""
+    """The Lease over connections of its own, and the API for everything else, which asks it before every
+    write.
+    """
     async with HubApi(load=load) as lease_api:
-        leadership = Leadership(api=lease_api, namespace=settings.hub_namespace, identity=f"{settings.replica}_{uuid.uuid4().hex[:8]}")
+        leadership = Leadership(
+            api=lease_api,
+            namespace=settings.hub_namespace,
+            identity=f"{settings.replica}_{uuid.uuid4().hex[:8]}",
+        )
         async with HubApi(load=load, fence=Fence(claim=leadership)) as api:
             yield leadership, api
 

@@ -24,7 +24,9 @@ class GitSettings:
     path: str = ""
     """Folder of the fleet in the repository."""
     credentials: Path | None = None
-    """Folder of a mounted Secret: token, or username and password, or ssh-privatekey and known_hosts. Read anew for each use."""
+    """Folder of a mounted Secret: token, or username and password, or ssh-privatekey and known_hosts. Read
+    anew for each use.
+    """
     work_dir: Path | None = None
     """Of the shallow clone; None: a temporary folder."""
     author: str

@@ -1,7 +1,7 @@
 """The add-on that installs the agent: template, definition, settings, and the hub rights it is given.
 
-Plain YAML of v1alpha1 with installStrategy Manual (docs/contributing/ocm-behaviour.md#install-strategy). This is the only place that says
-how the agent runs on a managed cluster.
+Plain YAML of v1alpha1 with installStrategy Manual (docs/contributing/ocm-behaviour.md#install-strategy). This
+is the only place that says how the agent runs on a managed cluster.
 """
 
 import hashlib
@@ -32,7 +32,9 @@ RBAC_GROUP = "rbac.authorization.k8s.io"
 
 
 def hub_rights(repository: FleetRepository) -> Iterator[Object]:
-    """What an agent may do in its own cluster's namespace (bound there, per cluster), and that all may read what is suspended."""
+    """What an agent may do in its own cluster's namespace (bound there, per cluster), and that all may read
+    what is suspended.
+    """
     yield {
         "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": "ClusterRole",
@@ -51,7 +53,14 @@ def hub_rights(repository: FleetRepository) -> Iterator[Object]:
         "apiVersion": f"{RBAC_GROUP}/v1",
         "kind": "Role",
         "metadata": metadata(name=SUSPENDED_ROLE, namespace=namespace, wave=Wave.FOUNDATIONS),
-        "rules": [{"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [SUSPENDED_CONFIGMAP], "verbs": ["get"]}],
+        "rules": [
+            {
+                "apiGroups": [""],
+                "resources": ["configmaps"],
+                "resourceNames": [SUSPENDED_CONFIGMAP],
+                "verbs": ["get"],
+            }
+        ],
     }
     yield {
         "apiVersion": f"{RBAC_GROUP}/v1",
@@ -63,7 +72,9 @@ def hub_rights(repository: FleetRepository) -> Iterator[Object]:
 
 
 def addon(repository: FleetRepository) -> Iterator[Object]:
-    """AddOnTemplate (named by its content, so that an edit rolls out), AddOnDeploymentConfig and ClusterManagementAddOn."""
+    """AddOnTemplate (named by its content, so that an edit rolls out), AddOnDeploymentConfig and
+    ClusterManagementAddOn.
+    """
     spec = _template_spec(repository)
     digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()[:10]
     template = f"{ADDON_NAME}-{digest}"
@@ -78,27 +89,37 @@ def addon(repository: FleetRepository) -> Iterator[Object]:
         "apiVersion": ADDON_API,
         "kind": "AddOnDeploymentConfig",
         "metadata": metadata(name=ADDON_NAME, namespace=namespace, wave=Wave.ADDON),
-        # The CRD's default moves the whole template elsewhere (docs/contributing/ocm-behaviour.md#install-namespace-of-an-add-on).
+        # The CRD's default moves the whole template elsewhere
+        # (docs/contributing/ocm-behaviour.md#install-namespace-of-an-add-on).
         "spec": {"agentInstallNamespace": AGENT_NAMESPACE},
     }
     yield {
         "apiVersion": ADDON_API,
         "kind": "ClusterManagementAddOn",
-        "metadata": metadata(name=ADDON_NAME, wave=Wave.ADDON, annotations={"addon.open-cluster-management.io/lifecycle": "addon-manager"}),
+        "metadata": metadata(
+            name=ADDON_NAME,
+            wave=Wave.ADDON,
+            annotations={"addon.open-cluster-management.io/lifecycle": "addon-manager"},
+        ),
         "spec": {
             "addOnMeta": {
                 "displayName": "gitops-dsf agent",
                 "description": "Queries metrics, calls scoring APIs and publishes AddOnPlacementScores.",
             },
             "supportedConfigs": [
-                {"group": "addon.open-cluster-management.io", "resource": "addontemplates", "defaultConfig": {"name": template}},
+                {
+                    "group": "addon.open-cluster-management.io",
+                    "resource": "addontemplates",
+                    "defaultConfig": {"name": template},
+                },
                 {
                     "group": "addon.open-cluster-management.io",
                     "resource": "addondeploymentconfigs",
                     "defaultConfig": {"name": ADDON_NAME, "namespace": namespace},
                 },
             ],
-            # Placements would delete and recreate the add-on of a cluster that is between two pages of decisions.
+            # Placements would delete and recreate the add-on of a cluster that is between two pages of
+            # decisions.
             "installStrategy": {"type": "Manual"},
         },
     }
@@ -115,7 +136,11 @@ def _template_spec(repository: FleetRepository) -> Object:
                         "kind": "Namespace",
                         "metadata": {"name": AGENT_NAMESPACE, "annotations": {ORPHAN: ""}},
                     },
-                    {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE)},
+                    {
+                        "apiVersion": "v1",
+                        "kind": "ServiceAccount",
+                        "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE),
+                    },
                     _deployment(repository),
                     _service(),
                     _network_policy(),
@@ -158,7 +183,8 @@ def _deployment(repository: FleetRepository) -> Object:
                                 "items": [{"key": CONFIGMAP_KEY, "path": CONFIGMAP_KEY}],
                             },
                         },
-                        # The root file system is read-only, and the hub kubeconfig's inline certificates need a file.
+                        # The root file system is read-only, and the hub kubeconfig's inline certificates need
+                        # a file.
                         {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
                     ],
                 },
@@ -187,7 +213,11 @@ def _container(repository: FleetRepository) -> Object:
             agent.log_format,
         ],
         "ports": [{"name": "metrics", "containerPort": METRICS_PORT}],
-        "livenessProbe": {"httpGet": {"path": "/healthz", "port": "metrics"}, "periodSeconds": 20, "failureThreshold": 3},
+        "livenessProbe": {
+            "httpGet": {"path": "/healthz", "port": "metrics"},
+            "periodSeconds": 20,
+            "failureThreshold": 3,
+        },
         "readinessProbe": {"httpGet": {"path": "/readyz", "port": "metrics"}, "periodSeconds": 10},
         "resources": {"requests": agent.resources.requests, "limits": agent.resources.limits},
         "securityContext": {
@@ -196,7 +226,10 @@ def _container(repository: FleetRepository) -> Object:
             "runAsNonRoot": True,
             "capabilities": {"drop": ["ALL"]},
         },
-        "volumeMounts": [{"name": "config", "mountPath": CONFIG_DIR, "readOnly": True}, {"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108
+        "volumeMounts": [
+            {"name": "config", "mountPath": CONFIG_DIR, "readOnly": True},
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108
+        ],
     }
 
 
@@ -204,7 +237,9 @@ def _service() -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": metadata(name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels={"app.kubernetes.io/name": ADDON_NAME}),
+        "metadata": metadata(
+            name=ADDON_NAME, namespace=AGENT_NAMESPACE, labels={"app.kubernetes.io/name": ADDON_NAME}
+        ),
         "spec": {
             "selector": {"app.kubernetes.io/name": ADDON_NAME},
             "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],

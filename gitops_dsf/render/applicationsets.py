@@ -8,11 +8,16 @@ from gitops_dsf.repository.model.application import Application, ApplicationSour
 from gitops_dsf.repository.model.delivery import DUCK_TYPE_CONFIGMAP
 from gitops_dsf.resolve.types import ResolvedApplication
 
-_AUTOMATED: dict[str, Any] = {"automated": {"prune": True, "selfHeal": True}, "syncOptions": ["CreateNamespace=true"]}
+_AUTOMATED: dict[str, Any] = {
+    "automated": {"prune": True, "selfHeal": True},
+    "syncOptions": ["CreateNamespace=true"],
+}
 
 
 def application_set(app: ResolvedApplication, *, namespace: str) -> Object:
-    """Follows the decision by labelSelector: decisions come in pages, so a generator by name would see only one of them."""
+    """Follows the decision by labelSelector: decisions come in pages, so a generator by name would see only
+    one of them.
+    """
     spec = app.declared.spec
     moves = spec.moves
     meta = app.declared.metadata
@@ -57,7 +62,8 @@ def _template(app: ResolvedApplication) -> Object:
     labels = {APPLICATION_LABEL: app.name}
     annotations: dict[str, str] = {}
     if application.delivery == "Pull":
-        # OCM carries the Application to the cluster's own Argo CD (docs/contributing/argocd-behaviour.md#pull-integration).
+        # OCM carries the Application to the cluster's own Argo CD
+        # (docs/contributing/argocd-behaviour.md#pull-integration).
         labels["apps.open-cluster-management.io/pull-to-ocm-managed-cluster"] = "true"
         annotations = {
             "apps.open-cluster-management.io/ocm-managed-cluster": "{{.name}}",

@@ -1,12 +1,13 @@
-"""rendered/argocd: the AppProjects and the Applications that apply the other directories. Applied once, by hand or by a root Application.
+"""rendered/argocd: the AppProjects and the Applications that apply the other directories. Applied once, by
+hand or by a root Application.
 
 An explicit list and no git generator, which deletes everything when it finds nothing
-(docs/contributing/argocd-behaviour.md#generators-that-find-nothing). Each directory is one Application, because Argo CD limits the
-size of one (docs/contributing/argocd-behaviour.md#limits-of-an-application).
+(docs/contributing/argocd-behaviour.md#generators-that-find-nothing). Each directory is one Application,
+because Argo CD limits the size of one (docs/contributing/argocd-behaviour.md#limits-of-an-application).
 
-The projects allow what is rendered and nothing else, so that a file that somebody adds to a directory by hand is refused. There are two:
-works go to a namespace for each cluster, and everything else to a few namespaces that are known here
-(docs/contributing/argocd-behaviour.md#what-a-project-allows).
+The projects allow what is rendered and nothing else, so that a file that somebody adds to a directory by hand
+is refused. There are two: works go to a namespace for each cluster, and everything else to a few namespaces
+that are known here (docs/contributing/argocd-behaviour.md#what-a-project-allows).
 """
 
 import posixpath
@@ -52,7 +53,9 @@ _KINDS: Final = (
 """Namespaced kinds of the other directories, whatever is switched on: the projects are applied by hand."""
 
 
-def bootstrap(repository: FleetRepository, directories: list[str], *, further: Iterable[str] = ()) -> Iterator[Object]:
+def bootstrap(
+    repository: FleetRepository, directories: list[str], *, further: Iterable[str] = ()
+) -> Iterator[Object]:
     """The AppProjects, then one Application per rendered directory, in the order given.
 
     `further` are the namespaces of documents that are carried as they are, where they name one.
@@ -67,12 +70,19 @@ def bootstrap(repository: FleetRepository, directories: list[str], *, further: I
         cluster_kinds=_cluster_kinds(repository),
     )
     if any(directory.startswith(WORKS) for directory in directories):
-        # Every cluster has a namespace of its name, and clusters join without anybody applying the project again.
+        # Every cluster has a namespace of its name, and clusters join without anybody applying the project
+        # again.
         yield _project(
             repository,
             works_project(repository),
             "What gitops-dsf renders for each cluster, into the cluster's namespace.",
-            namespaces=["*", *(f"!{name}" for name in sorted({spec.hub_namespace, spec.argocd.namespace, *NAMESPACES_OF_OTHERS}))],
+            namespaces=[
+                "*",
+                *(
+                    f"!{name}"
+                    for name in sorted({spec.hub_namespace, spec.argocd.namespace, *NAMESPACES_OF_OTHERS})
+                ),
+            ],
             kinds=_WORK_KINDS,
             cluster_kinds=[],
         )
@@ -87,7 +97,11 @@ def works_project(repository: FleetRepository) -> str:
 
 def _cluster_kinds(repository: FleetRepository) -> list[Object]:
     """Cluster-scoped objects by name, the same whatever is switched on."""
-    addon, admission, rbac = "addon.open-cluster-management.io", "admissionregistration.k8s.io", "rbac.authorization.k8s.io"
+    addon, admission, rbac = (
+        "addon.open-cluster-management.io",
+        "admissionregistration.k8s.io",
+        "rbac.authorization.k8s.io",
+    )
     allowed = [
         ("", "Namespace", repository.spec.hub_namespace),
         (addon, "AddOnTemplate", f"{ADDON_NAME}-*"),
@@ -119,7 +133,9 @@ def _project(
         "spec": {
             "description": description,
             "sourceRepos": [spec.git.url],
-            "destinations": [{"server": spec.argocd.destination_server, "namespace": namespace} for namespace in namespaces],
+            "destinations": [
+                {"server": spec.argocd.destination_server, "namespace": namespace} for namespace in namespaces
+            ],
             "clusterResourceWhitelist": cluster_kinds,
             "namespaceResourceWhitelist": [{"group": group, "kind": kind} for group, kind in kinds],
         },
@@ -152,7 +168,8 @@ def _application(repository: FleetRepository, directory: str) -> Object:
                 "targetRevision": branch,
                 "path": posixpath.join(spec.git.path, RENDERED, directory).lstrip("/"),
             },
-            # Every object of a works directory names its namespace, and the project allows the hub's namespace to none of them.
+            # Every object of a works directory names its namespace, and the project allows the hub's
+            # namespace to none of them.
             "destination": destination,
             "ignoreDifferences": _ignored(directory),
             "revisionHistoryLimit": 3,
@@ -165,8 +182,13 @@ def _application(repository: FleetRepository, directory: str) -> Object:
                     "FailOnSharedResource=true",
                     "PruneLast=true",
                 ],
-                # A sync that waits for OCM must not give up: a failed one is never retried for the same commit.
-                "retry": {"limit": -1, "refresh": True, "backoff": {"duration": "5s", "factor": 2, "maxDuration": "3m"}},
+                # A sync that waits for OCM must not give up: a failed one is never retried for the same
+                # commit.
+                "retry": {
+                    "limit": -1,
+                    "refresh": True,
+                    "backoff": {"duration": "5s", "factor": 2, "maxDuration": "3m"},
+                },
             },
         },
     }

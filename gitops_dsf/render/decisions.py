@@ -1,7 +1,8 @@
-"""How Argo CD reads OCM's decisions: the duck-type ConfigMap of the clusterDecisionResource generator, and the right to list them.
+"""How Argo CD reads OCM's decisions: the duck-type ConfigMap of the clusterDecisionResource generator, and
+the right to list them.
 
-Rendered beside the ApplicationSets and in an earlier wave: an ApplicationSet that does not find the ConfigMap fails, and Argo CD looks
-again only after 3 minutes (docs/contributing/argocd-behaviour.md#generator-errors).
+Rendered beside the ApplicationSets and in an earlier wave: an ApplicationSet that does not find the ConfigMap
+fails, and Argo CD looks again only after 3 minutes (docs/contributing/argocd-behaviour.md#generator-errors).
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,9 @@ DECISION_READERS = ("argocd-applicationset-controller", "argocd-server")
 
 
 def decision_readers(namespace: str) -> Iterator[Object]:
-    """Who lists PlacementDecisions, the Argo CD server for previews (docs/contributing/argocd-behaviour.md#rights-to-list-decisions)."""
+    """Who lists PlacementDecisions, the Argo CD server for previews
+    (docs/contributing/argocd-behaviour.md#rights-to-list-decisions).
+    """
     yield {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -31,12 +34,20 @@ def decision_readers(namespace: str) -> Iterator[Object]:
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",
         "metadata": metadata(name=DECISION_READER, namespace=namespace, wave=Wave.FOUNDATIONS),
-        "rules": [{"apiGroups": ["cluster.open-cluster-management.io"], "resources": ["placementdecisions"], "verbs": ["list"]}],
+        "rules": [
+            {
+                "apiGroups": ["cluster.open-cluster-management.io"],
+                "resources": ["placementdecisions"],
+                "verbs": ["list"],
+            }
+        ],
     }
     yield {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "RoleBinding",
         "metadata": metadata(name=DECISION_READER, namespace=namespace, wave=Wave.FOUNDATIONS),
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": DECISION_READER},
-        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in DECISION_READERS],
+        "subjects": [
+            {"kind": "ServiceAccount", "name": name, "namespace": namespace} for name in DECISION_READERS
+        ],
     }

@@ -12,7 +12,9 @@ from gitops_dsf.resolve.types import RawDocument
 
 
 def delivery(plan: Plan) -> Iterator[Object]:
-    """A Placement and its ApplicationSet are in one wave: a later ApplicationSet would only lose its first poll."""
+    """A Placement and its ApplicationSet are in one wave: a later ApplicationSet would only lose its first
+    poll.
+    """
     namespace = plan.repository.spec.argocd.namespace
     yield from decision_readers(namespace)
     for name in plan.cluster_sets:

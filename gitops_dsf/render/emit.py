@@ -1,6 +1,7 @@
 """Plain data -> canonical YAML that YAML 1.1 and 1.2 parsers read alike.
 
-Keys keep their order; a string is plain only when no parser could read it as something else; texts of several lines are literal blocks.
+Keys keep their order; a string is plain only when no parser could read it as something else; texts of several
+lines are literal blocks.
 """
 
 import json
@@ -17,7 +18,9 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff
 
 
 def emit(value: Mapping[str, Any]) -> str:
-    """One YAML document without a leading ``---``, ending in a newline. Values: str, bool, int, float, None, mappings, sequences."""
+    """One YAML document without a leading ``---``, ending in a newline. Values: str, bool, int, float, None,
+    mappings, sequences.
+    """
     lines: list[str] = []
     _mapping(value, 0, lines)
     return "\n".join(lines) + "\n"
@@ -32,7 +35,9 @@ def scalar(text: str) -> str:
 
 
 def printable_json(text: str) -> str:
-    """JSON text in which every character that YAML would have to escape is a JSON escape, so that it can stand in a literal block."""
+    """JSON text in which every character that YAML would have to escape is a JSON escape, so that it can
+    stand in a literal block.
+    """
     return re.sub("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]", _escape, text)
 
 

@@ -18,16 +18,27 @@ WORK_LIMIT_BYTES = 512_000
 
 SHARD_LIMIT_CLUSTERS = 500
 SHARD_LIMIT_BYTES = 8_000_000
-"""Argo CD refuses 10 MB in one Application; 8 MB leaves room (docs/contributing/argocd-behaviour.md#limits-of-an-application)."""
+"""Argo CD refuses 10 MB in one Application; 8 MB leaves room
+(docs/contributing/argocd-behaviour.md#limits-of-an-application).
+"""
 
 MAX_SHARDS = 100
 """spec.output.shards takes no more (model/repository.py): works-NN has two digits."""
 
 
 def check_limits(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
-    """Works that OCM's webhook would refuse, and shards that Argo CD could not render; each at what people would change."""
+    """Works that OCM's webhook would refuse, and shards that Argo CD could not render; each at what people
+    would change.
+    """
     yield from _works(plan, {item.name: item.position for item in declared.scorers})
-    yield from _shards(plan, declared.repository.at("spec", "output", "shards") if declared.repository else Position(file=SETTINGS_FILE))
+    yield from _shards(
+        plan,
+        (
+            declared.repository.at("spec", "output", "shards")
+            if declared.repository
+            else Position(file=SETTINGS_FILE)
+        ),
+    )
 
 
 def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
@@ -43,8 +54,8 @@ def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
             largest = max(summaries, key=lambda summary: len(msgspec.json.encode(summary)))
             yield codes.LARGE_WORK.at(
                 scorers.get(largest.name, Position(file=SETTINGS_FILE)),
-                f"the ManifestWork of {which} would be {size} bytes with {len(summaries)} scorers, of which {largest.name} is the largest; "
-                f"OCM refuses more than {WORK_LIMIT_BYTES}",
+                f"the ManifestWork of {which} would be {size} bytes with {len(summaries)} scorers, of which"
+                f" {largest.name} is the largest; OCM refuses more than {WORK_LIMIT_BYTES}",
                 "run fewer scorers there (clusterSelector, masks) or shorten scoring.arguments and queries",
             )
 
@@ -74,7 +85,9 @@ def _cure(sizes: Mapping[str, int], shards: int) -> str:
         count, total = _filled(sizes, number)
         if all(_fits(count[shard], total[shard]) for shard in count):
             return f"set spec.output.shards to {number} in {SETTINGS_FILE}"
-    return f"{MAX_SHARDS} shards, the most there can be, do not hold them: split the fleet, or run fewer scorers"
+    return (
+        f"{MAX_SHARDS} shards, the most there can be, do not hold them: split the fleet, or run fewer scorers"
+    )
 
 
 def _filled(sizes: Mapping[str, int], shards: int) -> tuple[Counter[int], Counter[int]]:

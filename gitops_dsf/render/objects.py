@@ -50,7 +50,9 @@ def metadata(
 
 
 def identity(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """(group, kind, namespace, name): two objects with one identity in the output would overwrite each other."""
+    """(group, kind, namespace, name): two objects with one identity in the output would overwrite
+    each other.
+    """
     group = item["apiVersion"].rpartition("/")[0]
     meta = item["metadata"]
     return group, item["kind"], meta.get("namespace") or "", meta["name"]

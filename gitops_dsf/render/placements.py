@@ -33,7 +33,13 @@ def placement(app: ResolvedApplication, *, namespace: str) -> Object:
     return {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1",
         "kind": "Placement",
-        "metadata": metadata(name=app.name, namespace=namespace, wave=Wave.DECISIONS, labels=meta.labels, annotations=meta.annotations),
+        "metadata": metadata(
+            name=app.name,
+            namespace=namespace,
+            wave=Wave.DECISIONS,
+            labels=meta.labels,
+            annotations=meta.annotations,
+        ),
         "spec": spec,
     }
 
@@ -41,13 +47,18 @@ def placement(app: ResolvedApplication, *, namespace: str) -> Object:
 def _configurations(app: ResolvedApplication) -> list[Object]:
     terms: list[Object] = [
         {
-            "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": score.resource_name, "scoreName": score.dimension}},
+            "scoreCoordinate": {
+                "type": "AddOn",
+                "addOn": {"resourceName": score.resource_name, "scoreName": score.dimension},
+            },
             "weight": score.weight * app.score_factor,
         }
         for score in app.scores
     ]
     if app.steady_weight:
-        terms.append({"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": app.steady_weight})
+        terms.append(
+            {"scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}, "weight": app.steady_weight}
+        )
     return terms
 
 
@@ -77,7 +88,11 @@ def _selector(selector: LabelSelector) -> Object:
         result["matchLabels"] = dict(sorted(selector.match_labels.items()))
     if selector.match_expressions:
         result["matchExpressions"] = [
-            {"key": term.key, "operator": term.operator, **({"values": list(term.values)} if term.values else {})}
+            {
+                "key": term.key,
+                "operator": term.operator,
+                **({"values": list(term.values)} if term.values else {}),
+            }
             for term in selector.match_expressions
         ]
     return result
@@ -91,7 +106,10 @@ def _groups(groups: DecisionGroups) -> Object:
     result: Object = {}
     if groups.groups:
         result["decisionGroups"] = [
-            {"groupName": group.group_name, "groupClusterSelector": {"labelSelector": _selector(group.cluster_selector)}}
+            {
+                "groupName": group.group_name,
+                "groupClusterSelector": {"labelSelector": _selector(group.cluster_selector)},
+            }
             for group in groups.groups
         ]
     result["clustersPerDecisionGroup"] = groups.clusters_per_decision_group

@@ -1,4 +1,6 @@
-"""DynamicScorer and DynamicScoringConfig as the hub sees them: effective values, every default written out."""
+"""DynamicScorer and DynamicScoringConfig as the hub sees them: effective values, every default
+written out.
+"""
 
 from typing import Any
 
@@ -15,7 +17,9 @@ from gitops_dsf.resolve.types import EffectiveScorer
 
 
 def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
-    """The custom resource; with delivery mode UpstreamController only upstream's fields, which its controller reads."""
+    """The custom resource; with delivery mode UpstreamController only upstream's fields, which its controller
+    reads.
+    """
     declared = item.declared
     spec: Object = {
         "description": declared.spec.description,
@@ -59,17 +63,26 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
 
 
 def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
-    """The custom resource of a scorer that upstream's controller completes from /config: fields that nobody wrote are left out.
+    """The custom resource of a scorer that upstream's controller completes from /config: fields that nobody
+    wrote are left out.
 
-    `params` is whole or absent: upstream's CRD requires all of its fields, and its controller takes empty ones for not written.
+    `params` is whole or absent: upstream's CRD requires all of its fields, and its controller takes empty
+    ones for not written.
     """
     found = scorer(item, repository)
-    spec = {key: _written(value) if key in {"source", "scoring"} else value for key, value in found["spec"].items()}
+    spec = {
+        key: _written(value) if key in {"source", "scoring"} else value
+        for key, value in found["spec"].items()
+    }
     return {**found, "spec": {key: value for key, value in spec.items() if value != {}}}
 
 
 def _written(section: Object) -> Object:
-    return {key: value for key, value in section.items() if value != "" and (key != "params" or any(value.values()))}
+    return {
+        key: value
+        for key, value in section.items()
+        if value != "" and (key != "params" or any(value.values()))
+    }
 
 
 def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) -> Object:
@@ -83,13 +96,21 @@ def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) ->
 
 
 def masks(config: DynamicScoringConfig | None, repository: FleetRepository) -> Object:
-    """The masks, for the reconciler, which may have no git. It works out the clusters itself, so only an edit of a mask changes this."""
-    authored = [mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in config.spec.masks] if config else []
+    """The masks, for the reconciler, which may have no git. It works out the clusters itself, so only an edit
+    of a mask changes this.
+    """
+    authored = (
+        [mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in config.spec.masks]
+        if config
+        else []
+    )
     text = msgspec.json.format(msgspec.json.encode(authored), indent=2).decode()
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata(name=MASKS_CONFIGMAP, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS),
+        "metadata": metadata(
+            name=MASKS_CONFIGMAP, namespace=repository.spec.hub_namespace, wave=Wave.SCORERS
+        ),
         "data": {MASKS_KEY: printable_json(text)},
     }
 

@@ -21,7 +21,9 @@ README = (
 INVENTORY = "INVENTORY"
 
 _LONGEST_NAME = 120
-"""Characters of an object's name in its file's; kind, namespace and suffix fit beside it into the 255 bytes that file systems take."""
+"""Characters of an object's name in its file's; kind, namespace and suffix fit beside it into the 255 bytes
+that file systems take.
+"""
 
 Parts = tuple[bytes, ...]
 
@@ -47,7 +49,9 @@ class RenderedTree:
 
 def render(plan: Plan) -> RenderedTree:
     """Every file that a plan asks for, INVENTORY included."""
-    files: dict[str, Parts] = {path: (HEADER, emit(item).encode()) for path, item in shared_objects(plan).items()}
+    files: dict[str, Parts] = {
+        path: (HEADER, emit(item).encode()) for path, item in shared_objects(plan).items()
+    }
     _add_works(files, plan)
     for directory in _directories(plan):
         # Argo CD refuses an Application whose directory is not there, and git keeps no empty ones.
@@ -58,7 +62,9 @@ def render(plan: Plan) -> RenderedTree:
 
 
 def shared_objects(plan: Plan) -> dict[str, Object]:
-    """Path to object of every file but those of single clusters: what a comparison of two plans needs, and no bytes."""
+    """Path to object of every file but those of single clusters: what a comparison of two plans needs, and no
+    bytes.
+    """
     found: dict[str, Object] = {}
     repository = plan.repository
     for item in platform(plan):
@@ -77,7 +83,14 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
 def paths(plan: Plan) -> frozenset[str]:
     """The path of every file that a plan asks for, without rendering any."""
     works = (f"{_base(work)}.{kind}.yaml" for work in plan.works for kind in ("manifestwork", *CLUSTER_KINDS))
-    return frozenset({*shared_objects(plan), *works, *(f"{directory}/README.md" for directory in _directories(plan)), INVENTORY})
+    return frozenset(
+        {
+            *shared_objects(plan),
+            *works,
+            *(f"{directory}/README.md" for directory in _directories(plan)),
+            INVENTORY,
+        }
+    )
 
 
 def _base(work: ClusterWork) -> str:
@@ -86,12 +99,21 @@ def _base(work: ClusterWork) -> str:
 
 def _directories(plan: Plan) -> list[str]:
     ours = plan.repository.spec.delivery.mode == "ManifestWork"
-    return ["platform", *(f"works-{shard:02d}" for shard in shards(plan)), "delivery", *(["reconciler"] if ours else [])]
+    return [
+        "platform",
+        *(f"works-{shard:02d}" for shard in shards(plan)),
+        "delivery",
+        *(["reconciler"] if ours else []),
+    ]
 
 
 def shards(plan: Plan) -> range:
-    """Every works directory, also those that no cluster falls into: Argo CD's list of Applications must not depend on the clusters."""
-    return range(plan.repository.spec.output.shards if plan.repository.spec.delivery.mode == "ManifestWork" else 0)
+    """Every works directory, also those that no cluster falls into: Argo CD's list of Applications must not
+    depend on the clusters.
+    """
+    return range(
+        plan.repository.spec.output.shards if plan.repository.spec.delivery.mode == "ManifestWork" else 0
+    )
 
 
 def _add(found: dict[str, Object], directory: str, item: Object, *, home: str | None = None) -> None:
@@ -115,12 +137,14 @@ def _add_works(files: dict[str, Parts], plan: Plan) -> None:
 def _file_name(item: Object, *, home: str | None) -> str:
     """``<kind>.<name>.yaml``, with the namespace where it is not the directory's own; colons become dashes.
 
-    The underscore before the namespace is in no name, so that two objects never share a file. A name that the file system would refuse
-    is cut and told apart by its digest. An AddOnTemplate's name ends in a digest of its content; its file keeps one name, so that an
-    edit shows as an edit.
+    The underscore before the namespace is in no name, so that two objects never share a file. A name that the
+    file system would refuse is cut and told apart by its digest. An AddOnTemplate's name ends in a digest of
+    its content; its file keeps one name, so that an edit shows as an edit.
     """
     meta = item["metadata"]
-    name = str(item["spec"]["addonName"] if item["kind"] == "AddOnTemplate" else meta["name"]).replace(":", "-")
+    name = str(item["spec"]["addonName"] if item["kind"] == "AddOnTemplate" else meta["name"]).replace(
+        ":", "-"
+    )
     if len(name) > _LONGEST_NAME:
         name = f"{name[:_LONGEST_NAME]}_{hashlib.sha256(name.encode()).hexdigest()[:10]}"
     namespace = meta.get("namespace")

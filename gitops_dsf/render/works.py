@@ -1,4 +1,5 @@
-"""Per cluster: the ManifestWork with the scoring configuration, the ManagedClusterAddOn that installs the agent, and its rights.
+"""Per cluster: the ManifestWork with the scoring configuration, the ManagedClusterAddOn that installs the
+agent, and its rights.
 
 A configuration is rendered once; the files of its clusters differ in one small head and share the rest.
 """
@@ -25,7 +26,9 @@ _NAMESPACE = "@cluster@"
 
 
 class WorkRenderer:
-    """Renders the works of one plan; keeps each scorer's and each configuration's bytes for the next cluster."""
+    """Renders the works of one plan; keeps each scorer's and each configuration's bytes for the
+    next cluster.
+    """
 
     def __init__(self) -> None:
         self._scorers: dict[str, bytes] = {}
@@ -85,15 +88,22 @@ def payload_bytes(configuration: Configuration) -> int:
 
     Rounded up: the webhook adds at most four bytes for each manifest.
     """
-    manifests = _manifests(configuration, "[\n" + ",\n".join(encode_one(item) for item in configuration.summaries) + "\n]")
+    manifests = _manifests(
+        configuration, "[\n" + ",\n".join(encode_one(item) for item in configuration.summaries) + "\n]"
+    )
     return sum(len(msgspec.json.encode(item)) + 4 for item in manifests)
 
 
 class ClusterObjects:
-    """The small objects that differ in nothing but the cluster's name: rendered once, with the name filled in for each cluster."""
+    """The small objects that differ in nothing but the cluster's name: rendered once, with the name filled in
+    for each cluster.
+    """
 
     def __init__(self) -> None:
-        self._texts = {kind: emit(item) for kind, item in zip(CLUSTER_KINDS, (_addon(_NAMESPACE), _rights(_NAMESPACE)), strict=True)}
+        self._texts = {
+            kind: emit(item)
+            for kind, item in zip(CLUSTER_KINDS, (_addon(_NAMESPACE), _rights(_NAMESPACE)), strict=True)
+        }
 
     def files(self, cluster: str) -> Iterator[tuple[str, bytes]]:
         """(kind, text) of one cluster."""
@@ -102,7 +112,9 @@ class ClusterObjects:
 
 
 def _addon(cluster: str) -> Object:
-    """One per cluster and never by installStrategy Placements, which delete while pages of decisions are rewritten."""
+    """One per cluster and never by installStrategy Placements, which delete while pages of decisions are
+    rewritten.
+    """
     return {
         "apiVersion": "addon.open-cluster-management.io/v1alpha1",
         "kind": "ManagedClusterAddOn",
@@ -114,9 +126,10 @@ def _addon(cluster: str) -> Object:
 def _rights(cluster: str) -> Object:
     """What the cluster's agent may do in its own namespace on the hub.
 
-    Not by the template's hubPermissions: there OCM binds the role to the group that the agents of all clusters share, so that each could
-    write the scores of every other (ocm pkg/addon/templateagent/registration.go, buildSubjectsFromRegistration). The subjects are the
-    agent as it registers by certificate, and as it registers by token.
+    Not by the template's hubPermissions: there OCM binds the role to the group that the agents of all
+    clusters share, so that each could write the scores of every other (ocm
+    pkg/addon/templateagent/registration.go, buildSubjectsFromRegistration). The subjects are the agent as it
+    registers by certificate, and as it registers by token.
     """
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -154,7 +167,9 @@ def _spec(configuration: Configuration) -> Object:
                 "propagationPolicy": "SelectivelyOrphan",
                 # People's token Secrets live in the namespace; it outlives every work of ours.
                 "selectivelyOrphans": {
-                    "orphaningRules": [{"group": "", "resource": "namespaces", "name": AGENT_NAMESPACE, "namespace": ""}],
+                    "orphaningRules": [
+                        {"group": "", "resource": "namespaces", "name": AGENT_NAMESPACE, "namespace": ""}
+                    ],
                 },
             },
             "workload": {"manifests": _manifests(configuration, _PLACEHOLDER)},
@@ -166,7 +181,9 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
     rules: list[Object] = []
     for resource, names in (("secrets", configuration.secrets), ("configmaps", configuration.config_maps)):
         if names:
-            rules.append({"apiGroups": [""], "resources": [resource], "resourceNames": list(names), "verbs": ["get"]})
+            rules.append(
+                {"apiGroups": [""], "resources": [resource], "resourceNames": list(names), "verbs": ["get"]}
+            )
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AGENT_NAMESPACE}},
         {

@@ -11,8 +11,12 @@ from gitops_dsf.resolve.stickiness import choose
 from gitops_dsf.resolve.types import ResolvedApplication, ResolvedScore
 
 
-def resolve_application(item: Item[ScoredApplication], overlays: Mapping[str, Overlay]) -> ResolvedApplication | None:
-    """The application, decided; None when a reference or the stickiness does not hold, which a rule reports."""
+def resolve_application(
+    item: Item[ScoredApplication], overlays: Mapping[str, Overlay]
+) -> ResolvedApplication | None:
+    """The application, decided; None when a reference or the stickiness does not hold, which a rule
+    reports.
+    """
     spec = item.value.spec
     scores: list[ResolvedScore] = []
     for score in spec.scores:
@@ -24,7 +28,10 @@ def resolve_application(item: Item[ScoredApplication], overlays: Mapping[str, Ov
             return None
         scores.append(
             ResolvedScore(
-                scorer=score.scorer, resource_name=sanitise(str(overlay.score_name.value)), dimension=dimension, weight=score.weight
+                scorer=score.scorer,
+                resource_name=sanitise(str(overlay.score_name.value)),
+                dimension=dimension,
+                weight=score.weight,
             )
         )
     weights = choose(spec.stickiness, [score.weight for score in scores])
@@ -42,4 +49,6 @@ def resolve_application(item: Item[ScoredApplication], overlays: Mapping[str, Ov
 
 def default_dimension(overlay: Overlay) -> str | None:
     """The only item name that the scorer's format can yield, or None where labels or the cluster decide."""
-    return fixed_name(overlay.scorer.value.spec.score_dimension_format, score_name=str(overlay.score_name.value))
+    return fixed_name(
+        overlay.scorer.value.spec.score_dimension_format, score_name=str(overlay.score_name.value)
+    )

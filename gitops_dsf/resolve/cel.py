@@ -1,6 +1,7 @@
 """CEL expressions of Placements: what OCM's compiler would say of them, in words for people who write YAML.
 
-The engine is the simulator's. It is imported when the first expression is checked: most repositories have none.
+The engine is the simulator's. It is imported when the first expression is checked: most repositories have
+none.
 """
 
 import re
@@ -14,11 +15,27 @@ if TYPE_CHECKING:
     from gitops_dsf.simulator.cel.checker import Checker, Mistake
 
 # Compiled when the first mistake is put into words: that takes 4 ms, of which most runs have no use.
-_EXPECTING = r"(?:mismatched input|extraneous input|no viable alternative at input|token recognition error at:) '(.*?)'(?: expecting .*)?$"
+_EXPECTING = (
+    r"(?:mismatched input|extraneous input|no viable alternative at input|token recognition error at:)"
+    r" '(.*?)'(?: expecting .*)?$"
+)
 _OVERLOAD = r"found no matching overload for '(.*)' applied to '(.*)'$"
 _UNDECLARED = r"undeclared reference to '(.*?)'"
 _NEVER_BOOL = frozenset(
-    {"BYTES", "DOUBLE", "DURATION", "INT", "LIST", "MAP", "NULL", "STRING", "TIMESTAMP", "TYPE", "UINT", "optional_type"}
+    {
+        "BYTES",
+        "DOUBLE",
+        "DURATION",
+        "INT",
+        "LIST",
+        "MAP",
+        "NULL",
+        "STRING",
+        "TIMESTAMP",
+        "TYPE",
+        "UINT",
+        "optional_type",
+    }
     | {"kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL", "net.CIDR", "net.IP"}
 )
 """Types without their parameters. DYN is not among them: it may be a bool on some cluster."""
@@ -37,7 +54,9 @@ class CelMistake:
 
 @lru_cache(maxsize=4096)
 def check(expression: str) -> tuple[CelMistake, ...]:
-    """The mistakes of one expression. Never raises; nothing is said of an expression that the engine cannot judge."""
+    """The mistakes of one expression. Never raises; nothing is said of an expression that the engine cannot
+    judge.
+    """
     from gitops_dsf.simulator.cel.checker import CelSyntaxError  # noqa: PLC0415 - see above
     from gitops_dsf.simulator.cel.function import CelUnsupported  # noqa: PLC0415
 
@@ -52,8 +71,15 @@ def check(expression: str) -> tuple[CelMistake, ...]:
     if kind not in _NEVER_BOOL:
         return ()
     name = kind.rpartition(".")[2].removesuffix("_type").lower()
-    message = f"CEL: the expression yields {_ARTICLES.get(name, f'a {name}')}, not true or false: OCM drops every cluster, and says nothing"
-    hint = "end it with .orValue(false)" if name == "optional" else "compare it with something, such as ... == ..."
+    message = (
+        f"CEL: the expression yields {_ARTICLES.get(name, f'a {name}')}, not true or false: OCM drops every"
+        " cluster, and says nothing"
+    )
+    hint = (
+        "end it with .orValue(false)"
+        if name == "optional"
+        else "compare it with something, such as ... == ..."
+    )
     return (CelMistake(message=message, offset=0, hint=hint),)
 
 
@@ -71,19 +97,31 @@ def _refused(expression: str, item: "Mistake") -> CelMistake:
         # The compiler points at the last dot of a name; what is not known is its start.
         before = found[1].rpartition(".")[0]
         offset -= len(before) if expression[:offset].endswith(before) else 0
-    return CelMistake(message=f"CEL: {words}: OCM refuses the Placement, and evicts everything", offset=offset, hint=hint)
+    return CelMistake(
+        message=f"CEL: {words}: OCM refuses the Placement, and evicts everything", offset=offset, hint=hint
+    )
 
 
 def _in_words(reason: str) -> tuple[str, str]:
     """The mistake and what to write, from the compiler's message."""
     if found := re.match(_EXPECTING, reason):
-        return ("the expression ends too early", "") if found[1] == "<EOF>" else (f"{_short(found[1])} does not fit here", "")
+        return (
+            ("the expression ends too early", "")
+            if found[1] == "<EOF>"
+            else (f"{_short(found[1])} does not fit here", "")
+        )
     if found := re.match(_UNDECLARED, reason):
         name = found[1].partition(".")[0]
         return f"{_short(name)} is not known", did_you_mean(name, ("managedCluster",)) or _OFFERED
     if found := re.match(_OVERLOAD, reason):
         name = found[1].removeprefix("@")
-        return f"{name if name.isidentifier() else name.replace('_', '')} does not go with {found[2].strip('()')}", ""
+        return (
+            (
+                f"{name if name.isidentifier() else name.replace('_', '')} does not go with"
+                f" {found[2].strip('()')}"
+            ),
+            "",
+        )
     return _short(reason.removesuffix(".")), ""
 
 

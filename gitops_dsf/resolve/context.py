@@ -34,14 +34,20 @@ class Context:
         return "argocd" if repository is None else repository.value.spec.argocd.namespace
 
     def is_malformed(self, kind: str, name: str) -> bool:
-        """Whether the object is there but has mistakes of its own, or a document that cannot be read could be it."""
+        """Whether the object is there but has mistakes of its own, or a document that cannot be read could be
+        it.
+        """
         declared = self.declared
         return kind in declared.unreadable or not declared.malformed.isdisjoint({(kind, name), (kind, "")})
 
     def is_uncertain(self, *kinds: str) -> bool:
-        """Whether an object of these kinds has mistakes of its own: then nothing follows from what is not found among them."""
+        """Whether an object of these kinds has mistakes of its own: then nothing follows from what is not
+        found among them.
+        """
         declared = self.declared
-        return not declared.unreadable.isdisjoint(kinds) or any(kind in kinds for kind, _ in (*declared.malformed, *declared.disputed))
+        return not declared.unreadable.isdisjoint(kinds) or any(
+            kind in kinds for kind, _ in (*declared.malformed, *declared.disputed)
+        )
 
     @property
     def is_upstream(self) -> bool:
@@ -54,8 +60,12 @@ class Context:
         return awaits_lock(self.overlays[scorer.name])
 
     def config_is_unseen(self, overlay: Overlay) -> bool:
-        """Whether upstream's controller reads a /config that nobody looked at here: it may say anything that the spec leaves open."""
-        return self.is_upstream and overlay.scorer.value.spec.config_sync_mode == "Full" and overlay.lock is None
+        """Whether upstream's controller reads a /config that nobody looked at here: it may say anything that
+        the spec leaves open.
+        """
+        return (
+            self.is_upstream and overlay.scorer.value.spec.config_sync_mode == "Full" and overlay.lock is None
+        )
 
 
 def context_of(declared: Declared) -> Context:

@@ -17,8 +17,10 @@ RESERVED_SECRETS: Final = (
     f"{ADDON_NAME}*",
     "open-cluster-management-*",
 )
-"""Secrets (globs) that OCM's add-on machinery makes in the agent's namespace: kubeconfigs and certificates for the hub, and image pull
-secrets (docs/contributing/ocm-behaviour.md#secrets-of-an-add-on). They are nobody's token for a metric source."""
+"""Secrets (globs) that OCM's add-on machinery makes in the agent's namespace: kubeconfigs and certificates
+for the hub, and image pull secrets (docs/contributing/ocm-behaviour.md#secrets-of-an-add-on). They are
+nobody's token for a metric source.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -48,7 +50,9 @@ def sent(source: str, source_auth: Auth | None, scoring: str, scoring_auth: Auth
             continue
         if parts.hostname:
             secret = auth.token_secret_ref.name if auth.token_secret_ref is not None else ""
-            yield Sent(section=section, secret=secret, scheme=parts.scheme.lower(), host=parts.hostname.lower())
+            yield Sent(
+                section=section, secret=secret, scheme=parts.scheme.lower(), host=parts.hostname.lower()
+            )
 
 
 def is_reserved(secret: str) -> bool:

@@ -12,7 +12,9 @@ from gitops_dsf.resolve.types import RawDocument, Resolved
 
 
 def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
-    """The repository, decided, and every finding so far in order of place; None when any of them is an error."""
+    """The repository, decided, and every finding so far in order of place; None when any of them is
+    an error.
+    """
     context = context_of(declared)
     found = [*declared.diagnostics, *(item for rule in RULES for item in rule(context))]
     diagnostics = in_order([*found, *further_mistakes(declared, found)])

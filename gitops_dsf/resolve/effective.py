@@ -23,7 +23,9 @@ def effective(overlay: Overlay) -> EffectiveScorer:
         position=overlay.scorer.position,
         source_type=kind,
         source_host=overlay.source_origin if kind == "Prometheus" else str(overlay.source_host.value),
-        source_path=overlay.effective_source_path if overlay.source_endpoint else str(overlay.source_path.value),
+        source_path=overlay.effective_source_path
+        if overlay.source_endpoint
+        else str(overlay.source_path.value),
         source_endpoint=overlay.source_endpoint,
         query=str(overlay.query.value),
         dialect=spec.source.dialect,
@@ -51,10 +53,15 @@ def effective(overlay: Overlay) -> EffectiveScorer:
 def left_open(overlay: Overlay) -> EffectiveScorer:
     """A Full scorer whose /config upstream's controller will read: what the spec does not say stays empty.
 
-    Without a query the type of the source stays open, too. The controller takes /config's, and leaves out a scorer without any.
+    Without a query the type of the source stays open, too. The controller takes /config's, and leaves out a
+    scorer without any.
     """
     known = str(overlay.source_type.value or ("Prometheus" if overlay.query.value else ""))
-    return replace(effective(overlay), source_type=known, source_path=overlay.effective_source_path if known else overlay.source_path.value)
+    return replace(
+        effective(overlay),
+        source_type=known,
+        source_path=overlay.effective_source_path if known else overlay.source_path.value,
+    )
 
 
 def pending(overlay: Overlay) -> PendingScorer:
@@ -65,4 +72,8 @@ def pending(overlay: Overlay) -> PendingScorer:
 
 def awaits_lock(overlay: Overlay) -> bool:
     """Whether a first lock could still complete the scorer."""
-    return overlay.scorer.value.spec.config_sync_mode == "Full" and overlay.lock is None and bool(overlay.missing())
+    return (
+        overlay.scorer.value.spec.config_sync_mode == "Full"
+        and overlay.lock is None
+        and bool(overlay.missing())
+    )

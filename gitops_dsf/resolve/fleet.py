@@ -11,9 +11,13 @@ NOBODY: frozenset[str] = frozenset()
 
 
 class Fleet:
-    """The inventory by name, indexed by label: a thousand applications ask the same few questions of thousands of clusters."""
+    """The inventory by name, indexed by label: a thousand applications ask the same few questions of
+    thousands of clusters.
+    """
 
-    def __init__(self, *, clusters: Mapping[str, ManagedCluster], sets: Mapping[str, ManagedClusterSet]) -> None:
+    def __init__(
+        self, *, clusters: Mapping[str, ManagedCluster], sets: Mapping[str, ManagedClusterSet]
+    ) -> None:
         self.clusters = clusters
         self.sets = sets
         self.labels = LabelIndex({name: item.metadata.labels for name, item in clusters.items()})
@@ -56,4 +60,8 @@ class Fleet:
 
     def _exclusive(self, name: str) -> frozenset[str]:
         found = self.labels.carrying(CLUSTER_SET_LABEL, name)
-        return found if name != "default" else found | (self.everyone - self.labels.carrying_any(CLUSTER_SET_LABEL))
+        return (
+            found
+            if name != "default"
+            else found | (self.everyone - self.labels.carrying_any(CLUSTER_SET_LABEL))
+        )

@@ -20,7 +20,8 @@ def writes_per_second(resolved: Resolved) -> float:
 def rate(scorers: Iterable[EffectiveScorer], clusters: Mapping[str, int]) -> float:
     """Refreshes per second: every published score is written at half of its TTL even when nothing changes.
 
-    Changes come on top, at most one per publish.minIntervalSeconds; how many there are is not known from files.
+    Changes come on top, at most one per publish.minIntervalSeconds; how many there are is not known from
+    files.
     """
     return sum(
         clusters.get(scorer.name, 0) / max(scorer.ttl_seconds / 2, 1)

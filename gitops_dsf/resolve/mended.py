@@ -30,7 +30,9 @@ def _of(declared: Declared, kind: str) -> tuple[Item[Any], ...]:
 
 def _scorers(declared: Declared) -> Declared:
     """The scorers alone: what refers to them is excused already."""
-    empty = replace(declared, repository=None, scoring_configs=(), clusters=(), cluster_sets=(), locks=(), applications=())
+    empty = replace(
+        declared, repository=None, scoring_configs=(), clusters=(), cluster_sets=(), locks=(), applications=()
+    )
     return replace(empty, scorers=_of(declared, "DynamicScorer"), placements=(), application_sets=())
 
 

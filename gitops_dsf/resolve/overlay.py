@@ -1,4 +1,5 @@
-"""What counts for a scorer, field by field: the lock's word, the author's, or the default; and where it was written.
+"""What counts for a scorer, field by field: the lock's word, the author's, or the default; and where it was
+written.
 
 configSyncMode Full: a non-empty field of the lock wins over the spec's. None: only the spec counts.
 """
@@ -60,9 +61,11 @@ class Overlay:
 
     @property
     def source_origin(self) -> str:
-        """Base URL of the metric source: the host that is named, else the origin of configURL, as upstream has it.
+        """Base URL of the metric source: the host that is named, else the origin of configURL, as upstream
+        has it.
 
-        Nothing for a Full scorer without a lock: its /config, which nobody has looked at, usually names the host.
+        Nothing for a Full scorer without a lock: its /config, which nobody has looked at, usually names the
+        host.
         """
         spec = self.scorer.value.spec
         unseen = spec.config_sync_mode == "Full" and self.lock is None
@@ -87,7 +90,9 @@ class Overlay:
 
     @property
     def is_instant(self) -> bool:
-        """Whether the source is asked for present values: a path that ends in /query has neither range nor step."""
+        """Whether the source is asked for present values: a path that ends in /query has neither range nor
+        step.
+        """
         return path_of(self.source_endpoint).rstrip("/").endswith("/query")
 
     @property
@@ -120,7 +125,9 @@ def overlay(scorer: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> Overl
 
     def setting(declared: object, *path: str, locked: object) -> Setting:
         if counts is not None and locked:
-            return Setting(value=locked, document=counts.document, path=("spec", "config", *path), locked=True)
+            return Setting(
+                value=locked, document=counts.document, path=("spec", "config", *path), locked=True
+            )
         return Setting(value=declared, document=scorer.document, path=("spec", *path), locked=False)
 
     source, scoring = spec.source, spec.scoring
@@ -137,6 +144,10 @@ def overlay(scorer: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> Overl
         step=setting(source.params.step, "source", "params", "step", locked=said and said.params.step),
         scoring_host=setting(scoring.host, "scoring", "host", locked=told and told.host),
         scoring_path=setting(scoring.path, "scoring", "path", locked=told and told.path),
-        score_name=setting(scoring.params.name, "scoring", "params", "name", locked=told and told.params.name),
-        interval=setting(scoring.params.interval, "scoring", "params", "interval", locked=told and told.params.interval),
+        score_name=setting(
+            scoring.params.name, "scoring", "params", "name", locked=told and told.params.name
+        ),
+        interval=setting(
+            scoring.params.interval, "scoring", "params", "interval", locked=told and told.params.interval
+        ),
     )

@@ -1,9 +1,9 @@
 """Stickiness in score points to weights that OCM's scheduler accepts.
 
-OCM's Steady prioritizer gives 100 points to clusters of the present decision (docs/scheduler.md#the-pass-step-by-step). With every
-score weight multiplied by `factor` and Steady weighted by `steady`, a better cluster must lead by
-100 * steady / (factor * sum of |weights|) points of the weighted mean of the scores; for one score that is points of that score.
-All weights are integers of at most 10.
+OCM's Steady prioritizer gives 100 points to clusters of the present decision
+(docs/scheduler.md#the-pass-step-by-step). With every score weight multiplied by `factor` and Steady weighted
+by `steady`, a better cluster must lead by 100 * steady / (factor * sum of |weights|) points of the weighted
+mean of the scores; for one score that is points of that score. All weights are integers of at most 10.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,9 @@ def choose(points: int, weights: Sequence[int]) -> Weights | None:
 
 
 def nearest(points: int, weights: Sequence[int]) -> list[int]:
-    """The whole numbers of points closest to the one asked for that can be expressed: one below or equal, one above, if any."""
+    """The whole numbers of points closest to the one asked for that can be expressed: one below or equal, one
+    above, if any.
+    """
     values = sorted({int(value) for value, _ in _possible(tuple(weights)) if value.denominator == 1} | {0})
     below = [value for value in values if value <= points]
     above = [value for value in values if value > points]

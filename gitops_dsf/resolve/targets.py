@@ -16,7 +16,9 @@ def masked_clusters(mask: Mask, fleet: Fleet) -> frozenset[str]:
     return named_by_mask(fleet.labels, name=mask.cluster_name, selector=selector)
 
 
-def reach(scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], fleet: Fleet) -> dict[str, frozenset[str]]:
+def reach(
+    scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], fleet: Fleet
+) -> dict[str, frozenset[str]]:
     """Scorer name to the clusters that its selector and the masks leave it, suspended or not."""
     off: dict[str, set[str]] = defaultdict(set)
     ordered = list(scorers)
@@ -28,13 +30,18 @@ def reach(scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], fleet: Flee
                 off[score] |= clusters
     everywhere = frozenset(fleet.clusters)
     return {
-        scorer.name: (everywhere if scorer.selector is None else fleet.selected(scorer.selector)) - off.get(scorer.score_name, set())
+        scorer.name: (everywhere if scorer.selector is None else fleet.selected(scorer.selector))
+        - off.get(scorer.score_name, set())
         for scorer in ordered
     }
 
 
-def targets(scorers: Sequence[EffectiveScorer], reached: Mapping[str, frozenset[str]], fleet: Fleet) -> dict[str, tuple[str, ...]]:
-    """Every cluster, sorted, to the sorted names of the scorers that run there. Suspended scorers run nowhere."""
+def targets(
+    scorers: Sequence[EffectiveScorer], reached: Mapping[str, frozenset[str]], fleet: Fleet
+) -> dict[str, tuple[str, ...]]:
+    """Every cluster, sorted, to the sorted names of the scorers that run there. Suspended scorers run
+    nowhere.
+    """
     running: dict[str, list[str]] = {name: [] for name in sorted(fleet.clusters)}
     for scorer in sorted(scorers, key=lambda item: item.name):
         if not scorer.suspend:

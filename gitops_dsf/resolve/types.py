@@ -15,7 +15,9 @@ from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EffectiveScorer:
-    """A scorer with lock and defaults applied (docs/sync.md#effective-values). Endpoints are whole URLs, durations seconds."""
+    """A scorer with lock and defaults applied (docs/sync.md#effective-values). Endpoints are whole URLs,
+    durations seconds.
+    """
 
     name: str
     score_name: str
@@ -61,7 +63,9 @@ class PendingScorer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResolvedScore:
-    """One ranking term of an application: the AddOnPlacementScore coordinate and its weight as the author gave it."""
+    """One ranking term of an application: the AddOnPlacementScore coordinate and its weight as the author
+    gave it.
+    """
 
     scorer: str
     resource_name: str
@@ -78,7 +82,9 @@ class ResolvedApplication:
     position: Position
     scores: tuple[ResolvedScore, ...]
     score_factor: int
-    """Every score weight is multiplied by this in the Placement; with steady_weight it gives the stickiness asked for."""
+    """Every score weight is multiplied by this in the Placement; with steady_weight it gives the stickiness
+    asked for.
+    """
     steady_weight: int
     """Weight of OCM's Steady prioritizer; 0 leaves it out."""
 
@@ -101,12 +107,15 @@ class Resolved:
     scorers: tuple[EffectiveScorer, ...]
     pending: tuple[PendingScorer, ...]
     open_scorers: tuple[EffectiveScorer, ...]
-    """Full scorers that are incomplete here and complete on the hub, where upstream's controller reads their /config. Only with
-    delivery mode UpstreamController; fields that only /config says are empty."""
+    """Full scorers that are incomplete here and complete on the hub, where upstream's controller reads their
+    /config. Only with delivery mode UpstreamController; fields that only /config says are empty.
+    """
     clusters: tuple[ManagedCluster, ...]
     cluster_sets: tuple[ManagedClusterSet, ...]
     scoring_config: DynamicScoringConfig | None
     targets: Mapping[str, tuple[str, ...]]
-    """Cluster name to the sorted names of the scorers that run there; every cluster has an entry, suspended scorers are in none."""
+    """Cluster name to the sorted names of the scorers that run there; every cluster has an entry, suspended
+    scorers are in none.
+    """
     applications: tuple[ResolvedApplication, ...]
     raw_documents: tuple[RawDocument, ...]

@@ -25,7 +25,12 @@ class _Column:
     priority: int = 0
 
     def to_object(self) -> Schema:
-        column: Schema = {"name": self.name, "type": self.type, "description": self.description, "jsonPath": self.path}
+        column: Schema = {
+            "name": self.name,
+            "type": self.type,
+            "description": self.description,
+            "jsonPath": self.path,
+        }
         return column | ({"priority": self.priority} if self.priority else {})
 
 
@@ -40,11 +45,18 @@ class _Definition:
     spec_required: bool
 
 
-_AGE = _Column(name="Age", type="date", path=".metadata.creationTimestamp", description="Time since it was created.")
+_AGE = _Column(
+    name="Age", type="date", path=".metadata.creationTimestamp", description="Time since it was created."
+)
 
 
 def _condition(type_: str, description: str, *, priority: int = 0) -> _Column:
-    return _Column(name=type_, path=f'.status.conditions[?(@.type=="{type_}")].status', description=description, priority=priority)
+    return _Column(
+        name=type_,
+        path=f'.status.conditions[?(@.type=="{type_}")].status',
+        description=description,
+        priority=priority,
+    )
 
 
 _DEFINITIONS = (
@@ -57,14 +69,34 @@ _DEFINITIONS = (
         spec_required=True,
         columns=(
             _Column(name="Score", path=".spec.scoring.params.name", description="Score name."),
-            _Column(name="Mode", path=".spec.configSyncMode", description="Whether /config counts (Full) or only the spec (None)."),
-            _Column(name="Interval", type="integer", path=".spec.scoring.params.interval", description="Seconds between two runs."),
-            _Column(name="Suspended", type="boolean", path=".spec.suspend", description="Whether it runs nowhere."),
-            _Column(name="Health", path=".status.healthStatus", description="Whether the scoring API answers."),
+            _Column(
+                name="Mode",
+                path=".spec.configSyncMode",
+                description="Whether /config counts (Full) or only the spec (None).",
+            ),
+            _Column(
+                name="Interval",
+                type="integer",
+                path=".spec.scoring.params.interval",
+                description="Seconds between two runs.",
+            ),
+            _Column(
+                name="Suspended", type="boolean", path=".spec.suspend", description="Whether it runs nowhere."
+            ),
+            _Column(
+                name="Health", path=".status.healthStatus", description="Whether the scoring API answers."
+            ),
             _condition("Scored", "Whether the clusters have fresh scores."),
             _condition("ConfigSynced", "Whether /config still says what was accepted.", priority=1),
-            _Column(name="Destination", path=".spec.scoreDestination", description="Where scores go.", priority=1),
-            _Column(name="Scoring-API", path=".spec.scoring.host", description="URL of the scoring API.", priority=1),
+            _Column(
+                name="Destination", path=".spec.scoreDestination", description="Where scores go.", priority=1
+            ),
+            _Column(
+                name="Scoring-API",
+                path=".spec.scoring.host",
+                description="URL of the scoring API.",
+                priority=1,
+            ),
             _AGE,
         ),
     ),
@@ -81,7 +113,9 @@ _DEFINITIONS = (
 
 
 def crds() -> list[dict[str, Any]]:
-    """CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig (apiextensions.k8s.io/v1), by name."""
+    """CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig
+    (apiextensions.k8s.io/v1), by name.
+    """
     return [_crd(definition) for definition in _DEFINITIONS]
 
 

@@ -24,7 +24,11 @@ class _Described(GenerateJsonSchema):
 
 def _says(annotation: Any, text: str) -> bool:  # noqa: ANN401 - any annotation
     """Whether the field refers to a model that says the same of itself: a reference does not repeat it."""
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel) and inspect.getdoc(annotation) == text
+    return (
+        isinstance(annotation, type)
+        and issubclass(annotation, BaseModel)
+        and inspect.getdoc(annotation) == text
+    )
 
 
 def json_schema(model: type[BaseModel]) -> Schema:

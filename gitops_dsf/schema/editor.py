@@ -1,6 +1,7 @@
 """JSON Schemas (draft 2020-12) of the authored kinds, for editors and for checks outside of `validate`.
 
-They accept what the models accept, as far as JSON Schema can say it: what needs arithmetic or other documents is `validate`'s business.
+They accept what the models accept, as far as JSON Schema can say it: what needs arithmetic or other documents
+is `validate`'s business.
 """
 
 from collections.abc import Mapping
@@ -26,7 +27,9 @@ def kind_schema(api_version: str, kind: str) -> Schema:
 
 
 def document_schema() -> Schema:
-    """The schema of any document in a fleet repository: apiVersion and kind choose the file beside this one."""
+    """The schema of any document in a fleet repository: apiVersion and kind choose the file beside
+    this one.
+    """
     return {
         "$schema": DRAFT,
         "title": "Document of a fleet repository",
@@ -74,4 +77,8 @@ def _definition(name: str, schema: Schema) -> Schema:
 
 
 def _field(schema: Schema) -> Schema:
-    return {key: value for key, value in schema.items() if key != "title" and not (key == "default" and value is None)}
+    return {
+        key: value
+        for key, value in schema.items()
+        if key != "title" and not (key == "default" and value is None)
+    }

@@ -1,7 +1,7 @@
 """The kinds of this product in the folder layout of kubeconform's -schema-location.
 
-`{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json`, as kubeconform's README has it for CRDs. OCM's and Argo CD's own
-kinds are left out: what we read of them is less than what they are.
+`{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json`, as kubeconform's README has it for CRDs. OCM's
+and Argo CD's own kinds are left out: what we read of them is less than what they are.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,9 @@ def _path(api_version: str, kind: str) -> str:
 
 
 def _of_crd(api_version: str, kind: str, schema: Schema) -> Schema:
-    """A stored schema as strict JSON Schema: unknown fields are errors, the rules between fields are in, Kubernetes' marks are out."""
+    """A stored schema as strict JSON Schema: unknown fields are errors, the rules between fields are in,
+    Kubernetes' marks are out.
+    """
     top = _strict(schema)
     top["properties"]["apiVersion"] = {"const": api_version}
     top["properties"]["kind"] = {"const": kind}

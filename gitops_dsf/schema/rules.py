@@ -1,4 +1,5 @@
-"""Rules between fields, which types cannot say: once as CEL for the hub's API server, once as JSON Schema for editors.
+"""Rules between fields, which types cannot say: once as CEL for the hub's API server, once as JSON Schema for
+editors.
 
 The models check the same rules in Python; tests hold the three against each other.
 """
@@ -12,7 +13,9 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule between fields of one object. `cel` is empty where the kind is no CRD, `json` where JSON Schema cannot compare values."""
+    """A rule between fields of one object. `cel` is empty where the kind is no CRD, `json` where JSON Schema
+    cannot compare values.
+    """
 
     message: str
     cel: str = ""
@@ -43,7 +46,10 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
                 "not": {
                     "allOf": [
                         given("tokenSecretRef"),
-                        {"required": ["serviceAccountToken"], "properties": {"serviceAccountToken": {"const": True}}},
+                        {
+                            "required": ["serviceAccountToken"],
+                            "properties": {"serviceAccountToken": {"const": True}},
+                        },
                     ]
                 }
             },
@@ -51,7 +57,9 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
     ),
     "Mask": (
         Rule(
-            message="a mask names its clusters by clusterName or by clusterSelector: write exactly one of them",
+            message=(
+                "a mask names its clusters by clusterName or by clusterSelector: write exactly one of them"
+            ),
             cel="has(self.clusterName) != has(self.clusterSelector)",
             json={"oneOf": [given("clusterName"), given("clusterSelector")]},
         ),

@@ -1,7 +1,7 @@
 """DynamicScorer.status: upstream's healthStatus and lastSyncedConfig, and what the reconciler adds.
 
-lastSyncedConfig repeats what somebody else's /config page said, so its types are loose on purpose: a strange value must be
-visible in the status, not a reason for the API server to refuse it.
+lastSyncedConfig repeats what somebody else's /config page said, so its types are loose on purpose: a strange
+value must be visible in the status, not a reason for the API server to refuse it.
 """
 
 from typing import Annotated, Literal
@@ -11,11 +11,13 @@ from pydantic import Field
 from gitops_dsf.repository.model.base import Authored
 
 CONDITION_REASON = r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
-CONDITION_TYPE = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
+CONDITION_TYPE = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"  # noqa: E501
 
 
 class Condition(Authored):
-    """One observation, with the meaning and the bounds of metav1.Condition (Kubernetes apimachinery, meta/v1)."""
+    """One observation, with the meaning and the bounds of metav1.Condition (Kubernetes apimachinery,
+    meta/v1).
+    """
 
     type: Annotated[str, Field(pattern=CONDITION_TYPE, max_length=316)]
     """Healthy, ConfigSynced or Scored."""
@@ -98,6 +100,7 @@ class DynamicScorerStatus(Authored):
     last_synced_config: SyncedConfig | None = None
     """What the scoring API's /config page said when it was last read."""
     conditions: Annotated[
-        list[Condition], Field(json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]})
+        list[Condition],
+        Field(json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}),
     ] = []
     """Healthy, ConfigSynced and Scored."""

@@ -1,7 +1,8 @@
 """Models to structural OpenAPI v3 schemas, the only form that apiextensions.k8s.io/v1 accepts.
 
-Structural means: a type everywhere, no references, no alternatives, no additionalProperties beside properties (Kubernetes
-documentation, "Extend the Kubernetes API with CustomResourceDefinitions", section "Specifying a structural schema").
+Structural means: a type everywhere, no references, no alternatives, no additionalProperties beside properties
+(Kubernetes documentation, "Extend the Kubernetes API with CustomResourceDefinitions", section "Specifying a
+structural schema").
 """
 
 from typing import Any
@@ -92,7 +93,9 @@ def _object(node: Schema, *, model: str, definitions: Schema, path: str) -> Sche
 
 
 def _default(child: Schema, converted: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The default to store, or None. "Not set" (null, empty) is not stored; an object's fields bring their own defaults."""
+    """The default to store, or None. "Not set" (null, empty) is not stored; an object's fields bring their
+    own defaults.
+    """
     default = child.get("default")
     if default is None or default in ("", []):
         return None
@@ -103,7 +106,9 @@ def _default(child: Schema, converted: Schema) -> Any:  # noqa: ANN401 - whateve
 
 
 def _inlined(node: Schema, *, definitions: Schema, path: str) -> tuple[Schema, str]:
-    """The node with its reference or its "or null" replaced by what they stand for, and the name of the model, if it is one."""
+    """The node with its reference or its "or null" replaced by what they stand for, and the name of the
+    model, if it is one.
+    """
     outer = {key: value for key, value in node.items() if key not in {"$ref", "anyOf", "$defs"}}
     if "anyOf" in node:
         choices = [choice for choice in node["anyOf"] if choice.get("type") != "null"]

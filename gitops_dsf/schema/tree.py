@@ -1,4 +1,6 @@
-"""The tree of generated schemas: what `gitops-dsf schema` writes and what the repository keeps in schemas/."""
+"""The tree of generated schemas: what `gitops-dsf schema` writes and what the repository keeps in
+schemas/.
+"""
 
 import json
 import os

@@ -9,14 +9,19 @@ from gitops_dsf.schema.rules import Schema
 
 
 def summaries_schema() -> Schema:
-    """What a writer must write: upstream's sixteen keys always, ours when set. Readers also take less, and ignore unknown keys."""
+    """What a writer must write: upstream's sixteen keys always, ours when set. Readers also take less, and
+    ignore unknown keys.
+    """
     plain = msgspec.json.schema(list[Summary])
     definitions: Schema = plain.pop("$defs")
     for definition in definitions.values():
         definition.pop("title", None)
     summary = definitions["Summary"]
     summary["required"] = list(UPSTREAM_KEYS)
-    summary["description"] = "One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are whole URLs."
+    summary["description"] = (
+        "One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are whole"
+        " URLs."
+    )
     for name in UPSTREAM_KEYS:
         summary["properties"][name].pop("default", None)
     for name in ("name", "scoreName"):

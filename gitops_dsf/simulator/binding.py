@@ -10,11 +10,13 @@ from gitops_dsf.simulator.prioritizers import selector_error
 from gitops_dsf.simulator.state import HubState
 
 
-def bind(placement: Placement, decisions: Iterable[DecisionObject], state: HubState) -> Mapping[str, tuple[str, ...]]:
+def bind(
+    placement: Placement, decisions: Iterable[DecisionObject], state: HubState
+) -> Mapping[str, tuple[str, ...]]:
     """Every PlacementDecision of the Placement's namespace after the pass, with its clusters.
 
-    Decisions are written by name, whoever had that name before; then those with the Placement's label that were not
-    written are deleted. A Placement name that is no label value stops the pass before the deletion.
+    Decisions are written by name, whoever had that name before; then those with the Placement's label that
+    were not written are deleted. A Placement name that is no label value stops the pass before the deletion.
     """
     namespace, name = placement.metadata.namespace or "", placement.metadata.name
     after = dict(state.decisions_in.get(namespace, {}))

@@ -1,9 +1,10 @@
-"""What a hub fills into objects when they are created: defaults of the Placement CRD, OCM's cluster set label.
+"""What a hub fills into objects when they are created: defaults of the Placement CRD, OCM's cluster set
+label.
 
 The scheduler's own Go code has other zero values: without these, a weight that was left out would be 0 and a
-coordinate without a type an add-on. A ManagedCluster without a set joins `default` (registration webhook, gate
-DefaultClusterSet, on by default). Manifests from git need all this before they are simulated; objects from a hub have
-it already.
+coordinate without a type an add-on. A ManagedCluster without a set joins `default` (registration webhook,
+gate DefaultClusterSet, on by default). Manifests from git need all this before they are simulated; objects
+from a hub have it already.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def _placement(document: Object) -> Object:
     except (TypeError, AttributeError) as error:
         metadata = document.get("metadata")
         raise SimulatorInputError(
-            f"Placement {metadata!r}: spec is not shaped as a Placement's: {error}; compare it with the Placement CRD"
+            f"Placement {metadata!r}: spec is not shaped as a Placement's: {error}; compare it with the"
+            " Placement CRD"
         ) from error
     return {**document, "spec": spec}
 

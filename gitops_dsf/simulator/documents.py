@@ -9,11 +9,24 @@ import msgspec
 
 from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.names import OCM_GROUP as GROUP
-from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision
+from gitops_dsf.hub.objects import (
+    ManagedCluster,
+    ManagedClusterSet,
+    ManagedClusterSetBinding,
+    Placement,
+    PlacementDecision,
+)
 from gitops_dsf.hub.scores import AddOnPlacementScore
 from gitops_dsf.simulator.errors import SimulatorInputError
 
-HubObject = Placement | ManagedCluster | ManagedClusterSet | ManagedClusterSetBinding | AddOnPlacementScore | PlacementDecision
+HubObject = (
+    Placement
+    | ManagedCluster
+    | ManagedClusterSet
+    | ManagedClusterSetBinding
+    | AddOnPlacementScore
+    | PlacementDecision
+)
 
 KINDS: Mapping[str, type[HubObject]] = {
     "AddOnPlacementScore": AddOnPlacementScore,
@@ -26,7 +39,9 @@ KINDS: Mapping[str, type[HubObject]] = {
 
 
 def describe(document: object, position: int) -> str:
-    """Names a document for a message: kind and name where they can be read, its position in the list always."""
+    """Names a document for a message: kind and name where they can be read, its position in the
+    list always.
+    """
     if isinstance(document, Mapping):
         metadata = document.get("metadata")
         if isinstance(metadata, Mapping) and metadata.get("name"):
@@ -40,11 +55,15 @@ def flatten(documents: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Every document with its position; `kind: List` (what `kubectl get -o json` prints) is opened."""
     if isinstance(documents, (str, bytes, Mapping)) or not hasattr(documents, "__iter__"):
         raise SimulatorInputError(
-            f"objects must be a list of Kubernetes objects as dicts, not {type(documents).__name__}; parse files first"
+            f"objects must be a list of Kubernetes objects as dicts, not {type(documents).__name__}; parse"
+            " files first"
         )
     for position, document in enumerate(documents):
         if not isinstance(document, (dict, Mapping)):  # dict first: the check of the abstract class is slow
-            raise SimulatorInputError(f"objects[{position}] is {type(document).__name__}, not a dict; give one dict per Kubernetes object")
+            raise SimulatorInputError(
+                f"objects[{position}] is {type(document).__name__}, not a dict; give one dict per Kubernetes"
+                " object"
+            )
         if document.get("kind") == "List":
             for _, item in flatten(document.get("items") or ()):
                 yield position, item
@@ -56,16 +75,21 @@ def read(document: Mapping[str, Any], position: int) -> HubObject:
     """One typed object.
 
     Raises:
-        SimulatorInputError: a kind the scheduler does not read, a missing name or namespace, a value of a wrong type.
+        SimulatorInputError: a kind the scheduler does not read, a missing name or namespace, a value of a
+        wrong type.
     """
     kind = document.get("kind")
     model = KINDS.get(kind) if isinstance(kind, str) else None
     if model is None:
         shown = f"kind {kind!r}" if kind is not None else "no kind"
-        raise SimulatorInputError(f"{describe(document, position)} has {shown}; the simulator reads {', '.join(sorted(KINDS))}")
+        raise SimulatorInputError(
+            f"{describe(document, position)} has {shown}; the simulator reads {', '.join(sorted(KINDS))}"
+        )
     version = document.get("apiVersion")
     if version is not None and (not isinstance(version, str) or not version.startswith(f"{GROUP}/")):
-        raise SimulatorInputError(f"{describe(document, position)} has apiVersion {version!r}; expected {GROUP}/<version>")
+        raise SimulatorInputError(
+            f"{describe(document, position)} has apiVersion {version!r}; expected {GROUP}/<version>"
+        )
     try:
         return msgspec.convert(document, model)
     except msgspec.ValidationError as error:

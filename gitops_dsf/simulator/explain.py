@@ -33,7 +33,9 @@ def explain(
     if isinstance(source, Verdict):
         verdict = source
     elif placement is None:
-        raise SimulatorInputError("explain needs a verdict, or objects together with placement='namespace/name'")
+        raise SimulatorInputError(
+            "explain needs a verdict, or objects together with placement='namespace/name'"
+        )
     else:
         verdict = simulate(source, placement, now)
     position = verdict.state.positions.get(cluster)
@@ -51,7 +53,9 @@ def explain(
         return _out(verdict, cluster, f"scheduling ends with an error: {verdict.status.message}")
     explained = _ranked(verdict, verdict.ranking, position)
     if explained.selected and cluster not in verdict.chosen:  # a mistake in the decision groups
-        unwritten = f"{explained.reason}; but no PlacementDecision is written for it: {verdict.status.message}"
+        unwritten = (
+            f"{explained.reason}; but no PlacementDecision is written for it: {verdict.status.message}"
+        )
         return replace(explained, selected=False, reason=unwritten)
     return explained
 
@@ -66,8 +70,12 @@ def margins(verdict: Verdict) -> Mapping[str, int]:
         return {}
     last, first = ranking.order[ranking.selected - 1], ranking.order[ranking.selected]
     sums, clusters, names = ranking.sums, ranking.clusters, verdict.state.names
-    inside = {names[clusters[i]]: sums[i] - sums[first] + (i < first) for i in ranking.order[: ranking.selected]}
-    outside = {names[clusters[i]]: sums[last] - sums[i] + (i > last) for i in ranking.order[ranking.selected :]}
+    inside = {
+        names[clusters[i]]: sums[i] - sums[first] + (i < first) for i in ranking.order[: ranking.selected]
+    }
+    outside = {
+        names[clusters[i]]: sums[last] - sums[i] + (i > last) for i in ranking.order[ranking.selected :]
+    }
     return inside | outside
 
 
@@ -164,7 +172,11 @@ def _reason(place: _Place, rival_name: str | None) -> str:
     ranking, rival = place.ranking, place.rival
     text = f"rank {place.rank + 1} of {len(ranking.order)} with {place.points} points"
     if rival is None:
-        why = "; every cluster that passes the filters is selected" if place.selected else ", but numberOfClusters is 0"
+        why = (
+            "; every cluster that passes the filters is selected"
+            if place.selected
+            else ", but numberOfClusters is 0"
+        )
         return text + why
     relation = "the first that is not selected" if place.selected else "the last that is selected"
     text += f"; {relation} is {rival_name} with {ranking.sums[rival]}"
@@ -197,5 +209,8 @@ def _note(prioritizer: Prioritizer, score: int | None, position: int, verdict: V
     if found.valid_until is not None and expired(found.valid_until, verdict.now):
         return f"expired at {found.valid_until.isoformat()}, counts as 0"
     if found.get(prioritizer.score) is None:
-        return f"AddOnPlacementScore {cluster}/{prioritizer.resource} has no score {prioritizer.score!r}, counts as 0"
+        return (
+            f"AddOnPlacementScore {cluster}/{prioritizer.resource} has no score {prioritizer.score!r}, counts"
+            " as 0"
+        )
     return ""

@@ -1,4 +1,6 @@
-"""An explanation as data: what adds up to a cluster's sum, and which change of a score would flip the decision."""
+"""An explanation as data: what adds up to a cluster's sum, and which change of a score would flip the
+decision.
+"""
 
 from __future__ import annotations
 
@@ -93,11 +95,20 @@ class Explanation:
             "total": self.total,
             "points": self.points,
             "contributions": [
-                {"name": part.name, "weight": part.weight, "score": part.score, "points": part.points, "note": part.note}
+                {
+                    "name": part.name,
+                    "weight": part.weight,
+                    "score": part.score,
+                    "points": part.points,
+                    "note": part.note,
+                }
                 for part in self.contributions
             ],
             "rival": self.rival,
             "rivalPoints": self.rival_points,
             "margin": self.margin,
-            "flips": [{"name": flip.name, "score": flip.score, "needed": flip.needed, "reachable": flip.reachable} for flip in self.flips],
+            "flips": [
+                {"name": flip.name, "score": flip.score, "needed": flip.needed, "reachable": flip.reachable}
+                for flip in self.flips
+            ],
         }

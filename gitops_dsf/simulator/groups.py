@@ -1,4 +1,6 @@
-"""Decision groups and the PlacementDecisions cut from them (scheduling_controller.go: generateDecisionGroups)."""
+"""Decision groups and the PlacementDecisions cut from them (scheduling_controller.go:
+generateDecisionGroups).
+"""
 
 from __future__ import annotations
 
@@ -61,17 +63,21 @@ def group_length(written: int | str | None, total: int) -> tuple[int, Status]:
     return (length if 0 < length <= total else total), SUCCESS
 
 
-def decide_groups(placement: Placement, *, state: HubState, selected: Sequence[int]) -> tuple[tuple[Group, ...], Status]:
+def decide_groups(
+    placement: Placement, *, state: HubState, selected: Sequence[int]
+) -> tuple[tuple[Group, ...], Status]:
     """Groups in order, with their PlacementDecisions.
 
-    A mistake in the group strategy ends the grouping: groups before it remain, the rest of the clusters gets no
-    PlacementDecision, and those that exist are deleted.
+    A mistake in the group strategy ends the grouping: groups before it remain, the rest of the clusters gets
+    no PlacementDecision, and those that exist are deleted.
     """
     cut, status = _cut(placement, state, selected)
     groups: list[Group] = []
     number = 1
     for index, (name, members) in enumerate(cut):
-        chunks = [members[start : start + MAX_DECISIONS] for start in range(0, len(members), MAX_DECISIONS)] or [()]
+        chunks = [
+            members[start : start + MAX_DECISIONS] for start in range(0, len(members), MAX_DECISIONS)
+        ] or [()]
         decisions = tuple(
             DecisionObject(
                 name=f"{placement.metadata.name}-decision-{number + offset}",
@@ -90,7 +96,9 @@ def decide_groups(placement: Placement, *, state: HubState, selected: Sequence[i
     return tuple(groups), status
 
 
-def _cut(placement: Placement, state: HubState, selected: Sequence[int]) -> tuple[list[tuple[str, tuple[str, ...]]], Status]:
+def _cut(
+    placement: Placement, state: HubState, selected: Sequence[int]
+) -> tuple[list[tuple[str, tuple[str, ...]]], Status]:
     strategy = placement.spec.decision_strategy.group_strategy if placement.spec.decision_strategy else None
     length, status = group_length(strategy.clusters_per_decision_group if strategy else None, len(selected))
     cut: list[tuple[str, tuple[str, ...]]] = []
@@ -102,7 +110,9 @@ def _cut(placement: Placement, state: HubState, selected: Sequence[int]) -> tupl
         try:
             labels = compile_selector(selector.label_selector if selector else None)
             claims = selector.claim_selector if selector else None
-            claim_selector = compile_selector(LabelSelector(match_expressions=claims.match_expressions) if claims else None)
+            claim_selector = compile_selector(
+                LabelSelector(match_expressions=claims.match_expressions) if claims else None
+            )
         except SelectorError as error:
             return cut, Status(Code.MISCONFIGURED, str(error))
         matched = pool & state.labels.select(labels) & state.claims.select(claim_selector)

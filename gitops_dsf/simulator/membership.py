@@ -1,6 +1,7 @@
 """Which cluster sets a Placement may use and which clusters those contain.
 
-OCM: pkg/placement/controllers/scheduling/helpers.go. Nothing here looks at a cluster's availability: only taints do.
+OCM: pkg/placement/controllers/scheduling/helpers.go. Nothing here looks at a cluster's availability: only
+taints do.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def members_of(cluster_set: ManagedClusterSet, state: HubState) -> frozenset[int
     if kind in ("", "ExclusiveClusterSetLabel"):
         return state.labels.carrying(CLUSTER_SET_LABEL, name)
     if kind != "LabelSelector":
-        raise MembershipError(f'failed to get clusters from ClusterSet "{name}": selectorType is not right: {kind}')
+        raise MembershipError(
+            f'failed to get clusters from ClusterSet "{name}": selectorType is not right: {kind}'
+        )
     if selector is None or selector.label_selector is None:  # a nil pointer selects nothing
         return frozenset()
     try:
@@ -57,7 +60,9 @@ def resolve_membership(placement: Placement, state: HubState) -> Membership:
     Raises:
         MembershipError: see members_of.
     """
-    bound = [name for name in state.bindings.get(placement.metadata.namespace or "", ()) if name in state.sets]
+    bound = [
+        name for name in state.bindings.get(placement.metadata.namespace or "", ()) if name in state.sets
+    ]
     wanted = placement.spec.cluster_sets
     sets = tuple(sorted(set(bound) & set(wanted) if wanted else bound))
     found: frozenset[int] = frozenset()

@@ -22,9 +22,10 @@ def _controller(verdict: Verdict) -> Iterator[str]:
     outcome = str(verdict.outcome)
     if verdict.panic is not None:
         yield (
-            f"numberOfClusters is {verdict.source.spec.number_of_clusters}: the placement controller panics at each look at this"
-            f" Placement ({verdict.panic}) and recovers, so its old decision stays and no condition tells; set it to 0 or more."
-            " Where OPENSHIFT_ON_PANIC=crash is set, the process ends, and no Placement of this hub is scheduled"
+            f"numberOfClusters is {verdict.source.spec.number_of_clusters}: the placement controller panics"
+            f" at each look at this Placement ({verdict.panic}) and recovers, so its old decision stays and"
+            " no condition tells; set it to 0 or more. Where OPENSHIFT_ON_PANIC=crash is set, the process"
+            " ends, and no Placement of this hub is scheduled"
         )
     if outcome == "Disabled":
         yield "scheduling is disabled by annotation: PlacementDecisions stay as they are"
@@ -49,7 +50,10 @@ def _decisions(verdict: Verdict) -> Iterator[str]:
         if verdict.evicts_everything:
             yield f"{what} ({verdict.status.message}) empties the decisions: evicted are {lost}"
         else:
-            yield f"{what} ({verdict.status.message}): OCM writes no decisions for the rest until it is repaired"
+            yield (
+                f"{what} ({verdict.status.message}): OCM writes no decisions for the rest until it is"
+                " repaired"
+            )
         if verdict.satisfied and verdict.satisfied.status:
             yield "PlacementSatisfied stays True although PlacementDecisions are deleted"
     elif verdict.source.spec.number_of_clusters == 0:
@@ -59,8 +63,11 @@ def _decisions(verdict: Verdict) -> Iterator[str]:
 def _scores(verdict: Verdict) -> Iterator[str]:
     if verdict.status.code is Code.WARNING:
         yield (
-            f"{verdict.status.message}: each counts as 0, which beats every negative score, and OCM repeats its pass"
-            " with growing delay until the score is renewed"
+            f"{verdict.status.message}: each counts as 0, which beats every negative score, and OCM repeats"
+            " its pass with growing delay until the score is renewed"
         )
     if verdict.looks_again.next_expiry is not None:
-        yield (f"the next score expires at {verdict.looks_again.next_expiry.isoformat()}; OCM notices up to {RESYNC_SECONDS} s later")
+        yield (
+            f"the next score expires at {verdict.looks_again.next_expiry.isoformat()}; OCM notices up to"
+            f" {RESYNC_SECONDS} s later"
+        )

@@ -57,7 +57,9 @@ def _match(clusters: tuple[int, ...], predicates: Sequence[Predicate], state: Hu
     matched: set[int] = set()
     unknown: dict[int, Unsupported] = {}
     for predicate in predicates:
-        selected = (candidates & state.labels.select(predicate.labels) & state.claims.select(predicate.claims)) - matched
+        selected = (
+            candidates & state.labels.select(predicate.labels) & state.claims.select(predicate.claims)
+        ) - matched
         if not predicate.expressions:
             matched |= selected
             continue

@@ -44,9 +44,13 @@ def go_int64(value: float) -> int:
 
 
 def selector_error(placement: Placement) -> str | None:
-    """Why the controller cannot select this Placement's own decisions: its name is no label value (> 63 bytes)."""
+    """Why the controller cannot select this Placement's own decisions: its name is no label value (> 63
+    bytes).
+    """
     problem = label_value_error(placement.metadata.name)
-    return f'{PLACEMENT_LABEL_PATH}: Invalid value: "{placement.metadata.name}": {problem}' if problem else None
+    return (
+        f'{PLACEMENT_LABEL_PATH}: Invalid value: "{placement.metadata.name}": {problem}' if problem else None
+    )
 
 
 def own_decisions(placement: Placement, state: HubState) -> frozenset[str]:
@@ -57,7 +61,9 @@ def own_decisions(placement: Placement, state: HubState) -> frozenset[str]:
     return frozenset(name for decision in state.decisions_of.get(key, ()) for name in decision.cluster_names)
 
 
-def score(prioritizer: Prioritizer, *, placement: Placement, state: HubState, clusters: Sequence[int], now: datetime) -> PrioritizerResult:
+def score(
+    prioritizer: Prioritizer, *, placement: Placement, state: HubState, clusters: Sequence[int], now: datetime
+) -> PrioritizerResult:
     """Runs one prioritizer over the clusters that passed the filters (positions, ascending)."""
     if prioritizer.built_in is None:
         return _addon(prioritizer, state, clusters, now)
@@ -68,8 +74,12 @@ def _pick(values: Sequence[int], clusters: Sequence[int]) -> Sequence[int]:
     return values if len(values) == len(clusters) else [values[cluster] for cluster in clusters]
 
 
-def _balance(prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]) -> PrioritizerResult:
-    """Few decisions of other Placements score high, many low, against the busiest cluster of the whole hub."""
+def _balance(
+    prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]
+) -> PrioritizerResult:
+    """Few decisions of other Placements score high, many low, against the busiest cluster of the
+    whole hub.
+    """
     counts = dict(state.decision_counts)
     key = (placement.metadata.namespace or "", placement.metadata.name)
     for decision in state.decisions_of.get(key, ()):
@@ -83,7 +93,9 @@ def _balance(prioritizer: Prioritizer, placement: Placement, state: HubState, cl
     return PrioritizerResult(prioritizer, [by_count[counts.get(names[cluster], 0)] for cluster in clusters])
 
 
-def _steady(prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]) -> PrioritizerResult:
+def _steady(
+    prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]
+) -> PrioritizerResult:
     problem = selector_error(placement)
     if problem:
         return PrioritizerResult(prioritizer, [], Status(Code.ERROR, problem, prioritizer.name))
@@ -92,7 +104,9 @@ def _steady(prioritizer: Prioritizer, placement: Placement, state: HubState, clu
     return PrioritizerResult(prioritizer, [MAX_SCORE if names[cluster] in own else 0 for cluster in clusters])
 
 
-def _resource(prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]) -> PrioritizerResult:
+def _resource(
+    prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]
+) -> PrioritizerResult:
     """Linear between the least and the most allocatable of the filtered clusters; no data, no entry."""
     del placement
     column = state.allocatable["cpu" if prioritizer.built_in == "ResourceAllocatableCPU" else "memory"]
@@ -103,18 +117,25 @@ def _resource(prioritizer: Prioritizer, placement: Placement, state: HubState, c
     if span == 0:
         values: list[int | None] = [None if value is None else MAX_SCORE for value in found]
     else:
-        values = [None if value is None else go_int64((((value - least) / span) - 0.5) * 2.0 * 100.0) for value in found]
+        values = [
+            None if value is None else go_int64((((value - least) / span) - 0.5) * 2.0 * 100.0)
+            for value in found
+        ]
     return PrioritizerResult(prioritizer, values)
 
 
-def _addon(prioritizer: Prioritizer, state: HubState, clusters: Sequence[int], now: datetime) -> PrioritizerResult:
+def _addon(
+    prioritizer: Prioritizer, state: HubState, clusters: Sequence[int], now: datetime
+) -> PrioritizerResult:
     column = state.score_table.column(prioritizer.resource, prioritizer.score, now)
     values = _pick(column.values, clusters)
     expired = column.expired.intersection(clusters) if column.expired else ()
     if not expired:
         return PrioritizerResult(prioritizer, values)
     objects = " ".join(f"{state.names[cluster]}/{prioritizer.resource}" for cluster in sorted(expired))
-    return PrioritizerResult(prioritizer, values, Status(Code.WARNING, f"AddOnPlacementScores {objects} expired", prioritizer.name))
+    return PrioritizerResult(
+        prioritizer, values, Status(Code.WARNING, f"AddOnPlacementScores {objects} expired", prioritizer.name)
+    )
 
 
 _BuiltInScore = Callable[[Prioritizer, Placement, HubState, Sequence[int]], PrioritizerResult]

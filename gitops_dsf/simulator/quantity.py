@@ -1,7 +1,8 @@
 """Kubernetes quantities, with the arithmetic of k8s.io/apimachinery/pkg/api/resource.
 
-A quantity is `unscaled x 10^-scale`. Both matter: the scheduler compares `float(unscaled) * Pow10(-scale)`, whose
-last bit depends on how the text was parsed, and CEL sees the canonical text, not the text in the manifest.
+A quantity is `unscaled x 10^-scale`. Both matter: the scheduler compares `float(unscaled) * Pow10(-scale)`,
+whose last bit depends on how the text was parsed, and CEL sees the canonical text, not the text in the
+manifest.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class QuantityError(ValueError):
 
 
 def pow10(exponent: int) -> float:
-    """Go's math.Pow10: a product (or quotient) of two table entries, which is not always the nearest float."""
+    """Go's math.Pow10: a product (or quotient) of two table entries, which is not always the
+    nearest float.
+    """
     if 0 <= exponent <= 308:
         return float(f"1e{exponent // 32 * 32}") * float(f"1e{exponent % 32}")
     if -323 <= exponent <= 0:
@@ -121,7 +124,9 @@ def _suffix(text: str) -> tuple[int, int, Format]:
     matched = _EXPONENT.match(text)
     if matched:
         return 10, int(matched.group(1)), "DecimalExponent"
-    raise QuantityError("unable to parse quantity's suffix; known are n u m k M G T P E, Ki Mi Gi Ti Pi Ei and e<number>")
+    raise QuantityError(
+        "unable to parse quantity's suffix; known are n u m k M G T P E, Ki Mi Gi Ti Pi Ei and e<number>"
+    )
 
 
 def _split(text: str) -> _Parts:

@@ -38,9 +38,15 @@ def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
         if None in result.values:
             sums = [total + (value or 0) * weight for total, value in zip(sums, result.values, strict=True)]
         elif weight == 1:
-            sums = [total + value for total, value in zip(sums, result.values, strict=True) if value is not None]
+            sums = [
+                total + value for total, value in zip(sums, result.values, strict=True) if value is not None
+            ]
         else:
-            sums = [total + value * weight for total, value in zip(sums, result.values, strict=True) if value is not None]
+            sums = [
+                total + value * weight
+                for total, value in zip(sums, result.values, strict=True)
+                if value is not None
+            ]
     if sums and not -_INT64 <= min(sums) <= max(sums) < _INT64:
         sums = [(total + _INT64) % (2 * _INT64) - _INT64 for total in sums]
     return sums
@@ -53,7 +59,9 @@ def rank(clusters: Sequence[int], results: Sequence[PrioritizerResult], *, wante
         SchedulerPanic: numberOfClusters is negative, which the CRD allows.
     """
     sums = add_up(results, len(clusters))
-    order = sorted(range(len(clusters)), key=sums.__getitem__, reverse=True)  # stable, so equal sums stay by name
+    order = sorted(
+        range(len(clusters)), key=sums.__getitem__, reverse=True
+    )  # stable, so equal sums stay by name
     if wanted is not None and wanted < 0:
         raise SchedulerPanic(f"runtime error: slice bounds out of range [:{wanted}]")
     return Ranking(clusters, sums, order, len(clusters) if wanted is None else min(wanted, len(clusters)))

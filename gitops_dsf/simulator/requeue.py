@@ -18,7 +18,8 @@ RESYNC_SECONDS = 600
 @dataclass(frozen=True, slots=True)
 class LooksAgain:
     retries: bool
-    """The pass ended with an error or a warning: OCM repeats it, 5 ms later, then twice that, up to 1000 s."""
+    """The pass ended with an error or a warning: OCM repeats it, 5 ms later, then twice that, up to 1000 s.
+    """
     at: datetime | None
     """A toleration of a selected cluster runs out then."""
     next_expiry: datetime | None
@@ -37,18 +38,23 @@ def looks_again(
     sync_error: str | None,
     requeue_at: datetime | None,
 ) -> LooksAgain:
-    """A change of the Placement, a cluster, a set, a binding or a configured score is acted on at once; this is the rest."""
+    """A change of the Placement, a cluster, a set, a binding or a configured score is acted on at once; this
+    is the rest.
+    """
     unnoticed: list[str] = []
     expiry: datetime | None = None
     filtered = frozenset(clusters)
     for result in prioritizers:
         if result.prioritizer.built_in is None:
             column = state.score_table.column(result.prioritizer.resource, result.prioritizer.score, now)
-            found = next(((until, cluster) for until, cluster in column.expiries if cluster in filtered), None)
+            found = next(
+                ((until, cluster) for until, cluster in column.expiries if cluster in filtered), None
+            )
             if found:
                 expiry = found[0] if expiry is None else min(expiry, found[0])
                 unnoticed.append(
-                    f"AddOnPlacementScore {state.names[found[1]]}/{result.prioritizer.resource} expires at {found[0].isoformat()}"
+                    f"AddOnPlacementScore {state.names[found[1]]}/{result.prioritizer.resource} expires at"
+                    f" {found[0].isoformat()}"
                 )
         elif result.prioritizer.built_in == "Balance":
             unnoticed.append("decisions of other Placements (Balance)")

@@ -24,15 +24,19 @@ from gitops_dsf.simulator.verdict import Outcome, Stage, Verdict
 from gitops_dsf.simulator.weights import PrioritizerError, prioritizers_of
 
 
-def simulate(objects: HubState | Iterable[Mapping[str, Any]], placement: str, now: datetime | str | None = None) -> Verdict:
+def simulate(
+    objects: HubState | Iterable[Mapping[str, Any]], placement: str, now: datetime | str | None = None
+) -> Verdict:
     """What OCM would decide for a Placement.
 
     Args:
-        objects: a HubState, which serves any number of Placements, or the objects of a hub as plain dicts: Placement,
-            ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, AddOnPlacementScore, PlacementDecision, as the
-            API server returns them. For manifests that were never applied see `with_defaults`.
-        placement: `namespace/name`.
-        now: the moment of the pass, a datetime with a time zone or an RFC 3339 text; the system's clock if None.
+        objects: a HubState, which serves any number of Placements, or the objects of a hub as plain dicts:
+        Placement,
+            ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, AddOnPlacementScore,
+            PlacementDecision, as the API server returns them. For manifests that were never applied see
+            `with_defaults`.
+        placement: `namespace/name`. now: the moment of the pass, a datetime with a time zone or an RFC 3339
+        text; the system's clock if None.
 
     Raises:
         SimulatorInputError: the input cannot be the objects of a hub, or there is no such Placement.
@@ -52,9 +56,13 @@ def read_now(now: object) -> datetime:
     try:
         moment = datetime.fromisoformat(now) if isinstance(now, str) else now
     except ValueError as error:
-        raise SimulatorInputError(f"now is {now!r}; write it as RFC 3339, such as 2026-06-01T00:00:00Z") from error
+        raise SimulatorInputError(
+            f"now is {now!r}; write it as RFC 3339, such as 2026-06-01T00:00:00Z"
+        ) from error
     if not isinstance(moment, datetime) or moment.tzinfo is None:
-        raise SimulatorInputError(f"now is {now!r}; it must be a moment with a time zone, such as 2026-06-01T00:00:00Z")
+        raise SimulatorInputError(
+            f"now is {now!r}; it must be a moment with a time zone, such as 2026-06-01T00:00:00Z"
+        )
     return moment
 
 
@@ -100,7 +108,9 @@ def _schedule(verdict: Verdict) -> Verdict:
     if matched.status.failed:
         return replace(verdict, status=matched.status)
     verdict = replace(verdict, stages=(Stage(predicate.FILTER, matched.clusters),))
-    clusters, status = filter_tainted(matched.clusters, placement=placement, state=state, own=verdict.current, now=now)
+    clusters, status = filter_tainted(
+        matched.clusters, placement=placement, state=state, own=verdict.current, now=now
+    )
     if status.failed:
         return replace(verdict, status=status)
     verdict = replace(verdict, stages=(*verdict.stages, Stage(TAINT_FILTER, clusters)))

@@ -29,7 +29,11 @@ class ScoreColumn:
     def expiries(self) -> tuple[tuple[datetime, int], ...]:
         """(validUntil, cluster) of those that are valid and will expire, soonest first."""
         expired = self.expired
-        limited = ((until, cluster) for cluster, until in enumerate(self.ends) if until is not None and cluster not in expired)
+        limited = (
+            (until, cluster)
+            for cluster, until in enumerate(self.ends)
+            if until is not None and cluster not in expired
+        )
         return tuple(sorted(limited))
 
 

@@ -12,7 +12,13 @@ import msgspec
 
 from gitops_dsf.hub.labels import LabelIndex
 from gitops_dsf.hub.names import PLACEMENT_LABEL
-from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement, PlacementDecision
+from gitops_dsf.hub.objects import (
+    ManagedCluster,
+    ManagedClusterSet,
+    ManagedClusterSetBinding,
+    Placement,
+    PlacementDecision,
+)
 from gitops_dsf.hub.scores import AddOnPlacementScore, Interner, Score, Scores
 from gitops_dsf.simulator import quantity
 from gitops_dsf.simulator.cel.predicates import CelPredicates
@@ -27,20 +33,26 @@ Key = tuple[str, str]
 """(namespace, name)."""
 
 
-_WITHOUT_DECISIONS = frozenset({"names", "positions", "labels", "claims", "tainted", "terminating", "score_table", "cel", "allocatable"})
+_WITHOUT_DECISIONS = frozenset(
+    {"names", "positions", "labels", "claims", "tainted", "terminating", "score_table", "cel", "allocatable"}
+)
 """What HubState computes and remembers, and what does not depend on its decisions."""
 
 
 @dataclass(frozen=True)
 class HubState:
-    """The objects of one  Clusters are in name order, and a cluster's position in it is its number everywhere.
+    """The objects of one  Clusters are in name order, and a cluster's position in it is its number
+    everywhere.
 
-    Not changed after it was built; what it computes on demand (indexes, score columns, CEL answers) is remembered.
+    Not changed after it was built; what it computes on demand (indexes, score columns, CEL answers) is
+    remembered.
     """
 
     clusters: tuple[ManagedCluster, ...]
     documents: Sequence[Mapping[str, Any]] = field(repr=False)
-    """The clusters as plain objects, aligned with `clusters`: what CEL sees. Only Placements with CEL expressions ask for them."""
+    """The clusters as plain objects, aligned with `clusters`: what CEL sees. Only Placements with CEL
+    expressions ask for them.
+    """
     sets: Mapping[str, ManagedClusterSet]
     bindings: Mapping[str, tuple[str, ...]]
     """Names of the ManagedClusterSetBindings of a namespace."""
@@ -54,7 +66,8 @@ class HubState:
         """Reads plain dicts of the six kinds; `kind: List` is opened.
 
         Raises:
-            SimulatorInputError: an object that is not a dict, is of another kind, is there twice, or has a field that
+            SimulatorInputError: an object that is not a dict, is of another kind, is there twice, or has a
+            field that
                 no API server would store.
         """
         return _Builder().read(documents)
@@ -92,9 +105,15 @@ class HubState:
         )
 
     def deciding(self, decisions: Iterable[PlacementDecision]) -> HubState:
-        """The same hub with other PlacementDecisions; what was computed of clusters and scores is not computed again."""
-        other = replace(self, decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions})
-        other.__dict__.update({name: value for name, value in self.__dict__.items() if name in _WITHOUT_DECISIONS})
+        """The same hub with other PlacementDecisions; what was computed of clusters and scores is not
+        computed again.
+        """
+        other = replace(
+            self, decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions}
+        )
+        other.__dict__.update(
+            {name: value for name, value in self.__dict__.items() if name in _WITHOUT_DECISIONS}
+        )
         return other
 
     @cached_property
@@ -118,7 +137,9 @@ class HubState:
     def tainted(self) -> frozenset[int]:
         """Clusters with a taint that could drop them; PreferNoSelect never does."""
         return frozenset(
-            position for position, cluster in enumerate(self.clusters) if any(taint.effect != "PreferNoSelect" for taint in cluster.taints)
+            position
+            for position, cluster in enumerate(self.clusters)
+            if any(taint.effect != "PreferNoSelect" for taint in cluster.taints)
         )
 
     @cached_property
@@ -158,7 +179,10 @@ class HubState:
     @cached_property
     def allocatable(self) -> Mapping[str, tuple[float | None, ...]]:
         """Allocatable CPU and memory as floats; None where allocatable or capacity is missing."""
-        return {resource: tuple(_allocatable(cluster, resource) for cluster in self.clusters) for resource in RESOURCES}
+        return {
+            resource: tuple(_allocatable(cluster, resource) for cluster in self.clusters)
+            for resource in RESOURCES
+        }
 
     def placement(self, reference: object) -> Placement:
         """The Placement called `namespace/name`.
@@ -258,16 +282,24 @@ class _Builder:
         else:
             key = (_namespace(item, document, position), name)
             table_of: dict[Key, Any] = (
-                self.placements if isinstance(item, Placement) else self.decisions if isinstance(item, PlacementDecision) else self.bindings
+                self.placements
+                if isinstance(item, Placement)
+                else self.decisions
+                if isinstance(item, PlacementDecision)
+                else self.bindings
             )
             _unique(key in table_of, document, position)
             table_of[key] = item
 
 
-def _quantities(item: ManagedCluster, known: set[str | int | float]) -> Iterator[tuple[str, str | int | float]]:
+def _quantities(
+    item: ManagedCluster, known: set[str | int | float]
+) -> Iterator[tuple[str, str | int | float]]:
     """Resources of a cluster that are not known to parse, and where they are."""
     status = item.status
-    for field_name, resources in (("allocatable", status.allocatable), ("capacity", status.capacity)) if status else ():
+    for field_name, resources in (
+        (("allocatable", status.allocatable), ("capacity", status.capacity)) if status else ()
+    ):
         if resources and not known.issuperset(resources.values()):
             for resource, value in resources.items():
                 yield f"status.{field_name}.{resource}", value

@@ -47,11 +47,17 @@ def filter_tainted(
     if not suspects:
         return tuple(clusters), status
     tolerations = placement.spec.tolerations or ()
-    dropped = {cluster for cluster in suspects if blocking_taint(state.clusters[cluster], tolerations, state.names[cluster] in own, now)}
+    dropped = {
+        cluster
+        for cluster in suspects
+        if blocking_taint(state.clusters[cluster], tolerations, state.names[cluster] in own, now)
+    }
     return tuple(cluster for cluster in clusters if cluster not in dropped), status
 
 
-def blocking_taint(cluster: ManagedCluster, tolerations: Sequence[Toleration], in_decision: bool, now: datetime) -> Taint | None:
+def blocking_taint(
+    cluster: ManagedCluster, tolerations: Sequence[Toleration], in_decision: bool, now: datetime
+) -> Taint | None:
     """The first taint that nothing tolerates, or None."""
     for taint in (cluster.spec.taints if cluster.spec else None) or ():
         if tolerate(taint, tolerations, in_decision, now) is None:
@@ -59,7 +65,9 @@ def blocking_taint(cluster: ManagedCluster, tolerations: Sequence[Toleration], i
     return None
 
 
-def tolerate(taint: Taint, tolerations: Iterable[Toleration], in_decision: bool, now: datetime) -> Tolerated | None:
+def tolerate(
+    taint: Taint, tolerations: Iterable[Toleration], in_decision: bool, now: datetime
+) -> Tolerated | None:
     """How a taint is tolerated: by its effect, or by the first toleration that fits and has not run out."""
     if taint.effect == "PreferNoSelect" or (taint.effect == "NoSelectIfNew" and in_decision):
         return Tolerated()
@@ -94,7 +102,9 @@ def tolerated_until(taint: Taint, seconds: int) -> datetime:
         return LATEST_TIME if nanoseconds > 0 else ZERO_TIME
 
 
-def requeue_time(*, placement: Placement, state: HubState, own: frozenset[str], now: datetime) -> datetime | None:
+def requeue_time(
+    *, placement: Placement, state: HubState, own: frozenset[str], now: datetime
+) -> datetime | None:
     """When the first toleration of a cluster that is in the decisions runs out; OCM looks again then.
 
     Clusters that are tainted but not in the decisions do not count, nor those with a taint nothing tolerates.

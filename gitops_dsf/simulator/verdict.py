@@ -31,11 +31,17 @@ class Outcome(StrEnum):
     """The Placement carries the experimental-scheduling-disable annotation; decisions stay as they are.
     The rest of the verdict is what the scheduler would say."""
     DELETING = "Deleting"
-    """The Placement is being deleted; decisions stay until they are collected with it. The rest as for DISABLED."""
+    """The Placement is being deleted; decisions stay until they are collected with it. The rest as for
+    DISABLED.
+    """
     FAILED = "Failed"
-    """The pass ends with an error before it schedules (an invalid ManagedClusterSet); decisions stay as they are."""
+    """The pass ends with an error before it schedules (an invalid ManagedClusterSet); decisions stay as they
+    are.
+    """
     PANIC = "Panic"
-    """The placement controller panics at each look at this Placement, and recovers: the old decision stays until it is repaired."""
+    """The placement controller panics at each look at this Placement, and recovers: the old decision stays
+    until it is repaired.
+    """
     UNSUPPORTED = "Unsupported"
     """The simulator does not know: a CEL feature it does not reproduce decides."""
 
@@ -83,7 +89,9 @@ class Verdict:
 
     @property
     def cluster_sets(self) -> tuple[str, ...]:
-        """Sets that the Placement may use: bound to its namespace, and listed in spec.clusterSets if that is set."""
+        """Sets that the Placement may use: bound to its namespace, and listed in spec.clusterSets if that is
+        set.
+        """
         return self.membership.sets
 
     @cached_property
@@ -96,7 +104,9 @@ class Verdict:
         """Clusters left after each filter; a key is the pipeline so far, as in OCM's debug output."""
         names = self.state.names
         return {
-            ",".join(stage.name for stage in self.stages[: index + 1]): tuple(names[c] for c in found.clusters)
+            ",".join(stage.name for stage in self.stages[: index + 1]): tuple(
+                names[c] for c in found.clusters
+            )
             for index, found in enumerate(self.stages)
         }
 
@@ -125,15 +135,23 @@ class Verdict:
     def dropped(self) -> Mapping[str, Drop]:
         """For every candidate a filter dropped: which filter and why."""
         reasons, names = self._drop_reasons, self.state.names
-        return {names[cluster]: reasons.drop(cluster, stage) for cluster, stage in sorted(self._dropped_by.items())}
+        return {
+            names[cluster]: reasons.drop(cluster, stage)
+            for cluster, stage in sorted(self._dropped_by.items())
+        }
 
     @cached_property
     def scores(self) -> Mapping[str, int] | None:
-        """The weighted sum of each cluster that passed the filters; None if scheduling ended with an error."""
+        """The weighted sum of each cluster that passed the filters; None if scheduling ended with
+        an error.
+        """
         if self.ranking is None:
             return None
         names = self.state.names
-        return {names[cluster]: total for cluster, total in zip(self.ranking.clusters, self.ranking.sums, strict=True)}
+        return {
+            names[cluster]: total
+            for cluster, total in zip(self.ranking.clusters, self.ranking.sums, strict=True)
+        }
 
     @cached_property
     def prioritizer_scores(self) -> tuple[tuple[str, int, Mapping[str, int]], ...]:
@@ -144,7 +162,11 @@ class Verdict:
             (
                 result.name,
                 result.weight,
-                {names[c]: value for c, value in zip(clusters, result.values, strict=True) if value is not None},
+                {
+                    names[c]: value
+                    for c, value in zip(clusters, result.values, strict=True)
+                    if value is not None
+                },
             )
             for result in self.prioritizers
         )
@@ -213,14 +235,19 @@ class Verdict:
             return self._undecided()
         shown = self._common() | {
             "clusterSets": list(self.cluster_sets),
-            "filters": [{"name": name, "filteredClusters": list(left)} for name, left in self.filters.items()] or None,
+            "filters": [{"name": name, "filteredClusters": list(left)} for name, left in self.filters.items()]
+            or None,
             "dropped": {name: drop.to_dict() for name, drop in self.dropped.items()},
-            "prioritizers": [{"name": name, "weight": weight, "scores": dict(scores)} for name, weight, scores in self.prioritizer_scores],
+            "prioritizers": [
+                {"name": name, "weight": weight, "scores": dict(scores)}
+                for name, weight, scores in self.prioritizer_scores
+            ],
             "scores": None if self.scores is None else dict(self.scores),
             "ranked": list(self.ranked),
             "unscheduled": self.unscheduled,
             "placementDecisions": [
-                {"name": found.name, "labels": dict(found.labels), "clusters": list(found.clusters)} for found in self.decisions
+                {"name": found.name, "labels": dict(found.labels), "clusters": list(found.clusters)}
+                for found in self.decisions
             ],
             "groups": [
                 {

@@ -11,7 +11,8 @@ from gitops_dsf.simulator.status import Code, Status
 BuiltIn = Literal["Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory"]
 BUILT_INS: tuple[BuiltIn, ...] = ("Balance", "Steady", "ResourceAllocatableCPU", "ResourceAllocatableMemory")
 DEFAULTS = tuple(
-    PrioritizerConfig(score_coordinate=ScoreCoordinate(type="BuiltIn", built_in=name), weight=1) for name in ("Balance", "Steady")
+    PrioritizerConfig(score_coordinate=ScoreCoordinate(type="BuiltIn", built_in=name), weight=1)
+    for name in ("Balance", "Steady")
 )
 """What every mode but Exact starts from."""
 
@@ -59,7 +60,8 @@ def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoo
     """What Go's map keeps of the configurations.
 
     Its key is a struct with a *pointer* to the add-on coordinate, so entries that have one never share a key:
-    duplicates of an add-on score both count, and a BuiltIn entry with an addOn block does not replace its default.
+    duplicates of an add-on score both count, and a BuiltIn entry with an addOn block does not replace its
+    default.
     """
     kept: dict[tuple[object, ...], tuple[ScoreCoordinate, int]] = {}
     for position, configuration in enumerate(configurations):

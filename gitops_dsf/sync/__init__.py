@@ -1,4 +1,5 @@
-"""locks/ brought up to date with what scoring APIs say on their /config pages: asked, judged, and written only when the meaning changed.
+"""locks/ brought up to date with what scoring APIs say on their /config pages: asked, judged, and written
+only when the meaning changed.
 
 `plan` and `fetch` ask; they need the libraries of the extra `live`. What is exported here does not.
 """

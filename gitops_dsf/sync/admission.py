@@ -1,4 +1,6 @@
-"""Which of the new locks a repository can take: judged by the rules of `validate`, alone first and then together. Pure."""
+"""Which of the new locks a repository can take: judged by the rules of `validate`, alone first and then
+together. Pure.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,7 +32,9 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Admission:
-    """New texts of lock files, why the others are refused, and warnings about those that are not; by scorer."""
+    """New texts of lock files, why the others are refused, and warnings about those that are not;
+    by scorer.
+    """
 
     files: Mapping[str, str]
     refused: Mapping[str, tuple[Diagnostic, ...]]
@@ -46,7 +50,9 @@ class Judge:
         self._before = Counter(_key(item) for item in _errors(self._findings(())))
 
     def admit(self, candidates: Sequence[Candidate]) -> Admission:
-        """A candidate that causes an error that was not there before is refused; among rivals the first by name wins."""
+        """A candidate that causes an error that was not there before is refused; among rivals the first by
+        name wins.
+        """
         refused: dict[str, tuple[Diagnostic, ...]] = {}
         fine: list[Candidate] = []
         for candidate in sorted(candidates, key=lambda item: item.name):
@@ -58,11 +64,21 @@ class Judge:
         accepted: list[Candidate] = []
         self._together(fine, accepted, refused)
         findings = self._findings(accepted)
-        warnings = {item.name: tuple(found for found in self._about(item, findings) if not _is_error(found)) for item in accepted}
+        warnings = {
+            item.name: tuple(found for found in self._about(item, findings) if not _is_error(found))
+            for item in accepted
+        }
         return Admission(files=self._written(accepted), refused=refused, warnings=warnings)
 
-    def _together(self, candidates: list[Candidate], accepted: list[Candidate], refused: dict[str, tuple[Diagnostic, ...]]) -> None:
-        """Halves until the culprits stand alone: names that collide and references that break show in the whole repository only."""
+    def _together(
+        self,
+        candidates: list[Candidate],
+        accepted: list[Candidate],
+        refused: dict[str, tuple[Diagnostic, ...]],
+    ) -> None:
+        """Halves until the culprits stand alone: names that collide and references that break show in the
+        whole repository only.
+        """
         if not candidates:
             return
         errors = self._new_errors([*accepted, *candidates])
@@ -79,14 +95,25 @@ class Judge:
         """Errors in the new lock or about its scorer, with nothing else in the repository."""
         lock = self._lock(candidate)
         settings = [item for item in self._loaded.documents if item.file == SETTINGS_FILE]
-        loaded = Loaded(documents=(*settings, candidate.scorer.document, *lock.documents), diagnostics=lock.diagnostics)
+        loaded = Loaded(
+            documents=(*settings, candidate.scorer.document, *lock.documents), diagnostics=lock.diagnostics
+        )
         without = Loaded(documents=(*settings, candidate.scorer.document), diagnostics=())
         known = Counter(_key(item) for item in _errors(resolve(declare(without))[1]))
         mine = {candidate.file, candidate.scorer.document.file}
-        return tuple(item for item in _errors(resolve(declare(loaded))[1]) if item.position.file in mine and not known[_key(item)])
+        return tuple(
+            item
+            for item in _errors(resolve(declare(loaded))[1])
+            if item.position.file in mine and not known[_key(item)]
+        )
 
     def _lock(self, candidate: Candidate) -> Loaded:
-        text = updated("", scorer=candidate.name, config_url=candidate.scorer.value.spec.config_url, config=candidate.config)
+        text = updated(
+            "",
+            scorer=candidate.name,
+            config_url=candidate.scorer.value.spec.config_url,
+            config=candidate.config,
+        )
         return load_text(text, file=candidate.file)
 
     def _new_errors(self, candidates: Sequence[Candidate]) -> tuple[Diagnostic, ...]:
@@ -102,7 +129,9 @@ class Judge:
         texts: dict[str, str] = {}
         for item in candidates:
             text = texts.get(item.file, self._texts.get(item.file, ""))
-            texts[item.file] = updated(text, scorer=item.name, config_url=item.scorer.value.spec.config_url, config=item.config)
+            texts[item.file] = updated(
+                text, scorer=item.name, config_url=item.scorer.value.spec.config_url, config=item.config
+            )
         return texts
 
     def _findings(self, candidates: Sequence[Candidate]) -> list[Diagnostic]:

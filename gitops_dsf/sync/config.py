@@ -8,7 +8,10 @@ from dsf_wire.scoring import ScorerConfig
 from gitops_dsf.hub.drift import Config, filled, flat
 from gitops_dsf.sync.text import shown
 
-SCHEMA: Final = "{name, description, source{type, host, path, params{query, range, step}}, scoring{host, path, params{name, interval}}}"
+SCHEMA: Final = (
+    "{name, description, source{type, host, path, params{query, range, step}}, scoring{host, path,"
+    " params{name, interval}}}"
+)
 
 
 class ConfigError(ValueError):
@@ -16,7 +19,9 @@ class ConfigError(ValueError):
 
 
 def read_config(data: object, *, where: str) -> Config:
-    """The fields of a configuration that is plain data already. `where` names it in messages. Raises ConfigError."""
+    """The fields of a configuration that is plain data already. `where` names it in messages. Raises
+    ConfigError.
+    """
     try:
         config = msgspec.convert(data, ScorerConfig)
     except msgspec.ValidationError as error:
@@ -30,7 +35,9 @@ def wrong_shape(error: msgspec.ValidationError, where: str) -> str:
 
 
 def fields(config: ScorerConfig, *, where: str) -> Config:
-    """The fields that are filled. Raises ConfigError when there are none, or when a text would not be shown as it is."""
+    """The fields that are filled. Raises ConfigError when there are none, or when a text would not be shown
+    as it is.
+    """
     found = filled(msgspec.to_builtins(config))
     for path, value in flat(found).items():
         if isinstance(value, str) and not all(each.isprintable() or each in "\n\t" for each in value):

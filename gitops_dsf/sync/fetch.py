@@ -1,4 +1,5 @@
-"""GET of public pages of scoring APIs: bounded in time and size, on the origin that was asked for, every failure with its kind.
+"""GET of public pages of scoring APIs: bounded in time and size, on the origin that was asked for, every
+failure with its kind.
 
 No token is ever sent: /config and /healthz are public by contract (docs/sync.md#how-pages-are-asked).
 """
@@ -22,7 +23,9 @@ from gitops_dsf.sync.text import shown
 USER_AGENT: Final = f"gitops-dsf/{__version__}"
 MAX_REDIRECTS: Final = 3
 LANES: Final = 16
-"""Connection pools: for every request a pool looks through all others that it has at work, so one of hundreds would do little else."""
+"""Connection pools: for every request a pool looks through all others that it has at work, so one of hundreds
+would do little else.
+"""
 
 
 class FaultKind(StrEnum):
@@ -102,7 +105,8 @@ class Fetcher:
     def _lane(self, context: ssl.SSLContext) -> httpx.AsyncClient:
         return httpx.AsyncClient(
             verify=context,
-            # The pool never refuses: with the default one, hanging peers starve the healthy. The semaphore bounds it.
+            # The pool never refuses: with the default one, hanging peers starve the healthy. The semaphore
+            # bounds it.
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
             timeout=httpx.Timeout(self._limits.seconds, pool=None),
             follow_redirects=False,
@@ -112,7 +116,9 @@ class Fetcher:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         for lane in self._lanes:
             await lane.aclose()
 
@@ -163,14 +169,18 @@ class Fetcher:
 def _check(url: str) -> None:
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
+        usable = (
+            parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port > 0)
+        )
     except ValueError:
         usable = False
         parts = urlsplit("")
     if not usable:
         raise _RefusedError(FaultKind.BAD_URL, f"{display(url)} is not an http or https URL")
     if parts.username is not None:
-        raise _RefusedError(FaultKind.BAD_URL, f"{display(url)} holds credentials; this page is public, remove them")
+        raise _RefusedError(
+            FaultKind.BAD_URL, f"{display(url)} holds credentials; this page is public, remove them"
+        )
 
 
 def _next(url: str, location: str, status: int) -> str:
@@ -180,11 +190,18 @@ def _next(url: str, location: str, status: int) -> str:
     except ValueError:
         target, same = "", False
     if not same:
-        msg = f"{display(url)} answers {status} and points to {display(target)}, another origin; that is not followed. Is it meant?"
+        msg = (
+            f"{display(url)} answers {status} and points to {display(target)}, another origin; that is not"
+            " followed. Is it meant?"
+        )
         raise _RefusedError(FaultKind.REDIRECT, f"{msg} Then write that URL as configURL")
     return target
 
 
 def _origin(url: str) -> tuple[str, str, int]:
     parts = urlsplit(url)
-    return parts.scheme.lower(), (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0)
+    return (
+        parts.scheme.lower(),
+        (parts.hostname or "").lower(),
+        parts.port or {"http": 80, "https": 443}.get(parts.scheme.lower(), 0),
+    )

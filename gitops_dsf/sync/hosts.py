@@ -1,4 +1,6 @@
-"""A page that names another host than the accepted lock: only the scorer itself or allowedHosts may agree to it. Pure."""
+"""A page that names another host than the accepted lock: only the scorer itself or allowedHosts may agree to
+it. Pure.
+"""
 
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
@@ -9,11 +11,19 @@ from gitops_dsf.repository.model.scorer import DynamicScorer
 from gitops_dsf.sync.text import shown
 
 
-def moved_hosts(*, scorer: DynamicScorer, before: Config, after: Config, allowed: Sequence[str]) -> Iterator[str]:
+def moved_hosts(
+    *, scorer: DynamicScorer, before: Config, after: Config, allowed: Sequence[str]
+) -> Iterator[str]:
     """One reason per host that changed and is not covered (docs/sync.md#what-is-accepted)."""
     for section, written in (("scoring", scorer.spec.scoring.host), ("source", scorer.spec.source.host)):
         old, new = _host(before, section), _host(after, section)
-        if not old or not new or old == new or new == _name(written) or any(matches(new, pattern) for pattern in allowed):
+        if (
+            not old
+            or not new
+            or old == new
+            or new == _name(written)
+            or any(matches(new, pattern) for pattern in allowed)
+        ):
             continue
         yield (
             f"{section}.host moves from {shown(old)} to {shown(new)}; write {section}.host into the scorer, "

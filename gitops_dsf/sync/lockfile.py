@@ -1,4 +1,6 @@
-"""The text of a lock file with one lock brought up to date: comments that people added survive, other documents stay. Pure."""
+"""The text of a lock file with one lock brought up to date: comments that people added survive, other
+documents stay. Pure.
+"""
 
 from collections.abc import Mapping
 from io import StringIO
@@ -15,7 +17,7 @@ from gitops_dsf.repository.yamledit import YamlFile, appended
 HEADER: Final = """\
 # yaml-language-server: $schema=../.schemas/json/scorerlock_v1alpha1.json
 # What the /config page of the scorer with this name said when it was last accepted. `gitops-dsf sync` writes it; review its changes.
-"""
+"""  # noqa: E501
 _WIDTH: Final = 1_000_000
 """Characters before a line is folded: never, because a reviewer compares whole values."""
 
@@ -73,7 +75,12 @@ def _scalar(value: Any) -> Any:  # noqa: ANN401 - any plain value
     """Plain where every reader agrees that it is a text; a literal block for several lines."""
     if not isinstance(value, str):
         return value
-    if "\n" in value and "\t" not in value and value == value.strip() and all(line == line.rstrip() for line in value.split("\n")):
+    if (
+        "\n" in value
+        and "\t" not in value
+        and value == value.strip()
+        and all(line == line.rstrip() for line in value.split("\n"))
+    ):
         return LiteralScalarString(value)
     if "\n" in value or "\t" in value or resolve_plain(value) != value or not value.isprintable():
         return DoubleQuotedScalarString(value)

@@ -1,4 +1,6 @@
-"""What asking the scoring APIs came to: one outcome per scorer, and the files that would change. Values, nothing is written."""
+"""What asking the scoring APIs came to: one outcome per scorer, and the files that would change. Values,
+nothing is written.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""A /config page as the fields of a lock: what is not JSON of the wire schema is refused with its reason. Pure."""
+"""A /config page as the fields of a lock: what is not JSON of the wire schema is refused with its reason.
+Pure.
+"""
 
 import msgspec
 
@@ -11,7 +13,9 @@ from gitops_dsf.sync.text import shown
 
 
 def read_page(page: Page) -> Config:
-    """The fields that the page fills; those that are unknown to the wire schema are passed over. Raises ConfigError."""
+    """The fields that the page fills; those that are unknown to the wire schema are passed over. Raises
+    ConfigError.
+    """
     where = display(page.url)
     if page.media in {"text/html", "application/xhtml+xml"} or page.body.lstrip()[:1] == b"<":
         msg = f"{where} is an HTML page, not JSON: a login page, a proxy's, or another program's"

@@ -1,4 +1,6 @@
-"""One run of sync over a repository: who is asked, what the answers come to. Reads files and pages, writes nothing."""
+"""One run of sync over a repository: who is asked, what the answers come to. Reads files and pages, writes
+nothing.
+"""
 
 import asyncio
 from collections.abc import Collection
@@ -19,12 +21,18 @@ from gitops_dsf.sync.weigh import lock_file, weigh
 
 
 async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ()) -> SyncPlan:
-    """Asks every Full scorer, or those named, at once. Raises RepositoryError for a folder that cannot be read, UsageError for names."""
+    """Asks every Full scorer, or those named, at once. Raises RepositoryError for a folder that cannot be
+    read, UsageError for names.
+    """
     loaded = load(root)
     declared = declare(loaded)
     scorers = _chosen(declared, only)
     locks = {item.name: item for item in declared.locks}
-    texts = {file: _text(root, file) for file in {lock_file(item.name, locks) for item in scorers} if (root / file).exists()}
+    texts = {
+        file: _text(root, file)
+        for file in {lock_file(item.name, locks) for item in scorers}
+        if (root / file).exists()
+    }
     weighed = weigh(loaded=loaded, declared=declared, texts=texts, answers=await _ask(scorers, fetcher))
     others = _unreadable(declared, only) + ([] if only else _unused(declared))
     outcomes = sorted((*others, *weighed.outcomes), key=lambda found: (found.scorer, found.verdict))
@@ -58,13 +66,24 @@ def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScore
         if name in known and known[name].value.spec.config_sync_mode != "Full":
             msg = f"--scorer {name}: it has configSyncMode None, so its /config page does not count"
             raise UsageError(msg)
-    return [item for name, item in sorted(known.items()) if item.value.spec.config_sync_mode == "Full" and (not only or name in only)]
+    return [
+        item
+        for name, item in sorted(known.items())
+        if item.value.spec.config_sync_mode == "Full" and (not only or name in only)
+    ]
 
 
 def _unreadable(declared: Declared, only: Collection[str]) -> list[Outcome]:
     reason = "the DynamicScorer has mistakes, so it is not asked; gitops-dsf validate names them"
-    names = sorted(name for kind, name in declared.malformed if kind == "DynamicScorer" and name and (not only or name in only))
-    return [Outcome(scorer=name, verdict=Verdict.REFUSED, file=f"locks/{name}.yaml", reasons=(reason,)) for name in names]
+    names = sorted(
+        name
+        for kind, name in declared.malformed
+        if kind == "DynamicScorer" and name and (not only or name in only)
+    )
+    return [
+        Outcome(scorer=name, verdict=Verdict.REFUSED, file=f"locks/{name}.yaml", reasons=(reason,))
+        for name in names
+    ]
 
 
 def _unused(declared: Declared) -> list[Outcome]:
@@ -72,11 +91,21 @@ def _unused(declared: Declared) -> list[Outcome]:
     modes = {item.name: item.value.spec.config_sync_mode for item in declared.scorers}
     found = []
     for item in declared.locks:
-        if declared.unreadable or ("DynamicScorer", item.name) in declared.malformed or modes.get(item.name) == "Full":
+        if (
+            declared.unreadable
+            or ("DynamicScorer", item.name) in declared.malformed
+            or modes.get(item.name) == "Full"
+        ):
             continue
-        why = "the scorer has configSyncMode None" if item.name in modes else "there is no DynamicScorer of this name"
+        why = (
+            "the scorer has configSyncMode None"
+            if item.name in modes
+            else "there is no DynamicScorer of this name"
+        )
         reason = f"{why}: the lock is not read; remove it"
-        found.append(Outcome(scorer=item.name, verdict=Verdict.UNUSED, file=item.document.file, reasons=(reason,)))
+        found.append(
+            Outcome(scorer=item.name, verdict=Verdict.UNUSED, file=item.document.file, reasons=(reason,))
+        )
     return found
 
 

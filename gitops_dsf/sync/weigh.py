@@ -1,4 +1,6 @@
-"""Configurations that were read, against the locks and rules of a repository: which locks change, and which are refused. Pure."""
+"""Configurations that were read, against the locks and rules of a repository: which locks change, and which
+are refused. Pure.
+"""
 
 from collections.abc import Mapping
 
@@ -13,10 +15,13 @@ from gitops_dsf.sync.hosts import moved_hosts
 from gitops_dsf.sync.outcome import Change, Outcome, SyncPlan, Verdict
 
 
-def weigh(*, loaded: Loaded, declared: Declared, texts: Mapping[str, str], answers: Mapping[str, Config | str]) -> SyncPlan:
+def weigh(
+    *, loaded: Loaded, declared: Declared, texts: Mapping[str, str], answers: Mapping[str, Config | str]
+) -> SyncPlan:
     """What becomes of the locks of the Full scorers that are named in `answers`.
 
-    An answer is a configuration, or the reason why there is none. `texts` are the lock files that exist, by file.
+    An answer is a configuration, or the reason why there is none. `texts` are the lock files that exist, by
+    file.
     """
     locks = {item.name: item for item in declared.locks}
     allowed = declared.repository.value.spec.allowed_hosts if declared.repository is not None else []
@@ -40,7 +45,11 @@ def weigh(*, loaded: Loaded, declared: Declared, texts: Mapping[str, str], answe
             outcomes.append(_outcome(item, Verdict.UNCHANGED, file))
         else:
             candidates.append(Candidate(scorer=item, file=file, config=answer))
-    admission = Judge(loaded=loaded, texts=texts).admit(candidates) if candidates else Admission(files={}, refused={}, warnings={})
+    admission = (
+        Judge(loaded=loaded, texts=texts).admit(candidates)
+        if candidates
+        else Admission(files={}, refused={}, warnings={})
+    )
     for candidate in candidates:
         verdict = Verdict.CHANGED if candidate.name in locks else Verdict.NEW
         refused = admission.refused.get(candidate.name, ())
@@ -51,7 +60,9 @@ def weigh(*, loaded: Loaded, declared: Declared, texts: Mapping[str, str], answe
                 candidate.file,
                 changes=changes[candidate.name],
                 reasons=tuple(_words(found, candidate.file) for found in refused),
-                notes=tuple(_words(found, candidate.file) for found in admission.warnings.get(candidate.name, ())),
+                notes=tuple(
+                    _words(found, candidate.file) for found in admission.warnings.get(candidate.name, ())
+                ),
             )
         )
     return SyncPlan(outcomes=tuple(sorted(outcomes, key=lambda found: found.scorer)), files=admission.files)
@@ -65,8 +76,12 @@ def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
 def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
     """A file that cannot be understood is not written over: somebody edited it."""
     broken = ("ScorerLock", name) in declared.malformed
-    broken = broken or any(item.position.file == file and item.severity == "error" for item in declared.diagnostics)
-    return [f"{file} has mistakes, so it is not written over; gitops-dsf validate names them"] if broken else []
+    broken = broken or any(
+        item.position.file == file and item.severity == "error" for item in declared.diagnostics
+    )
+    return (
+        [f"{file} has mistakes, so it is not written over; gitops-dsf validate names them"] if broken else []
+    )
 
 
 def _said(lock: Item[ScorerLock] | None) -> Config:
@@ -77,7 +92,9 @@ def _changes(url: str, lock: Item[ScorerLock] | None, before: Config, after: Con
     """Field by field, below spec."""
     old = flat({"config": before, **({"configURL": lock.value.spec.config_url} if lock is not None else {})})
     new = flat({"config": after, "configURL": url})
-    return tuple(Change(field=found.field, before=found.before, after=found.after) for found in drift(old, new))
+    return tuple(
+        Change(field=found.field, before=found.before, after=found.after) for found in drift(old, new)
+    )
 
 
 def _outcome(
@@ -90,7 +107,9 @@ def _outcome(
     notes: tuple[str, ...] = (),
 ) -> Outcome:
     url = item.value.spec.config_url
-    return Outcome(scorer=item.name, verdict=verdict, file=file, url=url, changes=changes, reasons=reasons, notes=notes)
+    return Outcome(
+        scorer=item.name, verdict=verdict, file=file, url=url, changes=changes, reasons=reasons, notes=notes
+    )
 
 
 def _words(found: Diagnostic, file: str) -> str:

@@ -13,7 +13,9 @@ _NEW_FILE_MODE: Final = 0o644
 
 
 def write_locks(root: Path, files: Mapping[str, str]) -> None:
-    """Writes each file by temporary file and rename. Raises RepositoryError; files before the one that failed are written."""
+    """Writes each file by temporary file and rename. Raises RepositoryError; files before the one that failed
+    are written.
+    """
     for file, text in sorted(files.items()):
         target = (root / file).resolve()
         if not target.is_relative_to(root.resolve()):

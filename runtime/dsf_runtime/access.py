@@ -1,8 +1,9 @@
 """How to reach a Kubernetes API server: by a kubeconfig, or by the pod's own account.
 
-Tokens and certificates that stand in a kubeconfig, or in files that it names, are read here: that is what OCM gives an agent. Exec
-plug-ins, auth providers and everything else are left to the kubernetes package. It is imported only then, because it costs 126 MB of disk,
-20 MB of memory and 0.2 s of CPU. No message repeats what a kubeconfig holds: it may be a token.
+Tokens and certificates that stand in a kubeconfig, or in files that it names, are read here: that is what OCM
+gives an agent. Exec plug-ins, auth providers and everything else are left to the kubernetes package. It is
+imported only then, because it costs 126 MB of disk, 20 MB of memory and 0.2 s of CPU. No message repeats what
+a kubeconfig holds: it may be a token.
 """
 
 import base64
@@ -35,9 +36,19 @@ PLAIN_CLUSTER: Final = frozenset(
     }
 )
 PLAIN_USER: Final = frozenset(
-    {"token", "tokenFile", "client-certificate", "client-certificate-data", "client-key", "client-key-data", "extensions"}
+    {
+        "token",
+        "tokenFile",
+        "client-certificate",
+        "client-certificate-data",
+        "client-key",
+        "client-key-data",
+        "extensions",
+    }
 )
-"""Fields of a kubeconfig (client-go's api/v1 types) that are read here. A kubeconfig with any other is the package's."""
+"""Fields of a kubeconfig (client-go's api/v1 types) that are read here. A kubeconfig with any other is the
+package's.
+"""
 INSTALL: Final = "pip install 'gitops-dsf-runtime[plugins]'"
 
 
@@ -47,7 +58,9 @@ class AccessError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """What it takes to call an API server. ``files`` are what it was read from, ``fingerprint`` a digest of their contents."""
+    """What it takes to call an API server. ``files`` are what it was read from, ``fingerprint`` a digest of
+    their contents.
+    """
 
     host: str
     trust: ssl.SSLContext
@@ -66,7 +79,9 @@ class Access:
 
 @dataclass(frozen=True, kw_only=True)
 class Kubeconfig:
-    """A kubeconfig file and one of its contexts; without a path the one that kubectl takes, without a context the current one."""
+    """A kubeconfig file and one of its contexts; without a path the one that kubectl takes, without a context
+    the current one.
+    """
 
     path: Path | None = None
     context: str | None = None
@@ -86,13 +101,18 @@ class Kubeconfig:
             msg = f"{self._where}: {error}"
             raise AccessError(msg) from error
         except (TypeError, KeyError, AttributeError) as error:
-            msg = f"{self._where}: the kubeconfig has another shape than kubectl's; kubectl config view shows what it should hold"
+            msg = (
+                f"{self._where}: the kubeconfig has another shape than kubectl's; kubectl config view shows"
+                " what it should hold"
+            )
             raise AccessError(msg) from error
 
     @property
     def _where(self) -> str:
         context = f"context {self.context}" if self.context else ""
-        return " ".join(filter(None, (f"kubeconfig {self.path}" if self.path else "", context))) or "kubeconfig"
+        return (
+            " ".join(filter(None, (f"kubeconfig {self.path}" if self.path else "", context))) or "kubeconfig"
+        )
 
     def _only_file(self) -> Path | None:
         """The file, or None where kubectl would merge several."""
@@ -148,7 +168,11 @@ class Kubeconfig:
             msg = f"{self._where}: {error}"
             raise AccessError(msg) from error
         files = [self.path] if self.path else []
-        files += [Path(name) for name in (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file) if name]
+        files += [
+            Path(name)
+            for name in (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
+            if name
+        ]
         trust = _trust(
             ca_file=configuration.ssl_ca_cert or None,
             verify=bool(configuration.verify_ssl),
@@ -178,7 +202,10 @@ class InCluster:
         """Credentials as they are now. Blocking. Raises AccessError."""
         host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
         if not host or not port:
-            msg = "the pod's own account: this process runs in no pod (outside a pod: name a kubeconfig or a context)"
+            msg = (
+                "the pod's own account: this process runs in no pod (outside a pod: name a kubeconfig or a"
+                " context)"
+            )
             raise AccessError(msg)
         token_file, ca_file = self.token_file or self.folder / "token", self.folder / "ca.crt"
         try:
@@ -224,7 +251,9 @@ def _digest(contents: Iterable[bytes | None]) -> str:
 
 
 class _Reading:
-    """A cluster and a user of a kubeconfig. What is read is remembered: a file that is replaced meanwhile must be read again."""
+    """A cluster and a user of a kubeconfig. What is read is remembered: a file that is replaced meanwhile
+    must be read again.
+    """
 
     def __init__(self, path: Path, text: bytes, cluster: Mapping[str, Any], user: Mapping[str, Any]) -> None:
         self._folder, self._cluster, self._user = path.parent, cluster, user
@@ -321,8 +350,11 @@ def _trust(
     if ca_data is None:
         context = ssl.create_default_context(cafile=ca_file)
     else:
-        context = ssl.create_default_context(cadata=ca_data.decode("utf-8", "replace").encode("ascii", "replace").decode())
-    # RFC 5280 strictness refuses CAs without key usage, which kubeadm-style clusters have; Go's client does not ask for it.
+        context = ssl.create_default_context(
+            cadata=ca_data.decode("utf-8", "replace").encode("ascii", "replace").decode()
+        )
+    # RFC 5280 strictness refuses CAs without key usage, which kubeadm-style clusters have; Go's client does
+    # not ask for it.
     context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
     if not verify:
         context.check_hostname = False
@@ -333,7 +365,9 @@ def _trust(
 
 
 def _header(value: str | None) -> str | None:
-    """The header of a token: the package spells the scheme in either case, and files end with a newline. Raises ValueError."""
+    """The header of a token: the package spells the scheme in either case, and files end with a newline.
+    Raises ValueError.
+    """
     if not value:
         return None
     scheme, _, token = value.strip().partition(" ")

@@ -1,4 +1,6 @@
-"""One Kubernetes API server: requests, lists and watches as raw JSON over one pool of connections, with credentials that may change."""
+"""One Kubernetes API server: requests, lists and watches as raw JSON over one pool of connections, with
+credentials that may change.
+"""
 
 import asyncio
 import logging
@@ -25,9 +27,13 @@ WATCH_SECONDS: Final = 240
 SILENCE: Final = WATCH_SECONDS / 2
 """Seconds after which a watch that says nothing is given up."""
 PAGE: Final = 500
-"""Objects that are asked for at a time, where they are small: the API server answers such pages in milliseconds."""
+"""Objects that are asked for at a time, where they are small: the API server answers such pages in
+milliseconds.
+"""
 PAGE_BYTES: Final = 4 << 20
-"""What a page should have. Pages are cut by number of objects, so the number follows the sizes of those that were read."""
+"""What a page should have. Pages are cut by number of objects, so the number follows the sizes of those that
+were read.
+"""
 MOST_PAGE_BYTES: Final = 4 * PAGE_BYTES
 """A page that goes on after this is given up, and asked for again with fewer objects."""
 ANSWER_BYTES: Final = 64 << 20
@@ -42,13 +48,17 @@ APPLY: Final = "application/apply-patch+yaml"
 """Server-side apply; JSON is YAML."""
 
 LAST_MOMENTS: Final = frozenset({"http11.send_request_headers.started", "http11.send_request_body.started"})
-"""Events of httpcore right before it writes to the connection. A server does not act on headers whose body never comes."""
+"""Events of httpcore right before it writes to the connection. A server does not act on headers whose body
+never comes.
+"""
 
 
 class ApiError(Exception):
     """The server refused, or did not answer: then ``status`` is 0 and ``kind`` says why."""
 
-    def __init__(self, message: str, *, status: int = 0, kind: Kind | None = None, wait: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, status: int = 0, kind: Kind | None = None, wait: float | None = None
+    ) -> None:
         super().__init__(message)
         self.status, self.kind = status, kind
         self.retry_after = wait
@@ -94,7 +104,8 @@ class _Connection:
 class ApiServer:
     """Reads its credentials with ``load`` before the first request, when their files change, and after 401.
 
-    ``admit`` is called before each request that writes, again right before its bytes leave, and may raise to stop it.
+    ``admit`` is called before each request that writes, again right before its bytes leave, and may raise to
+    stop it.
     """
 
     def __init__(
@@ -120,7 +131,9 @@ class ApiServer:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -145,7 +158,8 @@ class ApiServer:
         accept: str = JSON,
         seconds: float | None = None,
     ) -> Reply:
-        """One request, its body encoded unless it is bytes already, repeated once with fresh credentials after 401.
+        """One request, its body encoded unless it is bytes already, repeated once with fresh credentials
+        after 401.
 
         ``seconds`` limit each attempt as a whole. Raises ApiError unless the status is 2xx.
         """
@@ -158,7 +172,9 @@ class ApiServer:
                 with named(url=connection.access.host + path, seconds=seconds):
                     async with (
                         asyncio.timeout(seconds),
-                        self._open(connection, method, path, params=params, content=content, headers=headers) as response,
+                        self._open(
+                            connection, method, path, params=params, content=content, headers=headers
+                        ) as response,
                     ):
                         answer = await _body(response, most=ANSWER_BYTES)
             except CallFault as fault:
@@ -188,13 +204,20 @@ class ApiServer:
 
     async def merge(self, path: str, change: Mapping[str, Any], *, manager: str) -> bytes:
         """A JSON merge patch. Raises ApiError."""
-        return (await self.request("PATCH", path, body=change, content_type=MERGE, params={"fieldManager": manager})).body
+        return (
+            await self.request(
+                "PATCH", path, body=change, content_type=MERGE, params={"fieldManager": manager}
+            )
+        ).body
 
-    async def list(self, path: str, take: Callable[[msgspec.Raw], None], *, accept: str = JSON, **selector: str) -> str:
-        """Hands every object of a list to ``take``; returns the resourceVersion. ``selector`` is fieldSelector or labelSelector.
+    async def list(
+        self, path: str, take: Callable[[msgspec.Raw], None], *, accept: str = JSON, **selector: str
+    ) -> str:
+        """Hands every object of a list to ``take``; returns the resourceVersion. ``selector`` is
+        fieldSelector or labelSelector.
 
-        One page is in memory at a time, and ``take`` must keep no Raw: it is a view of the page. Raises ApiError, 410 among others when
-        the list changed so much that it must be read from its beginning.
+        One page is in memory at a time, and ``take`` must keep no Raw: it is a view of the page. Raises
+        ApiError, 410 among others when the list changed so much that it must be read from its beginning.
         """
         paging, metadata = Paging(selector), _Meta()
         while (params := paging.params()) is not None:
@@ -210,7 +233,9 @@ class ApiServer:
     async def watch(
         self, path: str, *, resource_version: str, opened: Callable[[], None] = lambda: None, **selector: str
     ) -> AsyncGenerator[WatchEvent, None]:
-        """Changes after a version until the server ends the watch; `opened` is called once it begins. Raises ApiError."""
+        """Changes after a version until the server ends the watch; `opened` is called once it begins. Raises
+        ApiError.
+        """
         params = {
             **selector,
             "watch": "1",
@@ -221,11 +246,18 @@ class ApiServer:
         connection = await self._ready()
         try:
             with named(url=connection.access.host + path, seconds=SILENCE):
-                async with self._open(connection, "GET", path, params=params, headers={"Accept": JSON}, read_seconds=SILENCE) as response:
+                async with self._open(
+                    connection, "GET", path, params=params, headers={"Accept": JSON}, read_seconds=SILENCE
+                ) as response:
                     if response.status_code == httpx.codes.UNAUTHORIZED:
                         await self._renew(connection)
                     if response.status_code != httpx.codes.OK:
-                        raise self._refused(f"WATCH {path}", connection, response, await _body(response, most=ANSWER_BYTES) or b"")
+                        raise self._refused(
+                            f"WATCH {path}",
+                            connection,
+                            response,
+                            await _body(response, most=ANSWER_BYTES) or b"",
+                        )
                     opened()
                     async with aclosing(_lines(response)) as lines:
                         async for line in lines:
@@ -239,7 +271,9 @@ class ApiServer:
             connection = await self._ready()
             try:
                 with named(url=connection.access.host + path, seconds=self._timeout):
-                    async with self._open(connection, "GET", path, params=params, headers={"Accept": accept}) as response:
+                    async with self._open(
+                        connection, "GET", path, params=params, headers={"Accept": accept}
+                    ) as response:
                         content = await _body(response, most=most)
             except CallFault as fault:
                 raise silent(f"GET {path}", access=connection.access, fault=fault) from fault
@@ -280,7 +314,13 @@ class ApiServer:
             extensions["trace"] = look
         timeout = httpx.Timeout(self._timeout, read=read_seconds or self._timeout, pool=None)
         stream = connection.client.stream(
-            method, access.host + path, params=params, content=content, headers=headers, timeout=timeout, extensions=extensions
+            method,
+            access.host + path,
+            params=params,
+            content=content,
+            headers=headers,
+            timeout=timeout,
+            extensions=extensions,
         )
         sent = self._time.monotonic()
         async with stream as response:
@@ -296,13 +336,18 @@ class ApiServer:
                 if now - self._checked < RECHECK_SECONDS or not connection.access.files:
                     return connection
                 self._checked = now
-                if await asyncio.to_thread(fingerprint, connection.access.files) == connection.access.fingerprint:
+                if (
+                    await asyncio.to_thread(fingerprint, connection.access.files)
+                    == connection.access.fingerprint
+                ):
                     return connection
                 log.info("credentials of %s changed on disk, reading them again", connection.access.host)
             return await self._connect()
 
     async def _renew(self, refused: _Connection) -> None:
-        """All requests of a moment are refused at once: one of them reads the credentials anew, and none closes what another works with."""
+        """All requests of a moment are refused at once: one of them reads the credentials anew, and none
+        closes what another works with.
+        """
         async with self._lock:
             if self._connection is refused:
                 await self._connect()
@@ -314,7 +359,8 @@ class ApiServer:
         except AccessError as error:
             if old is None:
                 raise ApiError(str(error), kind=Kind.CREDENTIALS) from error
-            # A certificate and its key are replaced one after the other on some systems: keep the old pair until both fit.
+            # A certificate and its key are replaced one after the other on some systems: keep the old pair
+            # until both fit.
             log.warning("credentials on disk cannot be used yet, keeping the old ones: %s", error)
             return old
         client = httpx.AsyncClient(
@@ -331,7 +377,9 @@ class ApiServer:
             self._retirement.add(old.client)
         return self._connection
 
-    def _refused(self, what: str, connection: _Connection, response: httpx.Response, content: bytes) -> ApiError:
+    def _refused(
+        self, what: str, connection: _Connection, response: httpx.Response, content: bytes
+    ) -> ApiError:
         return refused(
             what,
             access=connection.access,
@@ -344,7 +392,9 @@ class ApiServer:
 
 
 class Paging:
-    """How a list is asked for, page by page, so that pages have about PAGE_BYTES whatever the size of the objects."""
+    """How a list is asked for, page by page, so that pages have about PAGE_BYTES whatever the size of the
+    objects.
+    """
 
     def __init__(self, selector: Mapping[str, str]) -> None:
         self._selector = selector
@@ -356,7 +406,11 @@ class Paging:
         """Of the next request; None after the last page."""
         if self._more is None:
             return None
-        return {"limit": str(self._limit), **self._selector, **({"continue": self._more} if self._more else {})}
+        return {
+            "limit": str(self._limit),
+            **self._selector,
+            **({"continue": self._more} if self._more else {}),
+        }
 
     @property
     def most(self) -> int:
@@ -374,7 +428,16 @@ class Paging:
         self._more = more or None
 
 
-def refused(what: str, *, access: Access, status: int, phrase: str, headers: Mapping[str, str], content: bytes, now: float) -> ApiError:
+def refused(
+    what: str,
+    *,
+    access: Access,
+    status: int,
+    phrase: str,
+    headers: Mapping[str, str],
+    content: bytes,
+    now: float,
+) -> ApiError:
     """The error of an answer that is no success. ``headers`` have lower-case names, or do not care."""
     try:
         decoded = msgspec.json.decode(content)
@@ -388,7 +451,9 @@ def refused(what: str, *, access: Access, status: int, phrase: str, headers: Map
 
 def silent(what: str, *, access: Access, fault: CallFault) -> ApiError:
     """The error of a call without an answer."""
-    return ApiError(f"{what}: the API server does not answer: {hide(str(fault), access.token)}", kind=fault.kind)
+    return ApiError(
+        f"{what}: the API server does not answer: {hide(str(fault), access.token)}", kind=fault.kind
+    )
 
 
 async def _body(response: httpx.Response, *, most: int) -> bytes | None:
@@ -421,7 +486,9 @@ async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) 
 
 
 async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """Lines end at the newline byte alone: texts inside the JSON may hold other characters that Python takes for line breaks."""
+    """Lines end at the newline byte alone: texts inside the JSON may hold other characters that Python takes
+    for line breaks.
+    """
     begun = list[bytes]()
     async for chunk in response.aiter_bytes():
         first, *others = chunk.split(b"\n")

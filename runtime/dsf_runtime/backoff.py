@@ -9,12 +9,16 @@ _CHANCE: Final = random.Random()  # noqa: S311 - spreads retries, keeps no secre
 
 @dataclass(frozen=True, kw_only=True)
 class Backoff:
-    """Doubling delays, in seconds, with jitter: attempt 1 waits ``first``, none waits longer than ``ceiling``."""
+    """Doubling delays, in seconds, with jitter: attempt 1 waits ``first``, none waits longer than
+    ``ceiling``.
+    """
 
     first: float
     ceiling: float
     jitter: float = 0.2
-    """Each delay is drawn from 1 - jitter to 1 + jitter times its nominal value, so that a fleet does not retry in step."""
+    """Each delay is drawn from 1 - jitter to 1 + jitter times its nominal value, so that a fleet does not
+    retry in step.
+    """
 
     def delay(self, attempt: int, *, chance: random.Random = _CHANCE) -> float:
         """Seconds to wait after the attempt-th failure in a row (from 1)."""

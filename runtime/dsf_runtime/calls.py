@@ -1,4 +1,6 @@
-"""HTTP calls to peers that may do anything: what they die of, what may be said about it, and clients that are replaced meanwhile."""
+"""HTTP calls to peers that may do anything: what they die of, what may be said about it, and clients that are
+replaced meanwhile.
+"""
 
 import asyncio
 import errno
@@ -20,7 +22,9 @@ TEXT_LIMIT: Final = 400
 URL_LIMIT: Final = 200
 HIDDEN: Final = "(token)"
 SHORTEST: Final = 8
-"""Characters of a token's beginning that count as a part of it: a message may have been cut in the middle of the token."""
+"""Characters of a token's beginning that count as a part of it: a message may have been cut in the middle of
+the token.
+"""
 
 
 class Kind(StrEnum):
@@ -48,7 +52,9 @@ class CallFault(Exception):  # noqa: N818 - a finding about the peer, not a mist
 
 @contextmanager
 def named(*, url: str, seconds: float) -> Iterator[None]:
-    """Turns what httpx and asyncio raise inside the block into CallFault. ``seconds`` is the call's time limit, for the message."""
+    """Turns what httpx and asyncio raise inside the block into CallFault. ``seconds`` is the call's time
+    limit, for the message.
+    """
     place = display(url)
     try:
         yield
@@ -57,7 +63,9 @@ def named(*, url: str, seconds: float) -> Iterator[None]:
     except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError) as error:
         raise CallFault(f"{place} cannot be called: {excerpt(str(error))}", kind=Kind.BAD_URL) from error
     except httpx.DecodingError as error:
-        raise CallFault(f"{place} sent a damaged body: {excerpt(str(error))}", kind=Kind.INVALID_BODY) from error
+        raise CallFault(
+            f"{place} sent a damaged body: {excerpt(str(error))}", kind=Kind.INVALID_BODY
+        ) from error
     except (httpx.TransportError, ssl.SSLError, OSError) as error:
         raise _network(place, error) from error
 
@@ -66,24 +74,37 @@ def _network(place: str, error: BaseException) -> CallFault:
     causes = list(_chain(error))
     for cause in causes:
         if isinstance(cause, socket.gaierror):
-            return CallFault(f"{place}: the host name is not known here ({cause.strerror})", kind=Kind.UNKNOWN_HOST)
+            return CallFault(
+                f"{place}: the host name is not known here ({cause.strerror})", kind=Kind.UNKNOWN_HOST
+            )
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return CallFault(f"{place}: the certificate is not trusted ({cause.verify_message})", kind=Kind.CERTIFICATE)
+            return CallFault(
+                f"{place}: the certificate is not trusted ({cause.verify_message})", kind=Kind.CERTIFICATE
+            )
         # A peer that goes away ends TLS, too.
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
             return CallFault(f"{place}: TLS fails ({excerpt(str(cause.reason or cause))})", kind=Kind.TLS)
     if isinstance(error, (httpx.ConnectError, httpx.ProxyError)) or _unreachable(error):
-        # The operating system's word for it: the event loop puts the address into strerror, which is in the message already.
-        code = next((cause.errno for cause in reversed(causes) if isinstance(cause, OSError) and cause.errno), 0)
+        # The operating system's word for it: the event loop puts the address into strerror, which is in the
+        # message already.
+        code = next(
+            (cause.errno for cause in reversed(causes) if isinstance(cause, OSError) and cause.errno), 0
+        )
         words = os.strerror(code) if code else str(error)
-        return CallFault(f"{place} cannot be reached ({excerpt(words) or type(error).__name__})", kind=Kind.UNREACHABLE)
+        return CallFault(
+            f"{place} cannot be reached ({excerpt(words) or type(error).__name__})", kind=Kind.UNREACHABLE
+        )
     words = excerpt(str(error)) or type(error).__name__
     return CallFault(f"{place} broke off its answer ({words})", kind=Kind.CONNECTION_LOST)
 
 
 def _unreachable(error: BaseException) -> bool:
     """As a plain socket says it."""
-    return isinstance(error, OSError) and error.errno in {errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH}
+    return isinstance(error, OSError) and error.errno in {
+        errno.ECONNREFUSED,
+        errno.EHOSTUNREACH,
+        errno.ENETUNREACH,
+    }
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -94,7 +115,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def display(url: str) -> str:
-    """A URL for people: no user information, no query, no fragment, because all of them may hold secrets; printable, of bounded length."""
+    """A URL for people: no user information, no query, no fragment, because all of them may hold secrets;
+    printable, of bounded length.
+    """
     try:
         parts = urlsplit(url)
         plain = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
@@ -115,7 +138,9 @@ def _printable(text: str, *, most: int) -> str:
 
 
 def hide(text: str, *secrets: str | None) -> str:
-    """The text with every secret in it, or the beginning of one, replaced: a peer that rejects a request may quote its headers."""
+    """The text with every secret in it, or the beginning of one, replaced: a peer that rejects a request may
+    quote its headers.
+    """
     for secret in secrets:
         if secret:
             text = _hide(text, secret)
@@ -136,7 +161,9 @@ def _hide(text: str, secret: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], *, now: float, most: float) -> float | None:
-    """Seconds that a Retry-After header asks for (RFC 9110 section 10.2.3: seconds or a date), at most ``most``; None without one."""
+    """Seconds that a Retry-After header asks for (RFC 9110 section 10.2.3: seconds or a date), at most
+    ``most``; None without one.
+    """
     value = headers.get("retry-after", "").strip()
     if not value:
         return None
@@ -151,7 +178,9 @@ def retry_after(headers: Mapping[str, str], *, now: float, most: float) -> float
 
 
 class Retirement:
-    """Closes replaced clients after a grace, in seconds, so that new credentials never break a call that is under way."""
+    """Closes replaced clients after a grace, in seconds, so that new credentials never break a call that is
+    under way.
+    """
 
     def __init__(self, *, grace: float) -> None:
         self._grace = grace

@@ -6,8 +6,9 @@ import time
 from typing import Final, Protocol
 
 PLAUSIBLE_SECONDS: Final = 366 * 86_400.0
-"""A hub whose Date is further than this from the local clock is not believed: one of the two is nonsense, and certificates, which are
-issued for about a year, would not be valid at both times."""
+"""A hub whose Date is further than this from the local clock is not believed: one of the two is nonsense, and
+certificates, which are issued for about a year, would not be valid at both times.
+"""
 
 
 class Clock(Protocol):
@@ -23,7 +24,8 @@ class Clock(Protocol):
 def monotonic() -> float:
     """Seconds as ``asyncio.sleep`` and ``asyncio.timeout`` count them: the clock of the running event loop.
 
-    Pauses, time limits and ages then follow one clock, which a test replaces by choosing the loop. Without a loop: ``time.monotonic``.
+    Pauses, time limits and ages then follow one clock, which a test replaces by choosing the loop. Without a
+    loop: ``time.monotonic``.
     """
     try:
         return asyncio.get_running_loop().time()
@@ -47,8 +49,8 @@ class SystemClock:
 async def happens_within(event: asyncio.Event, *, seconds: float) -> bool:
     """Waits for the event, at most this long. Returns whether it was set in time.
 
-    ``asyncio.wait_for`` is no replacement: before Python 3.12 it loses a cancellation that arrives together with the event, and the task
-    goes on although it was told to end.
+    ``asyncio.wait_for`` is no replacement: before Python 3.12 it loses a cancellation that arrives together
+    with the event, and the task goes on although it was told to end.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -59,10 +61,12 @@ async def happens_within(event: asyncio.Event, *, seconds: float) -> bool:
 
 
 class HubClock:
-    """The hub's wall clock, learnt from the Date header of its answers and carried on by the local monotonic clock.
+    """The hub's wall clock, learnt from the Date header of its answers and carried on by the local monotonic
+    clock.
 
-    OCM compares validUntil with the hub's clock (ocm pkg/placement/plugins/addon), so a program whose own clock is minutes off, or jumps,
-    would publish scores that are born expired, or would take live scores for expired ones.
+    OCM compares validUntil with the hub's clock (ocm pkg/placement/plugins/addon), so a program whose own
+    clock is minutes off, or jumps, would publish scores that are born expired, or would take live scores for
+    expired ones.
     """
 
     def __init__(self, *, clock: Clock) -> None:
@@ -71,11 +75,15 @@ class HubClock:
         """Hub time minus monotonic time; None before the first Date that was believed."""
         self._offset: float | None = None
         self.known = False
-        """Whether the last answer had a Date that was believed. What deletes by the hub's clock must not act while this is false."""
+        """Whether the last answer had a Date that was believed. What deletes by the hub's clock must not act
+        while this is false.
+        """
 
     @property
     def offset(self) -> float | None:
-        """Hub minus local wall clock, in seconds, when the hub last answered; None before its first answer."""
+        """Hub minus local wall clock, in seconds, when the hub last answered; None before its first
+        answer.
+        """
         return self._offset
 
     def wall(self) -> float:
@@ -85,10 +93,12 @@ class HubClock:
         return self._clock.monotonic() + self._ahead
 
     def learn(self, date: str | None, *, sent: float, received: float) -> None:
-        """Takes the Date header of an answer, with the monotonic times at which the request was sent and the answer received.
+        """Takes the Date header of an answer, with the monotonic times at which the request was sent and the
+        answer received.
 
-        The hub wrote the header between the two, and cut it to the second. So each answer bounds the hub's time from both sides, and the
-        estimate moves only as far as it must: it starts at the local clock, and an answer that took long changes nothing that fits it.
+        The hub wrote the header between the two, and cut it to the second. So each answer bounds the hub's
+        time from both sides, and the estimate moves only as far as it must: it starts at the local clock, and
+        an answer that took long changes nothing that fits it.
         """
         told, now, wall = http_date(date), self._clock.monotonic(), self._clock.wall()
         self.known = told is not None and abs(told - wall) < PLAUSIBLE_SECONDS

@@ -22,21 +22,38 @@ T = TypeVar("T")
 
 RETRIES: Final = Backoff(first=0.4, ceiling=23.0, jitter=0.3)
 SHORT_SECONDS: Final = 1.0
-"""A watch that ended sooner, and without an event, is a failure: otherwise a server could be asked a thousand times a second."""
+"""A watch that ended sooner, and without an event, is a failure: otherwise a server could be asked a thousand
+times a second.
+"""
 OVERLOADED: Final = frozenset({401, 429, 500, 502, 503, 504})
-"""Statuses that say nothing about the version that was asked for: the watch is tried again from there, and the list is not read again."""
+"""Statuses that say nothing about the version that was asked for: the watch is tried again from there, and
+the list is not read again.
+"""
 TRIES: Final = 3
 """Watches that are refused so in a row, after which the list is read again."""
-UNREADABLE: Final = (msgspec.MsgspecError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
+UNREADABLE: Final = (
+    msgspec.MsgspecError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+)
 """What reading an object may raise: the API server accepts values that nobody would expect."""
 
 STALE_SECONDS: Final = SILENCE + 30
-"""Without a word from the server for so long, what is kept is not trusted. A watch without events is given up after SILENCE (bookmarks come
-every minute) and opened again, so a healthy server is never silent for longer."""
+"""Without a word from the server for so long, what is kept is not trusted. A watch without events is given up
+after SILENCE (bookmarks come every minute) and opened again, so a healthy server is never silent for longer.
+"""
 SLICE: Final = 2000
-"""Objects of two lists that are compared before other tasks have their turn: a fleet has hundreds of thousands of scores."""
+"""Objects of two lists that are compared before other tasks have their turn: a fleet has hundreds of
+thousands of scores.
+"""
 RESYNC_SECONDS: Final = 6 * 3600.0
-"""After which the list is read again although the watch never broke, so that a change that was missed is not missed for ever."""
+"""After which the list is read again although the watch never broke, so that a change that was missed is not
+missed for ever.
+"""
 
 Project = Callable[[msgspec.Raw], tuple[str, T]]
 """From an undecoded object to its key and what is kept of it."""
@@ -60,10 +77,11 @@ def by_name(_namespace: str, name: str) -> str:
 
 
 class Informer(Generic[T]):
-    """`items` is one whole list with all changes since; before the first list it is empty and `synced` is not set.
+    """`items` is one whole list with all changes since; before the first list it is empty and `synced` is not
+    set.
 
-    An object that `project` cannot read is logged, and what was kept of it stays: one bad object stops nothing. `key` makes the key that
-    `project` would give to an object of this namespace and name.
+    An object that `project` cannot read is logged, and what was kept of it stays: one bad object stops
+    nothing. `key` makes the key that `project` would give to an object of this namespace and name.
     """
 
     def __init__(
@@ -121,7 +139,9 @@ class Informer(Generic[T]):
         return ""
 
     def listen(self, listener: Callable[[str, T | None], None]) -> Callable[[], None]:
-        """Calls it with every object that changed (None: it is gone), those of the first list included; what is returned ends that."""
+        """Calls it with every object that changed (None: it is gone), those of the first list included; what
+        is returned ends that.
+        """
         return self.compare(lambda key, _, item: listener(key, item))
 
     def compare(self, listener: Callable[[str, T | None, T | None], None]) -> Callable[[], None]:
@@ -130,7 +150,9 @@ class Informer(Generic[T]):
         return lambda: self._listeners.remove(listener)
 
     async def refresh(self) -> str:
-        """Reads the whole list; the version to watch from. Nothing changes when it fails half-way. Raises ApiError."""
+        """Reads the whole list; the version to watch from. Nothing changes when it fails half-way. Raises
+        ApiError.
+        """
         found, old = self._shelf(), self._items
         unreadable = set[str]()
 
@@ -182,8 +204,12 @@ class Informer(Generic[T]):
                 await asyncio.sleep(RETRIES.delay(failures))
 
     async def _follow(self) -> None:
-        """One watch, to its end; `_version` is where the next one goes on, empty when the list must be read anew. Raises ApiError."""
-        watch = self._api.watch(self._path, resource_version=self._version, opened=self._opened, **self._selector)
+        """One watch, to its end; `_version` is where the next one goes on, empty when the list must be read
+        anew. Raises ApiError.
+        """
+        watch = self._api.watch(
+            self._path, resource_version=self._version, opened=self._opened, **self._selector
+        )
         async with aclosing(watch) as events:
             async for event in events:
                 self._heard_at = self._clock()
@@ -196,7 +222,9 @@ class Informer(Generic[T]):
         self._heard_at, self._refused = self._clock(), ""
 
     def _read(self, raw: msgspec.Raw) -> tuple[str, T | None]:
-        """Key and what is kept of an object; of one that cannot be read what was kept before, None when nothing was."""
+        """Key and what is kept of an object; of one that cannot be read what was kept before, None when
+        nothing was.
+        """
         try:
             key, item = self._project(raw)
         except UNREADABLE as error:
@@ -210,7 +238,9 @@ class Informer(Generic[T]):
         return key, item
 
     async def _tell(self, old: Mapping[str, T], new: Mapping[str, T]) -> None:
-        """What differs between two lists, a slice at a time. Nothing else changes either of them meanwhile."""
+        """What differs between two lists, a slice at a time. Nothing else changes either of them
+        meanwhile.
+        """
         number = 0
         for first, second, gone in ((new, old, False), (old, new, True)):
             for key, item in first.items():

@@ -1,4 +1,6 @@
-"""Log lines on standard error, for people or as JSON. Each program says which fields its lines have; the rest is the same."""
+"""Log lines on standard error, for people or as JSON. Each program says which fields its lines have; the rest
+is the same.
+"""
 
 import json
 import logging
@@ -11,7 +13,9 @@ RUNTIME: Final = "dsf_runtime"
 
 
 class TextFormatter(logging.Formatter):
-    """``2026-01-02T03:04:05.678Z WARNING text (scorer=cpu reason=timeout)``; ``fields`` are what a record may carry (``extra=``)."""
+    """``2026-01-02T03:04:05.678Z WARNING text (scorer=cpu reason=timeout)``; ``fields`` are what a record may
+    carry (``extra=``).
+    """
 
     def __init__(self, *, fields: Sequence[str] = ()) -> None:
         super().__init__()
@@ -20,14 +24,17 @@ class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line, and a traceback where there is one."""
         fields = " ".join(f"{name}={value}" for name, value in _fields(record, self._names).items())
-        text = _one_line(f"{_time(record)} {record.levelname} {record.getMessage()}" + (f" ({fields})" if fields else ""))
+        text = _one_line(
+            f"{_time(record)} {record.levelname} {record.getMessage()}" + (f" ({fields})" if fields else "")
+        )
         return text + (f"\n{self.formatException(record.exc_info)}" if record.exc_info else "")
 
 
 class JsonFormatter(logging.Formatter):
     """One JSON object a line: time, level, logger, message, fields and traceback.
 
-    ``below`` is the package whose name is left out of logger names; without it there is no key ``logger``. ``traceback`` names that key.
+    ``below`` is the package whose name is left out of logger names; without it there is no key ``logger``.
+    ``traceback`` names that key.
     """
 
     def __init__(self, *, fields: Sequence[str] = (), below: str = "", traceback: str = "traceback") -> None:
@@ -64,7 +71,11 @@ def _fields(record: logging.LogRecord, names: Sequence[str]) -> dict[str, str]:
 
 
 def _time(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, tz=UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (
+        datetime.fromtimestamp(record.created, tz=UTC)
+        .isoformat(timespec="milliseconds")
+        .replace("+00:00", "Z")
+    )
 
 
 def _one_line(text: str) -> str:

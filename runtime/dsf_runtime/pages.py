@@ -19,7 +19,9 @@ IDLE_SECONDS: Final = 75.0
 WRITE_SECONDS: Final = 30.0
 """In which a peer must have read its answer; after that the connection is dropped, and the answer with it."""
 MAX_CONNECTIONS: Final = 64
-"""Above this number the connection that has been silent for longest is closed, so that silent peers do not shut out the liveness probe."""
+"""Above this number the connection that has been silent for longest is closed, so that silent peers do not
+shut out the liveness probe.
+"""
 READ_SIZE: Final = 16 * 1024
 
 
@@ -45,7 +47,9 @@ Handler = Callable[[Query], Awaitable[Page]]
 
 
 class Probes:
-    """The handler of a program: `metrics` makes its page of metrics, `ready` says whether it is ready (status 200 or 503) and why not."""
+    """The handler of a program: `metrics` makes its page of metrics, `ready` says whether it is ready (status
+    200 or 503) and why not.
+    """
 
     def __init__(self, *, metrics: Handler, ready: Callable[[], Page]) -> None:
         self._metrics, self._ready = metrics, ready
@@ -65,7 +69,9 @@ class Probes:
 class PageServer:
     """Listens on one address. ``port`` is the bound one, for port 0."""
 
-    def __init__(self, *, host: str, port: int, handler: Handler, write_seconds: float = WRITE_SECONDS) -> None:
+    def __init__(
+        self, *, host: str, port: int, handler: Handler, write_seconds: float = WRITE_SECONDS
+    ) -> None:
         self._host = host
         self._write_seconds = write_seconds
         self.port = port
@@ -122,7 +128,9 @@ class PageServer:
         oldest.cancel()
         return True
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, task: asyncio.Task[None]) -> None:
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, task: asyncio.Task[None]
+    ) -> None:
         connection = h11.Connection(h11.SERVER)
         while True:
             self._silent[task] = None
@@ -152,20 +160,28 @@ class PageServer:
                 elif isinstance(event, h11.ConnectionClosed) or event is h11.PAUSED:
                     return None
 
-    async def _answer(self, connection: h11.Connection, request: h11.Request, writer: asyncio.StreamWriter) -> None:
+    async def _answer(
+        self, connection: h11.Connection, request: h11.Request, writer: asyncio.StreamWriter
+    ) -> None:
         if request.method not in {b"GET", b"HEAD"}:
             page = Page(status=405, parts=[b"only GET is served here\n"], headers={"Allow": "GET, HEAD"})
         else:
             path = request.target.decode("latin-1").partition("?")[0]
-            headers = {bytes(name).decode("latin-1"): bytes(value).decode("latin-1") for name, value in request.headers}
+            headers = {
+                bytes(name).decode("latin-1"): bytes(value).decode("latin-1")
+                for name, value in request.headers
+            }
             page = await self._handler(Query(path=path, headers=headers))
         length = sum(len(part) for part in page.parts)
         head = [("Content-Type", page.content_type), ("Content-Length", str(length)), *page.headers.items()]
-        start = h11.Response(status_code=page.status, reason=http.HTTPStatus(page.status).phrase, headers=head)
+        start = h11.Response(
+            status_code=page.status, reason=http.HTTPStatus(page.status).phrase, headers=head
+        )
         writer.write(connection.send(start) or b"")
         if request.method != b"HEAD":
             for part in page.parts:
-                # Content-Length framing passes data through unchanged, so the parts need not be copied into events.
+                # Content-Length framing passes data through unchanged, so the parts need not be copied into
+                # events.
                 for piece in connection.send_with_data_passthrough(h11.Data(data=part)) or []:
                     writer.write(piece)
                 await writer.drain()

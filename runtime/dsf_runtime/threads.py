@@ -1,7 +1,8 @@
 """Threads for what blocks: files, and the look-up of host names, which asyncio hands to the same pool.
 
-A name server or a file system that hangs keeps its thread for as long as it likes. asyncio's own pool has a handful of threads, so a few
-such peers would stop all others, and it joins every thread at the end, so the process would not end either.
+A name server or a file system that hangs keeps its thread for as long as it likes. asyncio's own pool has a
+handful of threads, so a few such peers would stop all others, and it joins every thread at the end, so the
+process would not end either.
 """
 
 import asyncio
@@ -41,7 +42,9 @@ def use_threads(most: int) -> None:
 
 
 def leave(code: int) -> int:
-    """Returns the exit code if the interpreter can end by itself; ends the process here where a thread hangs."""
+    """Returns the exit code if the interpreter can end by itself; ends the process here where a
+    thread hangs.
+    """
     end = time.monotonic() + LEAVE_SECONDS
     for thread in threading.enumerate():
         if thread.name.startswith(NAME):

@@ -22,7 +22,8 @@ class Turn:
     async def run(self, work: Coroutine[Any, Any, _T], *, seconds: float, cancel: bool) -> _T:
         """The result of the work. Raises RefusedError (503) after the given seconds.
 
-        ``cancel`` stops the work then; a thread cannot be stopped, so it is left to finish and its result is thrown away.
+        ``cancel`` stops the work then; a thread cannot be stopped, so it is left to finish and its result is
+        thrown away.
         """
         job = asyncio.create_task(work)
         self._job = job
@@ -34,7 +35,10 @@ class Turn:
         if not done:
             if cancel:
                 job.cancel()
-            msg = f"no score after {seconds:g} s; ask for fewer series or points, or raise SCORER_TIMEOUT_SECONDS"
+            msg = (
+                f"no score after {seconds:g} s; ask for fewer series or points, or raise"
+                " SCORER_TIMEOUT_SECONDS"
+            )
             raise RefusedError(msg, status=503, headers={"retry-after": "30"})
         return job.result()
 
@@ -55,7 +59,9 @@ class Admission:
     async def turn(self) -> AsyncIterator[Turn]:
         """Waits for a place. Raises RefusedError (503 with Retry-After) when the queue is full."""
         if self._places.locked() and self._waiting >= self._max_waiting:
-            raise RefusedError("too many scoring requests are waiting", status=503, headers={"retry-after": "5"})
+            raise RefusedError(
+                "too many scoring requests are waiting", status=503, headers={"retry-after": "5"}
+            )
         self._waiting += 1
         try:
             await self._places.acquire()

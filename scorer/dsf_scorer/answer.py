@@ -1,4 +1,6 @@
-"""What a scoring function returned, as the JSON that agents read. NaN and infinities have no place in JSON: dropped and counted."""
+"""What a scoring function returned, as the JSON that agents read. NaN and infinities have no place in JSON:
+dropped and counted.
+"""
 
 import math
 from collections.abc import Iterable, Mapping

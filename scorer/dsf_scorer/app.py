@@ -26,7 +26,12 @@ class ScorerApp:
     """A scoring API. Serve it with any ASGI server, or with ``gitops-dsf scorer run module:app``."""
 
     def __init__(
-        self, *, definition: Definition, function: Function, settings: Settings, clock: Callable[[], float] = time.perf_counter
+        self,
+        *,
+        definition: Definition,
+        function: Function,
+        settings: Settings,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         # Importing the package needs no extra: tools that only name a scorer or check one do without.
         from dsf_scorer.metrics import Metrics  # noqa: PLC0415
@@ -90,7 +95,9 @@ class ScorerApp:
             self._metrics.ended(code=code, seconds=self._clock() - began)
 
     async def _answered(self, scope: Scope, receive: Receive) -> Response | None:
-        """Every failure becomes a response here. A bug's text stays in the log: the caller may be anybody with the token."""
+        """Every failure becomes a response here. A bug's text stays in the log: the caller may be anybody
+        with the token.
+        """
         try:
             return await self._score(scope, receive)
         except RefusedError as refusal:
@@ -99,14 +106,20 @@ class ScorerApp:
             return None
         except Exception as error:  # noqa: BLE001 - the author's code may raise anything; the server must go on
             _log.exception("scorer %s: the scoring function failed", self.definition.name)
-            return http.error(500, f"the scoring function failed with {type(error).__name__}; the scorer's log has the traceback")
+            return http.error(
+                500,
+                f"the scoring function failed with {type(error).__name__}; the scorer's log has the"
+                " traceback",
+            )
 
     async def _score(self, scope: Scope, receive: Receive) -> Response:
         self._tokens.check(http.header(scope, b"authorization"))
         http.check_media(scope)
         settings = self.settings
         async with self._admission.turn() as turn:
-            body = await http.read_body(scope, receive, limit=settings.max_body_bytes, seconds=settings.read_timeout_seconds)
+            body = await http.read_body(
+                scope, receive, limit=settings.max_body_bytes, seconds=settings.read_timeout_seconds
+            )
             outcome = await turn.run(
                 self._function(body, max_series=settings.max_series),
                 seconds=settings.timeout_seconds,
@@ -115,7 +128,9 @@ class ScorerApp:
         answer = outcome.answer
         self._metrics.scored(series=outcome.series, results=answer.results, dropped=answer.not_finite)
         if answer.not_finite:
-            _log.warning("scorer %s: dropped %d scores that were not finite", self.definition.name, answer.not_finite)
+            _log.warning(
+                "scorer %s: dropped %d scores that were not finite", self.definition.name, answer.not_finite
+            )
         return Response(body=answer.body)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
@@ -123,7 +138,9 @@ class ScorerApp:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 if not self._tokens.required:
-                    _log.warning("scorer %s: no token is set, so every caller is served", self.definition.name)
+                    _log.warning(
+                        "scorer %s: no token is set, so every caller is served", self.definition.name
+                    )
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 await send({"type": "lifespan.shutdown.complete"})

@@ -1,4 +1,6 @@
-"""The ``arguments`` of a scoring request, converted to what the scoring function's second parameter is annotated with."""
+"""The ``arguments`` of a scoring request, converted to what the scoring function's second parameter is
+annotated with.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -14,8 +16,8 @@ from dsf_scorer.errors import DefinitionError, RefusedError
 class Arguments:
     """How one scoring function takes its arguments.
 
-    The annotation may be anything that msgspec reads from JSON: a Struct (``forbid_unknown_fields=True`` catches misspelt names), a
-    dataclass, a TypedDict or a dict. Without an annotation it is a dict.
+    The annotation may be anything that msgspec reads from JSON: a Struct (``forbid_unknown_fields=True``
+    catches misspelt names), a dataclass, a TypedDict or a dict. Without an annotation it is a dict.
     """
 
     decoder: "msgspec.json.Decoder[Any] | None"
@@ -31,7 +33,9 @@ class Arguments:
         """The value for the second parameter. Raises RefusedError with the field that is wrong."""
         if self.decoder is None:
             if raw is not None and msgspec.json.decode(raw):
-                raise RefusedError("this scorer takes no arguments; remove scoring.arguments from its DynamicScorer")
+                raise RefusedError(
+                    "this scorer takes no arguments; remove scoring.arguments from its DynamicScorer"
+                )
             return None
         if raw is None:
             if self.default is not inspect.Parameter.empty:

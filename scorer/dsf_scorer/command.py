@@ -1,4 +1,6 @@
-"""The command `dsf-scorer`: serve a scoring API, check any scoring API, start a new one. `gitops-dsf scorer` is the same command."""
+"""The command `dsf-scorer`: serve a scoring API, check any scoring API, start a new one. `gitops-dsf scorer`
+is the same command.
+"""
 
 import argparse
 import os
@@ -23,9 +25,9 @@ examples:
 Exit codes: 0 fine, 1 errors, 2 wrong usage."""
 
 CHECK_EPILOG = """\
-Posts sample series, odd series (none, NaN, infinite, unknown labels) and mistakes, and judges the answers as an agent would.
---data takes a scoring request ({"data": [...], "arguments": {...}}), a list of series, or an answer of Prometheus' query_range.
-Exit codes: 0 no errors, 1 errors (with --strict warnings, too)."""
+Posts sample series, odd series (none, NaN, infinite, unknown labels) and mistakes, and judges the answers as
+an agent would. --data takes a scoring request ({"data": [...], "arguments": {...}}), a list of series, or an
+answer of Prometheus' query_range. Exit codes: 0 no errors, 1 errors (with --strict warnings, too)."""
 
 MAX_TOKEN_BYTES: Final = 65_536
 
@@ -55,25 +57,75 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("app", metavar="MODULE:APP", help="where the scorer is, such as scorer:app")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1; in a container 0.0.0.0)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (127.0.0.1; in a container 0.0.0.0)"
+    )
     parser.add_argument("--port", type=int, default=8000, help="port to listen on (8000; 0 picks a free one)")
-    parser.add_argument("--app-dir", type=Path, default=Path(), metavar="DIR", help="folder that the module is imported from (this one)")
-    parser.add_argument("--token-file", type=Path, metavar="FILE", help="accepted bearer tokens, one per line; as SCORER_TOKEN_FILE")
-    parser.add_argument("--root-path", default="", metavar="PATH", help="prefix that a proxy before it strips, such as /apis/cpu")
+    parser.add_argument(
+        "--app-dir",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="folder that the module is imported from (this one)",
+    )
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="accepted bearer tokens, one per line; as SCORER_TOKEN_FILE",
+    )
+    parser.add_argument(
+        "--root-path",
+        default="",
+        metavar="PATH",
+        help="prefix that a proxy before it strips, such as /apis/cpu",
+    )
     parser.add_argument("--access-log", action="store_true", help="log each request")
-    parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="how much is logged (info)")
+    parser.add_argument(
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+        help="how much is logged (info)",
+    )
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="base URL of the scoring API, or that of its /config")
-    parser.add_argument("--token-file", type=Path, metavar="FILE", help="bearer token for the scoring endpoint")
-    parser.add_argument("--data", type=Path, metavar="FILE", help="series and arguments to post, as JSON (generic series by default)")
-    parser.add_argument("--scoring-url", default="", metavar="URL", help="scoring endpoint, when it is on another host than /config")
-    parser.add_argument("--sync-mode", choices=("Full", "None"), default="Full", help="with None the API needs no /config (Full)")
-    parser.add_argument("--timeout", type=float, default=30.0, metavar="SECONDS", help="for each request (30, as agents)")
-    parser.add_argument("--series", type=int, default=2000, metavar="N", help="series of the largest request (2000; 0: leave it out)")
+    parser.add_argument(
+        "--token-file", type=Path, metavar="FILE", help="bearer token for the scoring endpoint"
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="FILE",
+        help="series and arguments to post, as JSON (generic series by default)",
+    )
+    parser.add_argument(
+        "--scoring-url",
+        default="",
+        metavar="URL",
+        help="scoring endpoint, when it is on another host than /config",
+    )
+    parser.add_argument(
+        "--sync-mode",
+        choices=("Full", "None"),
+        default="Full",
+        help="with None the API needs no /config (Full)",
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=30.0, metavar="SECONDS", help="for each request (30, as agents)"
+    )
+    parser.add_argument(
+        "--series",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="series of the largest request (2000; 0: leave it out)",
+    )
     parser.add_argument("--ca-file", type=Path, metavar="FILE", help="PEM certificates of a private CA")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="how findings are written (text)")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how findings are written (text)"
+    )
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
     parser.add_argument("--verbose", action="store_true", help="show the checks that passed, too")
 
@@ -81,7 +133,8 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, *, judge_query: "JudgeQuery | None" = None) -> int:
     """Carry out the chosen action and return the exit code. `judge_query` lists the mistakes of a query.
 
-    Raises UsageError for arguments that cannot be carried out as written, ScorerError for everything else that people can mend.
+    Raises UsageError for arguments that cannot be carried out as written, ScorerError for everything else
+    that people can mend.
     """
     if args.action == "check":
         return _check(args, judge_query)
@@ -90,7 +143,9 @@ def run(args: argparse.Namespace, *, judge_query: "JudgeQuery | None" = None) ->
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    parser = argparse.ArgumentParser(prog="dsf-scorer", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="dsf-scorer", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--version", action="version", version=f"dsf-scorer {__version__}")
     add_arguments(parser)
     try:
@@ -115,7 +170,10 @@ def _new(args: argparse.Namespace) -> int:
         raise ScorerError(msg) from error
     for path in written:
         print(path)
-    print(f"\nnext:\n  cd {directory}\n  pytest\n  dsf-scorer run scorer:app\n  dsf-scorer check http://127.0.0.1:8000")
+    print(
+        f"\nnext:\n  cd {directory}\n  pytest\n  dsf-scorer run scorer:app\n  dsf-scorer check"
+        " http://127.0.0.1:8000"
+    )
     return 0
 
 
@@ -181,7 +239,9 @@ def _check(args: argparse.Namespace, judge_query: "JudgeQuery | None") -> int:
         needs_config=args.sync_mode == "Full",
         large=args.series,
     )
-    sys.stdout.write(report.as_json(found) if args.format == "json" else report.text(found, verbose=args.verbose))
+    sys.stdout.write(
+        report.as_json(found) if args.format == "json" else report.text(found, verbose=args.verbose)
+    )
     return int(found.count(Severity.ERROR) > 0 or (args.strict and found.count(Severity.WARNING) > 0))
 
 

@@ -17,8 +17,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Decorator(Generic[F]):
     """Turns a function of type F into a scoring API. Raises DefinitionError with every mistake at once.
 
-    The description defaults to the function's docstring, the settings to the environment (SCORER_TOKEN_FILE and so on). Without a
-    query the scorer needs no metrics.
+    The description defaults to the function's docstring, the settings to the environment (SCORER_TOKEN_FILE
+    and so on). Without a query the scorer needs no metrics.
     """
 
     def __init__(self, *, each: bool) -> None:
@@ -62,12 +62,16 @@ class Decorator(Generic[F]):
 
 
 scorer: Final = Decorator[Callable[..., float | None] | Callable[..., Awaitable[float | None]]](each=True)
-"""For ``(series) -> score`` or ``(series, arguments) -> score``; None is no score for that series. Each result carries the labels of
-its series."""
+"""For ``(series) -> score`` or ``(series, arguments) -> score``; None is no score for that series. Each
+result carries the labels of its series.
+"""
 
-batch_scorer: Final = Decorator[Callable[..., Iterable[ScoringResult]] | Callable[..., Awaitable[Iterable[ScoringResult]]]](each=False)
-"""For functions that see all series at once: ``(list of series[, arguments]) -> iterable of Score``. For scores that need several series
-(a price and a size, power and throughput) or none at all (no query)."""
+batch_scorer: Final = Decorator[
+    Callable[..., Iterable[ScoringResult]] | Callable[..., Awaitable[Iterable[ScoringResult]]]
+](each=False)
+"""For functions that see all series at once: ``(list of series[, arguments]) -> iterable of Score``. For
+scores that need several series (a price and a size, power and throughput) or none at all (no query).
+"""
 
 
 def _summary(function: Callable[..., Any]) -> str:

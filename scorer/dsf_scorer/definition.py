@@ -16,7 +16,8 @@ MAX_SECONDS: Final = 31_536_000
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """Name, metrics and cadence of a scorer. An empty query means that it needs no metrics (source type None).
+    """Name, metrics and cadence of a scorer. An empty query means that it needs no metrics (source type
+    None).
 
     Raises DefinitionError with every mistake at once.
     """
@@ -61,12 +62,20 @@ class Definition:
                 problems.append("range_seconds and step_seconds need a query")
             return problems
         if not 0 <= self.range_seconds <= MAX_SECONDS:
-            problems.append(f"range_seconds is {self.range_seconds}; write 0 (the present value) to {MAX_SECONDS}")
+            problems.append(
+                f"range_seconds is {self.range_seconds}; write 0 (the present value) to {MAX_SECONDS}"
+            )
         if not 1 <= self.step_seconds <= MAX_SECONDS:
-            problems.append(f"step_seconds is {self.step_seconds}; write the seconds between two points, 1 to {MAX_SECONDS}")
+            problems.append(
+                f"step_seconds is {self.step_seconds}; write the seconds between two points, 1 to"
+                f" {MAX_SECONDS}"
+            )
         elif self.range_seconds // self.step_seconds >= MAX_POINTS:
             points = self.range_seconds // self.step_seconds + 1
-            problems.append(f"range_seconds / step_seconds asks for {points} points per series; Prometheus refuses more than {MAX_POINTS}")
+            problems.append(
+                f"range_seconds / step_seconds asks for {points} points per series; Prometheus refuses more"
+                f" than {MAX_POINTS}"
+            )
         return problems
 
     def config(self, *, prefix: str = "") -> ScorerConfig:
@@ -80,5 +89,8 @@ class Definition:
                 path=self.source_path,
                 params=ConfigParams(query=self.query, range=self.range_seconds, step=self.step_seconds),
             ),
-            scoring=ConfigScoring(path=prefix + self.path, params=ConfigScoringParams(name=self.name, interval=self.interval_seconds)),
+            scoring=ConfigScoring(
+                path=prefix + self.path,
+                params=ConfigScoringParams(name=self.name, interval=self.interval_seconds),
+            ),
         )

@@ -19,7 +19,8 @@ class DefinitionError(ScorerError):
 class RefusedError(ScorerError):
     """The request is at fault, not the scorer.
 
-    Authors may raise it too: ``raise RefusedError("arguments.prices is empty")`` answers 422 with that text, which the agent logs.
+    Authors may raise it too: ``raise RefusedError("arguments.prices is empty")`` answers 422 with that text,
+    which the agent logs.
     """
 
     def __init__(self, message: str, *, status: int = 422, headers: Mapping[str, str] | None = None) -> None:

@@ -1,4 +1,6 @@
-"""A scoring function with its shape known: per series or per request, synchronous or not, with or without arguments."""
+"""A scoring function with its shape known: per series or per request, synchronous or not, with or without
+arguments.
+"""
 
 import asyncio
 import inspect
@@ -27,7 +29,9 @@ class Outcome:
 
 
 class Function:
-    """Runs one author's function on one request body. Everything that takes time runs in a thread, except an async function itself."""
+    """Runs one author's function on one request body. Everything that takes time runs in a thread, except an
+    async function itself.
+    """
 
     def __init__(self, function: Callable[..., Any], *, each: bool) -> None:
         self._function = function
@@ -61,7 +65,11 @@ class Function:
 
 
 def _labelled(series: list[Series], scores: list[float | None]) -> Iterable[ScoringResult]:
-    return [ScoringResult(metric=dict(one.labels), score=score) for one, score in zip(series, scores, strict=True) if score is not None]
+    return [
+        ScoringResult(metric=dict(one.labels), score=score)
+        for one, score in zip(series, scores, strict=True)
+        if score is not None
+    ]
 
 
 def _outcome(series: list[Series], results: object) -> Outcome:

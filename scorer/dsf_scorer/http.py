@@ -1,7 +1,7 @@
 """The little of HTTP over ASGI that four routes need: read a bounded body, send one response.
 
-ASGI itself is a dozen lines here; a web framework would bring routing, middleware and three more packages into every scorer's image.
-Specification: https://asgi.readthedocs.io/en/latest/specs/www.html
+ASGI itself is a dozen lines here; a web framework would bring routing, middleware and three more packages
+into every scorer's image. Specification: https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
 import asyncio
@@ -35,7 +35,12 @@ class Response:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     async def send(self, send: Send) -> None:
-        headers = {"content-type": self.content_type, "content-length": str(len(self.body)), "cache-control": "no-store", **self.headers}
+        headers = {
+            "content-type": self.content_type,
+            "content-length": str(len(self.body)),
+            "cache-control": "no-store",
+            **self.headers,
+        }
         encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": self.status, "headers": encoded})
         await send({"type": "http.response.body", "body": self.body})
@@ -52,7 +57,9 @@ def header(scope: Scope, name: bytes) -> bytes | None:
 
 
 def path_of(scope: Scope) -> tuple[str, str]:
-    """(mount prefix, path below it). Servers disagree on whether ``path`` includes ``root_path``; both are understood."""
+    """(mount prefix, path below it). Servers disagree on whether ``path`` includes ``root_path``; both are
+    understood.
+    """
     prefix = str(scope.get("root_path", "")).rstrip("/")
     path = str(scope["path"])
     if prefix and (path == prefix or path.startswith(f"{prefix}/")):
@@ -67,7 +74,10 @@ def check_media(scope: Scope) -> None:
         raise RefusedError(f"the body is {media.decode('latin-1')}; send application/json", status=415)
     encoding = (header(scope, b"content-encoding") or b"identity").strip().lower()
     if encoding not in {b"", b"identity"}:
-        raise RefusedError(f"content-encoding {encoding.decode('latin-1')} is not supported; send the body as it is", status=415)
+        raise RefusedError(
+            f"content-encoding {encoding.decode('latin-1')} is not supported; send the body as it is",
+            status=415,
+        )
 
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytearray:
@@ -93,5 +103,8 @@ async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: floa
 
 
 def _too_large(limit: int) -> RefusedError:
-    msg = f"the request is larger than {limit} bytes; ask for fewer series or points, or raise SCORER_MAX_BODY_BYTES"
+    msg = (
+        f"the request is larger than {limit} bytes; ask for fewer series or points, or raise"
+        " SCORER_MAX_BODY_BYTES"
+    )
     return RefusedError(msg, status=413, headers={"connection": "close"})

@@ -14,10 +14,20 @@ class LoadError(ScorerError):
 
 
 def load_app(reference: str, *, directory: Path) -> Callable[..., Any]:
-    """Imports the ASGI application from a module that is looked for in the folder first. Raises ScorerError with the reason."""
+    """Imports the ASGI application from a module that is looked for in the folder first. Raises ScorerError
+    with the reason.
+    """
     module_name, colon, attribute = reference.partition(":")
-    if not colon or not module_name or not attribute or not all(part.isidentifier() for part in (*module_name.split("."), attribute)):
-        msg = f"{reference!r} does not name an application; write module:app, such as scorer:app for `app` in scorer.py"
+    if (
+        not colon
+        or not module_name
+        or not attribute
+        or not all(part.isidentifier() for part in (*module_name.split("."), attribute))
+    ):
+        msg = (
+            f"{reference!r} does not name an application; write module:app, such as scorer:app for `app` in"
+            " scorer.py"
+        )
         raise LoadError(msg)
     sys.path.insert(0, str(directory.absolute()))
     try:

@@ -15,7 +15,12 @@ class Metrics:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         labels = {"score_name": score_name}
-        self._requests = Counter("dsf_scorer_requests", "Scoring requests by HTTP status", ["score_name", "code"], registry=self._registry)
+        self._requests = Counter(
+            "dsf_scorer_requests",
+            "Scoring requests by HTTP status",
+            ["score_name", "code"],
+            registry=self._registry,
+        )
         self._score_name = score_name
         self._seconds = Histogram(
             "dsf_scorer_request_seconds",
@@ -24,13 +29,23 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self._registry,
         ).labels(**labels)
-        self._series = Counter("dsf_scorer_series", "Series received", ["score_name"], registry=self._registry).labels(**labels)
-        self._results = Counter("dsf_scorer_results", "Scores returned", ["score_name"], registry=self._registry).labels(**labels)
+        self._series = Counter(
+            "dsf_scorer_series", "Series received", ["score_name"], registry=self._registry
+        ).labels(**labels)
+        self._results = Counter(
+            "dsf_scorer_results", "Scores returned", ["score_name"], registry=self._registry
+        ).labels(**labels)
         self._dropped = Counter(
-            "dsf_scorer_dropped_results", "Scores that were NaN or infinite", ["score_name"], registry=self._registry
+            "dsf_scorer_dropped_results",
+            "Scores that were NaN or infinite",
+            ["score_name"],
+            registry=self._registry,
         ).labels(**labels)
         self._running = Gauge(
-            "dsf_scorer_requests_in_progress", "Scoring requests being answered", ["score_name"], registry=self._registry
+            "dsf_scorer_requests_in_progress",
+            "Scoring requests being answered",
+            ["score_name"],
+            registry=self._registry,
         ).labels(**labels)
 
     def began(self) -> None:

@@ -1,7 +1,7 @@
 """The body of a scoring request: bytes to typed series, or a refusal that names the place.
 
-Wire: ``{"data": [{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``, values as Prometheus writes them (strings,
-with NaN, +Inf and -Inf).
+Wire: ``{"data": [{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``, values as
+Prometheus writes them (strings, with NaN, +Inf and -Inf).
 """
 
 from array import array
@@ -40,17 +40,23 @@ class Request:
 
 
 def decode(body: bytes | bytearray, *, max_series: int) -> Request:
-    """Raises RefusedError: 400 for what is not JSON, 413 for too many series, 422 for JSON of another shape."""
+    """Raises RefusedError: 400 for what is not JSON, 413 for too many series, 422 for JSON of
+    another shape.
+    """
     try:
         envelope = _ENVELOPE.decode(body)
     except msgspec.ValidationError as error:
-        raise RefusedError(f'{error}; expected {{"data": [{{"metric": {{...}}, "values": [[timestamp, "value"], ...]}}]}}') from None
+        raise RefusedError(
+            f'{error}; expected {{"data": [{{"metric": {{...}}, "values": [[timestamp, "value"], ...]}}]}}'
+        ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RefusedError(f"the body is not JSON: {error}", status=400) from None
     except RecursionError:
         raise RefusedError("the body is nested too deeply", status=400) from None
     if len(envelope.data) > max_series:
-        raise RefusedError(f"{len(envelope.data)} series in one request; this scoring API takes {max_series}", status=413)
+        raise RefusedError(
+            f"{len(envelope.data)} series in one request; this scoring API takes {max_series}", status=413
+        )
     return Request(
         series=[_series(raw, index) for index, raw in enumerate(envelope.data)],
         arguments=_arguments(bytes(envelope.arguments)),
@@ -76,11 +82,16 @@ def _series(raw: msgspec.Raw, index: int) -> Series:
     samples = row.values or ([row.value] if row.value is not None else [])
     if not samples:
         if row.histograms:
-            raise RefusedError(f"data[{index}] holds native histograms; reduce them in the query, for instance with histogram_quantile()")
+            raise RefusedError(
+                f"data[{index}] holds native histograms; reduce them in the query, for instance with"
+                " histogram_quantile()"
+            )
         return Series(labels=row.metric, timestamps=array("d"), values=array("d"))
     timestamps, texts = zip(*samples, strict=True)
     try:
-        return Series(labels=row.metric, timestamps=array("d", timestamps), values=array("d", map(float, texts)))
+        return Series(
+            labels=row.metric, timestamps=array("d", timestamps), values=array("d", map(float, texts))
+        )
     except ValueError:
         raise RefusedError(_not_a_number(texts, index)) from None
 

@@ -19,12 +19,16 @@ class ScaffoldError(ScorerError):
 
 
 def create(name: str, directory: Path) -> list[Path]:
-    """Writes a project for a scorer of that name and returns its files. Raises ScaffoldError before anything is written.
+    """Writes a project for a scorer of that name and returns its files. Raises ScaffoldError before anything
+    is written.
 
     The name becomes the score name and the DynamicScorer's, so it must be a DNS label (RFC 1123).
     """
     if not _NAME.fullmatch(name):
-        msg = f"{name!r} cannot be a scorer's name; write lower-case letters, digits and dashes, at most 63, such as cpu-headroom"
+        msg = (
+            f"{name!r} cannot be a scorer's name; write lower-case letters, digits and dashes, at most 63,"
+            " such as cpu-headroom"
+        )
         raise ScaffoldError(msg)
     if directory.exists() and not directory.is_dir():
         msg = f"{directory} is a file; name a folder"
@@ -35,9 +39,13 @@ def create(name: str, directory: Path) -> list[Path]:
     values = {"name": name, "version": __version__}
     directory.mkdir(parents=True, exist_ok=True)
     written = []
-    for template in sorted(resources.files("dsf_scorer").joinpath("template").iterdir(), key=lambda entry: entry.name):
+    for template in sorted(
+        resources.files("dsf_scorer").joinpath("template").iterdir(), key=lambda entry: entry.name
+    ):
         if template.name.endswith(_SUFFIX):
             path = directory / template.name.removesuffix(_SUFFIX)
-            path.write_text(Template(template.read_text(encoding="utf-8")).substitute(values), encoding="utf-8")
+            path.write_text(
+                Template(template.read_text(encoding="utf-8")).substitute(values), encoding="utf-8"
+            )
             written.append(path)
     return written

@@ -11,8 +11,9 @@ from typing import Self
 class Series:
     """Labels and samples of one series, oldest first.
 
-    ``timestamps`` (seconds since 1970) and ``values`` are of equal length. They hold doubles in one block, so ``numpy.asarray(values)``
-    shares the memory where NumPy is installed. Prometheus has NaN and infinities: ``finite()`` leaves them out.
+    ``timestamps`` (seconds since 1970) and ``values`` are of equal length. They hold doubles in one block, so
+    ``numpy.asarray(values)`` shares the memory where NumPy is installed. Prometheus has NaN and infinities:
+    ``finite()`` leaves them out.
     """
 
     labels: Mapping[str, str]
@@ -21,7 +22,9 @@ class Series:
 
     @property
     def name(self) -> str:
-        """The metric's name (label ``__name__``); empty where the query computed something, as Prometheus drops it then."""
+        """The metric's name (label ``__name__``); empty where the query computed something, as Prometheus
+        drops it then.
+        """
         return self.labels.get("__name__", "")
 
     @property
@@ -33,7 +36,11 @@ class Series:
         """The series without NaN and infinite samples; itself when there are none."""
         if all(map(math.isfinite, self.values)):
             return self
-        kept = [(when, value) for when, value in zip(self.timestamps, self.values, strict=True) if math.isfinite(value)]
+        kept = [
+            (when, value)
+            for when, value in zip(self.timestamps, self.values, strict=True)
+            if math.isfinite(value)
+        ]
         return type(self)(
             labels=self.labels,
             timestamps=array("d", [when for when, _ in kept]),

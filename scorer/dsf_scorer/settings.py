@@ -1,4 +1,6 @@
-"""How a scoring API is operated: tokens and limits. Authors write none of it; operators set the environment."""
+"""How a scoring API is operated: tokens and limits. Authors write none of it; operators set the
+environment.
+"""
 
 import math
 from collections.abc import Mapping
@@ -17,15 +19,21 @@ class Settings:
     """Tokens and limits of one scoring API."""
 
     token_file: Path | None = None
-    """File with the bearer tokens that are accepted, one per line (two while a token is rotated). Read again for every request."""
+    """File with the bearer tokens that are accepted, one per line (two while a token is rotated). Read again
+    for every request.
+    """
     token: str = field(default="", repr=False)
-    """The one accepted bearer token, for where a file cannot be mounted. With neither, every caller is served."""
+    """The one accepted bearer token, for where a file cannot be mounted. With neither, every caller is
+    served.
+    """
     max_body_bytes: int = 64 * 1024 * 1024
     """Largest request; 10,000 series of 60 points are 20 MB."""
     max_series: int = 200_000
     """Most series in one request."""
     max_concurrent: int = 4
-    """Requests that are read and scored at the same time: bounds memory, and threads of synchronous functions."""
+    """Requests that are read and scored at the same time: bounds memory, and threads of synchronous
+    functions.
+    """
     max_waiting: int = 64
     """Requests that wait for their turn; more are answered 503 with Retry-After."""
     timeout_seconds: float = 25.0
@@ -35,7 +43,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.token_file is not None and self.token:
-            msg = f"both a token file and a token are set; keep one of {TOKEN_FILE_VARIABLE} and {TOKEN_VARIABLE}"
+            msg = (
+                f"both a token file and a token are set; keep one of {TOKEN_FILE_VARIABLE} and"
+                f" {TOKEN_VARIABLE}"
+            )
             raise DefinitionError(msg)
         for each in fields(self):
             value = getattr(self, each.name)
@@ -43,12 +54,17 @@ class Settings:
                 continue
             may_be_zero = each.name == "max_waiting"
             if not math.isfinite(value) or value < 0 or (value == 0 and not may_be_zero):
-                msg = f"{_variable(each.name)} is {value}; it must be a number {'not below' if may_be_zero else 'above'} 0"
+                msg = (
+                    f"{_variable(each.name)} is {value}; it must be a number"
+                    f" {'not below' if may_be_zero else 'above'} 0"
+                )
                 raise DefinitionError(msg)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """Reads SCORER_<FIELD> for every field. Raises DefinitionError with the variable and what it may hold."""
+        """Reads SCORER_<FIELD> for every field. Raises DefinitionError with the variable and what it may
+        hold.
+        """
         values: dict[str, object] = {}
         for each in fields(cls):
             text = environment.get(_variable(each.name), "").strip()

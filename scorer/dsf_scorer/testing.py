@@ -45,10 +45,15 @@ class Reply:
         return str(decoded.get("error", "")) if isinstance(decoded, dict) else ""
 
 
-def series(values: Sequence[float], *, end: float = 1_700_000_000.0, step: float = 60.0, **labels: str) -> dict[str, Any]:
+def series(
+    values: Sequence[float], *, end: float = 1_700_000_000.0, step: float = 60.0, **labels: str
+) -> dict[str, Any]:
     """One series of a request as Prometheus writes it, its newest sample at ``end`` (seconds since 1970)."""
     start = end - step * (len(values) - 1)
-    return {"metric": labels, "values": [[start + step * index, _text(value)] for index, value in enumerate(values)]}
+    return {
+        "metric": labels,
+        "values": [[start + step * index, _text(value)] for index, value in enumerate(values)],
+    }
 
 
 def _text(value: float) -> str:
@@ -57,7 +62,13 @@ def _text(value: float) -> str:
     return names.get(text, text)
 
 
-def ask(app: ScorerApp, data: Sequence[Mapping[str, Any]] = (), *, arguments: Mapping[str, Any] | None = None, token: str = "") -> Reply:
+def ask(
+    app: ScorerApp,
+    data: Sequence[Mapping[str, Any]] = (),
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    token: str = "",
+) -> Reply:
     """One scoring request through the whole application; call it where no event loop runs."""
     body: dict[str, Any] = {"data": list(data)}
     if arguments is not None:
@@ -69,14 +80,26 @@ def ask(app: ScorerApp, data: Sequence[Mapping[str, Any]] = (), *, arguments: Ma
 
 
 def send(
-    app: ScorerApp, method: str, path: str, *, body: bytes = b"", headers: Mapping[str, str] | None = None, root_path: str = ""
+    app: ScorerApp,
+    method: str,
+    path: str,
+    *,
+    body: bytes = b"",
+    headers: Mapping[str, str] | None = None,
+    root_path: str = "",
 ) -> Reply:
     """One HTTP request through the whole application, whatever its body."""
     return asyncio.run(exchange(app, method, path, body=body, headers=headers, root_path=root_path))
 
 
 async def exchange(
-    app: ScorerApp, method: str, path: str, *, body: bytes = b"", headers: Mapping[str, str] | None = None, root_path: str = ""
+    app: ScorerApp,
+    method: str,
+    path: str,
+    *,
+    body: bytes = b"",
+    headers: Mapping[str, str] | None = None,
+    root_path: str = "",
 ) -> Reply:
     """As ``send``, for tests that run in an event loop of their own."""
     sent: list[Message] = []
@@ -96,12 +119,16 @@ async def exchange(
         "path": path,
         "root_path": root_path,
         "query_string": b"",
-        "headers": [(key.lower().encode("latin-1"), value.encode("latin-1")) for key, value in (headers or {}).items()],
+        "headers": [
+            (key.lower().encode("latin-1"), value.encode("latin-1")) for key, value in (headers or {}).items()
+        ],
     }
     await app(scope, receive, collect)
     start = next(message for message in sent if message["type"] == "http.response.start")
     return Reply(
         status=start["status"],
         headers={key.decode("latin-1"): value.decode("latin-1") for key, value in start["headers"]},
-        body=b"".join(message.get("body", b"") for message in sent if message["type"] == "http.response.body"),
+        body=b"".join(
+            message.get("body", b"") for message in sent if message["type"] == "http.response.body"
+        ),
     )

@@ -14,14 +14,17 @@ class TokensUnavailableError(RefusedError):
     """A token file is named but holds no usable token: everybody is refused, and /healthz says so."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"this scoring API cannot check tokens now: {reason}", status=503, headers={"retry-after": "5"})
+        super().__init__(
+            f"this scoring API cannot check tokens now: {reason}", status=503, headers={"retry-after": "5"}
+        )
 
 
 class Tokens:
     """Checks Authorization headers.
 
-    The file is read for each request: a mounted Secret changes in place, and neither its modification time nor a file watch is a
-    reliable sign of it, while reading a few bytes costs less than the scoring by orders of magnitude.
+    The file is read for each request: a mounted Secret changes in place, and neither its modification time
+    nor a file watch is a reliable sign of it, while reading a few bytes costs less than the scoring by orders
+    of magnitude.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -33,7 +36,9 @@ class Tokens:
         return self._file is not None or bool(self._digests)
 
     def check(self, authorization: bytes | None) -> None:
-        """Returns for a caller who may pass. Raises RefusedError: 401, or 503 while the token file cannot be used."""
+        """Returns for a caller who may pass. Raises RefusedError: 401, or 503 while the token file cannot be
+        used.
+        """
         if not self.required:
             return
         accepted = self.accepted()
@@ -41,7 +46,8 @@ class Tokens:
         if scheme.lower() != b"bearer" or not presented.strip():
             raise _unauthorized("send the header Authorization: Bearer <token>")
         digest = _digest(presented.strip())
-        # Digests are compared, all of them, each in constant time: neither length nor position of a token shows in the timing.
+        # Digests are compared, all of them, each in constant time: neither length nor position of a token
+        # shows in the timing.
         matches = [hmac.compare_digest(digest, candidate) for candidate in accepted]
         if not any(matches):
             raise _unauthorized("the bearer token is not one that this scoring API accepts")

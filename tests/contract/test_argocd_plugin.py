@@ -1,4 +1,6 @@
-"""The config management plugin as Argo CD runs it: in the folder of the Application, parameters as environment, answer on stdout."""
+"""The config management plugin as Argo CD runs it: in the folder of the Application, parameters as
+environment, answer on stdout.
+"""
 
 import os
 import shutil
@@ -18,12 +20,16 @@ PLUGIN = ROOT / "argocd" / "plugin"
 
 
 def generate(folder: Path, **parameters: str) -> subprocess.CompletedProcess[str]:
-    """Runs `generate` of plugin.yaml with the variables that the plugin server derives from an Application's parameters."""
+    """Runs `generate` of plugin.yaml with the variables that the plugin server derives from an Application's
+    parameters.
+    """
     command = yamlfast.load((PLUGIN / "plugin.yaml").read_text("utf-8"))["spec"]["generate"]
     environment = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {f"PARAM_{name.upper()}": value for name, value in parameters.items()}
     line = [*command["command"], *command["args"]]
-    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        line, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def kinds(text: str) -> set[str]:
@@ -56,7 +62,10 @@ def test_nothing_is_written_into_the_sources(fleet: Path) -> None:
     assert sorted(fleet.rglob("*")) == before
 
 
-@pytest.mark.parametrize("part", ["nothing-like-it", "--check", "x; echo kind: Pwned", "$(echo works-00)", "works-00 --allow-shrink"])
+@pytest.mark.parametrize(
+    "part",
+    ["nothing-like-it", "--check", "x; echo kind: Pwned", "$(echo works-00)", "works-00 --allow-shrink"],
+)
 def test_a_strange_part_is_an_error_and_never_a_command(fleet: Path, part: str) -> None:
     result = generate(fleet, part=part)
     assert result.returncode != 0
@@ -93,7 +102,9 @@ def test_the_sidecar_runs_as_argo_cd_demands() -> None:
 
 
 def test_the_image_copies_what_exists() -> None:
-    """Every COPY from the build context names a path of the repository, and the environment is where the next stage looks for it."""
+    """Every COPY from the build context names a path of the repository, and the environment is where the next
+    stage looks for it.
+    """
     lines = (PLUGIN / "Containerfile").read_text("utf-8").splitlines()
     copies = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from" not in line]
     sources = [source for copy in copies for source in copy]
@@ -102,7 +113,9 @@ def test_the_image_copies_what_exists() -> None:
 
 
 def test_the_lock_installs_the_generator_without_the_agent(tmp_path: Path) -> None:
-    """The Containerfile's `uv sync`, into a scratch environment: locked, from the copied paths alone, the agent left out."""
+    """The Containerfile's `uv sync`, into a scratch environment: locked, from the copied paths alone, the
+    agent left out.
+    """
     context = tmp_path / "src"
     context.mkdir()
     lines = (PLUGIN / "Containerfile").read_text("utf-8").splitlines()
@@ -123,11 +136,17 @@ def test_the_lock_installs_the_generator_without_the_agent(tmp_path: Path) -> No
     }
     environment.pop("VIRTUAL_ENV", None)
     command = sync.replace(" --compile-bytecode", "").split()
-    synced = subprocess.run(command, cwd=context, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    synced = subprocess.run(
+        command, cwd=context, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
     assert synced.returncode == 0, synced.stderr
     program = tmp_path / "venv" / "bin" / "gitops-dsf"
-    version = subprocess.run([program, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    version = subprocess.run(
+        [program, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
     assert version == f"gitops-dsf {__version__}\n"
-    made = subprocess.run([program, "init", "fleet"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    made = subprocess.run(
+        [program, "init", "fleet"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert made.returncode == 0, made.stderr
     assert not (tmp_path / "venv" / "bin" / "gitops-dsf-agent").exists()

@@ -1,6 +1,7 @@
 """Comments cite only what is in this repository: every named page exists, and so does every anchor.
 
-Pages are cited from the root of the repository, as in `docs/scheduler.md#traps`. The links of the pages themselves are test_docs' business.
+Pages are cited from the root of the repository, as in `docs/scheduler.md#traps`. The links of the pages
+themselves are test_docs' business.
 """
 
 import re
@@ -23,7 +24,9 @@ NOT_OURS = ("tests/data/", "tests/golden/", "schemas/", "repo-template/", "examp
 
 
 def tracked() -> Iterator[Path]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     for path in listed.split("\0")[:-1]:
         if path.endswith(CODE) and not path.startswith(NOT_OURS) and (ROOT / path).is_file():
             yield ROOT / path
@@ -36,7 +39,11 @@ def uncitable(text: str, file: Path) -> Iterator[str]:
             pages = [page for page in (ROOT / found["path"], file.parent / found["path"]) if page.is_file()]
             if not pages and not _is_written_here(found["path"], text):
                 yield f"{number}: no page {found['path']}"
-            elif pages and found["anchor"] is not None and not any(found["anchor"] in anchors(page) for page in pages):
+            elif (
+                pages
+                and found["anchor"] is not None
+                and not any(found["anchor"] in anchors(page) for page in pages)
+            ):
                 yield f"{number}: no anchor {found[0]}"
         numbered = SECTION.search(line)
         if numbered is not None and not STANDARD.search(line):
@@ -44,7 +51,9 @@ def uncitable(text: str, file: Path) -> Iterator[str]:
 
 
 def _is_written_here(path: str, text: str) -> bool:
-    """Whether the file itself deals with a file of that name: it is quoted, or the target of a redirection."""
+    """Whether the file itself deals with a file of that name: it is quoted, or the target of a
+    redirection.
+    """
     return re.search(rf"[\"']{re.escape(path)}[\"']|> {re.escape(path)}", text) is not None
 
 

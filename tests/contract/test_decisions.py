@@ -25,7 +25,11 @@ def test_numbers_are_given_once_and_without_gaps() -> None:
 
 
 def test_the_index_lists_every_record_with_its_title_and_date() -> None:
-    rows = re.findall(r"^\| \[(\d{4})\]\(([^)]+)\) \| (.+) \| (\S+) \|$", (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| \[(\d{4})\]\(([^)]+)\) \| (.+) \| (\S+) \|$",
+        (FOLDER / "README.md").read_text("utf-8"),
+        re.MULTILINE,
+    )
     expected = [
         (record.name[:4], record.name, text[0].partition(": ")[2], text[2].rpartition(", ")[2])
         for record in RECORDS

@@ -1,4 +1,5 @@
-"""docs/diagnostics.md: every code has an entry; every bad example gives its code at the marked place, every good one does not.
+"""docs/diagnostics.md: every code has an entry; every bad example gives its code at the marked place, every
+good one does not.
 
 Aspects covered: completeness and order of the entries, titles, the base repository, bad and good examples.
 """

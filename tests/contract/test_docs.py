@@ -14,7 +14,14 @@ from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), ROOT / "argocd/README.md", ROOT / "repo-template/README.md", *ROOT.glob("docs/**/*.md")])
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        ROOT / "argocd/README.md",
+        ROOT / "repo-template/README.md",
+        *ROOT.glob("docs/**/*.md"),
+    ]
+)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"(?:^ {4,}\S.*\n)+", re.MULTILINE)
@@ -44,7 +51,11 @@ def test_every_document_of_ours_is_what_the_models_take(page: Path) -> None:
         pytest.skip("its bad examples are bad on purpose; test_diagnostics_docs runs them")
     for text in blocks(page, "yaml"):
         for document in yamlfast.load_all(text):
-            model = KINDS.get((document.get("apiVersion", ""), document.get("kind", ""))) if isinstance(document, dict) else None
+            model = (
+                KINDS.get((document.get("apiVersion", ""), document.get("kind", "")))
+                if isinstance(document, dict)
+                else None
+            )
             if model is not None:
                 model.model_validate(document)
 
@@ -53,14 +64,20 @@ def test_every_document_of_ours_is_what_the_models_take(page: Path) -> None:
 def test_every_command_exists_with_its_flags(page: Path) -> None:
     wrong = []
     for line in commands(page):
-        words = shlex.split(re.split(r"\s{2,}", line)[0], comments=True)  # what stands apart explains the command
+        words = shlex.split(
+            re.split(r"\s{2,}", line)[0], comments=True
+        )  # what stands apart explains the command
         if len(words) < 2 or words[1].startswith("-") or words[1] == "VERB":
             continue
         if words[1] not in VERBS:
             wrong.append(f"{line}: no such verb")
             continue
         known = help_of(words[1])
-        wrong += [f"{line}: no {word}" for word in words[2:] if word.startswith("--") and word.partition("=")[0] not in known]
+        wrong += [
+            f"{line}: no {word}"
+            for word in words[2:]
+            if word.startswith("--") and word.partition("=")[0] not in known
+        ]
     assert wrong == []
 
 
@@ -68,7 +85,11 @@ def test_every_command_exists_with_its_flags(page: Path) -> None:
 def test_every_make_target_exists(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     text = page.read_text(encoding="utf-8")
-    asked = {target for block in INDENTED.findall(text) for target in MAKE.findall(re.sub(r"^ +", "", block, flags=re.MULTILINE))}
+    asked = {
+        target
+        for block in INDENTED.findall(text)
+        for target in MAKE.findall(re.sub(r"^ +", "", block, flags=re.MULTILINE))
+    }
     asked |= set(re.findall(r"`make ([a-z-]+)", text))
     assert asked <= targets
 
@@ -82,8 +103,8 @@ def test_the_example_of_the_readme_renders(tmp_path: Path) -> None:
     (tmp_path / "scorers/scorer.yaml").write_text(scorer)
     (tmp_path / "apps/app.yaml").write_text(application)
     (tmp_path / "clusters/c.yaml").write_text(
-        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: cluster1}\n"
-        "spec: {hubAcceptsClient: true}\n"
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name:"
+        " cluster1}\nspec: {hubAcceptsClient: true}\n"
     )
     (tmp_path / "gitops-dsf.yaml").write_text(
         "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\nmetadata: {name: fleet}\n"
@@ -105,12 +126,22 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def commands(page: Path) -> list[str]:
     text = page.read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = [line.strip().removeprefix("$ ") for block in (*INDENTED.findall(text), *fenced(text)) for line in block.splitlines()]
-    return [part.strip() for line in lines for part in line.split("&&") if part.strip().startswith("gitops-dsf ")]
+    lines = [
+        line.strip().removeprefix("$ ")
+        for block in (*INDENTED.findall(text), *fenced(text))
+        for line in block.splitlines()
+    ]
+    return [
+        part.strip() for line in lines for part in line.split("&&") if part.strip().startswith("gitops-dsf ")
+    ]
 
 
 def fenced(text: str) -> list[str]:
-    return [body for _, language, body in FENCE.findall(text) if language in {"", "sh", "bash", "console", "shell"}]
+    return [
+        body
+        for _, language, body in FENCE.findall(text)
+        if language in {"", "sh", "bash", "console", "shell"}
+    ]
 
 
 @cache
@@ -123,4 +154,8 @@ def anchors(file: Path) -> frozenset[str]:
 @cache
 def help_of(verb: str) -> frozenset[str]:
     commands = [[verb], *([verb, sub] for sub in ("check", "run", "new") if verb == "scorer")]
-    return frozenset(option for words in commands for option in re.findall(r"--[a-z-]+", gitops_dsf(*words, "--help").stdout))
+    return frozenset(
+        option
+        for words in commands
+        for option in re.findall(r"--[a-z-]+", gitops_dsf(*words, "--help").stdout)
+    )

@@ -1,4 +1,6 @@
-"""docs/doctor.md: a row for every check and none besides, in their order; and the role that it recommends is no wider than reading."""
+"""docs/doctor.md: a row for every check and none besides, in their order; and the role that it recommends is
+no wider than reading.
+"""
 
 import re
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""examples/fleet: a repository of realistic size has no findings, renders, and runs each scorer where its masks and selectors say."""
+"""examples/fleet: a repository of realistic size has no findings, renders, and runs each scorer where its
+masks and selectors say.
+"""
 
 import json
 from pathlib import Path

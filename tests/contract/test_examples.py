@@ -1,4 +1,6 @@
-"""The sample scorers: their tests pass, they keep the contract, and code, DynamicScorer, sample and README say the same."""
+"""The sample scorers: their tests pass, they keep the contract, and code, DynamicScorer, sample and README
+say the same.
+"""
 
 import json
 import re
@@ -35,7 +37,12 @@ def documented(name: str) -> tuple[float, float, str]:
 
 
 def test_every_sample_is_listed_and_complete() -> None:
-    assert sorted(path.name for path in SCORERS.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))) == NAMES
+    assert (
+        sorted(
+            path.name for path in SCORERS.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))
+        )
+        == NAMES
+    )
     index = (SCORERS / "README.md").read_text()
     for name in NAMES:
         names = {path.name for path in (SCORERS / name).iterdir() if not path.name.startswith((".", "_"))}
@@ -45,7 +52,18 @@ def test_every_sample_is_listed_and_complete() -> None:
 
 def test_their_own_tests_pass() -> None:
     """All in one run."""
-    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:asyncio", "-W", "error"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-v",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:asyncio",
+        "-W",
+        "error",
+    ]
     done = subprocess.run(command, cwd=SCORERS, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout
     passed = Counter(re.findall(r"^(\w+)/test_\w+\.py::.* PASSED", done.stdout, re.MULTILINE))
@@ -53,14 +71,25 @@ def test_their_own_tests_pass() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_keeps_the_contract_and_its_documented_range(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_keeps_the_contract_and_its_documented_range(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     low, high, _ = documented(name)
     sample = SCORERS / name / "sample.json"
     with serving(f"{name}:app", SCORERS / name) as served:
-        code = main(["scorer", "check", served.url, "--data", str(sample), "--format", "json", "--series", "200"])
+        code = main(
+            ["scorer", "check", served.url, "--data", str(sample), "--format", "json", "--series", "200"]
+        )
         report = json.loads(capsys.readouterr().out)
-        answer = HttpClient().send("POST", f"{served.url}/scoring", headers={"Content-Type": "application/json"}, body=sample.read_bytes())
-        config = msgspec.json.decode(HttpClient().send("GET", f"{served.url}/config", headers={}).body, type=ScorerConfig)
+        answer = HttpClient().send(
+            "POST",
+            f"{served.url}/scoring",
+            headers={"Content-Type": "application/json"},
+            body=sample.read_bytes(),
+        )
+        config = msgspec.json.decode(
+            HttpClient().send("GET", f"{served.url}/config", headers={}).body, type=ScorerConfig
+        )
     problems = {finding["check"] for finding in report["findings"] if finding["severity"] != "ok"}
     assert (code, problems) == (0, set())
     scores = [result["score"] for result in json.loads(answer.body)["results"]]
@@ -75,8 +104,14 @@ def agrees(config: ScorerConfig, scorer: DynamicScorer) -> None:
     assert scorer.metadata.name == config.scoring.params.name == spec.scoring.params.name
     assert spec.source.type == config.source.type
     assert spec.source.params.query.split() == config.source.params.query.split()
-    assert (spec.source.params.range, spec.source.params.step) == (config.source.params.range, config.source.params.step)
-    assert (spec.scoring.path, spec.scoring.params.interval) == (config.scoring.path, config.scoring.params.interval)
+    assert (spec.source.params.range, spec.source.params.step) == (
+        config.source.params.range,
+        config.source.params.step,
+    )
+    assert (spec.scoring.path, spec.scoring.params.interval) == (
+        config.scoring.path,
+        config.scoring.params.interval,
+    )
     assert spec.description == config.description
 
 
@@ -87,7 +122,9 @@ def test_the_score_range_turns_the_documented_way(name: str) -> None:
     assert score_range is not None
     assert low <= score_range.min < score_range.max <= high
     assert (score_range.output_min < score_range.output_max) == (better == "Higher")
-    assert min(score_range.output_min, score_range.output_max) == 1, "a missing score counts as 0 and must be the worst"
+    assert min(score_range.output_min, score_range.output_max) == 1, (
+        "a missing score counts as 0 and must be the worst"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,7 +133,9 @@ def test_sample_and_dynamic_scorer_have_the_same_arguments(name: str) -> None:
     assert sample.get("arguments") == scorer_of(name).spec.scoring.arguments
 
 
-def test_all_of_them_fit_into_one_fleet_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_of_them_fit_into_one_fleet_repository(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     fleet = tmp_path / "fleet"
     assert main(["init", str(fleet)]) == 0
     for name in NAMES:

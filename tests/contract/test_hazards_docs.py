@@ -1,4 +1,6 @@
-"""docs/hazards.md: every hazard names a rule that exists and a test that exists, and every hazard test is in the table."""
+"""docs/hazards.md: every hazard names a rule that exists and a test that exists, and every hazard test is in
+the table.
+"""
 
 import ast
 import re
@@ -19,7 +21,11 @@ WITHOUT_CODE = ("renderer", "agent", "none: ")
 
 def hub_tests(file: Path) -> set[str]:
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    return {f"{file.name}::{item.name}" for item in tree.body if isinstance(item, ast.FunctionDef) and item.name.startswith("test_")}
+    return {
+        f"{file.name}::{item.name}"
+        for item in tree.body
+        if isinstance(item, ast.FunctionDef) and item.name.startswith("test_")
+    }
 
 
 def test_every_row_has_four_cells_and_none_is_empty() -> None:

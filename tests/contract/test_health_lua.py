@@ -1,7 +1,9 @@
-"""Argo CD's health checks: every case in the runtime that scripts of argocd-cm get, with exact status and message.
+"""Argo CD's health checks: every case in the runtime that scripts of argocd-cm get, with exact status and
+message.
 
-Argo CD gives such scripts a Lua 5.1 with the base and table libraries only (plus a reduced os and package, which ours do
-without); `string` and `math` are absent, and so are methods on strings. What passes here passes there.
+Argo CD gives such scripts a Lua 5.1 with the base and table libraries only (plus a reduced os and package,
+which ours do without); `string` and `math` are absent, and so are methods on strings. What passes here passes
+there.
 """
 
 from pathlib import Path
@@ -14,7 +16,21 @@ from tests.support import yamlfast
 from tests.support.health_cases import ARGOCD, CHECKS, Case, cases, read
 from tools import argocd_health
 
-REMOVED = ("string", "math", "io", "os", "debug", "package", "require", "module", "dofile", "loadfile", "load", "loadstring", "python")
+REMOVED = (
+    "string",
+    "math",
+    "io",
+    "os",
+    "debug",
+    "package",
+    "require",
+    "module",
+    "dofile",
+    "loadfile",
+    "load",
+    "loadstring",
+    "python",
+)
 KINDS = {
     "addon.open-cluster-management.io/ClusterManagementAddOn",
     "addon.open-cluster-management.io/ManagedClusterAddOn",
@@ -47,7 +63,10 @@ def run(script: str, item: dict[str, Any]) -> dict[str, str]:
 def test_the_verdict_is_exact(case: Case) -> None:
     item = read(case.input)
     assert f"{item['apiVersion'].partition('/')[0]}/{item['kind']}" == case.kind
-    assert run(case.script.read_text(encoding="utf-8"), item) == {"status": case.status, "message": case.message}
+    assert run(case.script.read_text(encoding="utf-8"), item) == {
+        "status": case.status,
+        "message": case.message,
+    }
 
 
 def test_every_kind_that_argocd_has_no_check_for_has_one() -> None:
@@ -62,7 +81,9 @@ def test_every_input_is_named_by_exactly_one_case(script: Path) -> None:
 
 
 @pytest.mark.parametrize("script", CHECKS, ids=lambda script: script.parts[-2])
-@pytest.mark.parametrize("status", [None, {}, {"conditions": []}, {"conditions": [{"type": "Strange", "status": "True"}]}])
+@pytest.mark.parametrize(
+    "status", [None, {}, {"conditions": []}, {"conditions": [{"type": "Strange", "status": "True"}]}]
+)
 def test_a_bare_object_gets_a_verdict(script: Path, status: dict[str, Any] | None) -> None:
     group, kind = script.parts[-3:-1]
     item: dict[str, Any] = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "bare"}}
@@ -74,7 +95,9 @@ def test_a_bare_object_gets_a_verdict(script: Path, status: dict[str, Any] | Non
 
 
 def test_what_only_a_cluster_or_time_knows_never_degrades() -> None:
-    """Within a sync of several waves Degraded fails it and Progressing holds it up, so both are for what the hub decides."""
+    """Within a sync of several waves Degraded fails it and Progressing holds it up, so both are for what the
+    hub decides.
+    """
     assert {case.kind.rpartition("/")[2] for case in CASES if case.status == "Degraded"} == {
         "ClusterManagementAddOn",
         "ManagedClusterAddOn",
@@ -92,7 +115,14 @@ def test_what_only_a_cluster_or_time_knows_never_degrades() -> None:
 
 
 @pytest.mark.parametrize(
-    "script", ["return obj.kind:upper()", "return string.upper('a')", "return os.time()", "return math.floor(1.5)", "return require('os')"]
+    "script",
+    [
+        "return obj.kind:upper()",
+        "return string.upper('a')",
+        "return os.time()",
+        "return math.floor(1.5)",
+        "return require('os')",
+    ],
 )
 def test_the_runtime_is_as_narrow_as_that_of_argocd(script: str) -> None:
     with pytest.raises(lupa.lua51.LuaError, match=r"attempt to (index|call)"):
@@ -104,7 +134,10 @@ def test_the_fragment_of_argocd_cm_is_in_step() -> None:
     document = yamlfast.load((ARGOCD / argocd_health.FRAGMENT).read_text(encoding="utf-8"))
     assert (document["kind"], document["metadata"]["name"]) == ("ConfigMap", "argocd-cm")
     assert document["data"] == {
-        f"resource.customizations.health.{script.parts[-3]}_{script.parts[-2]}": script.read_text(encoding="utf-8") for script in CHECKS
+        f"resource.customizations.health.{script.parts[-3]}_{script.parts[-2]}": script.read_text(
+            encoding="utf-8"
+        )
+        for script in CHECKS
     }
 
 
@@ -118,10 +151,14 @@ def test_a_changed_script_is_noticed_and_written(tmp_path: Path, capsys: pytest.
     assert argocd_health.main([*folder, "--write"]) == 0
     assert argocd_health.main(folder) == 0
     written = yamlfast.load((tmp_path / argocd_health.FRAGMENT).read_text(encoding="utf-8"))
-    assert written["data"] == {"resource.customizations.health.example.com_Widget": 'return {status = "Healthy"}\n'}
+    assert written["data"] == {
+        "resource.customizations.health.example.com_Widget": 'return {status = "Healthy"}\n'
+    }
 
 
-def test_a_folder_without_checks_says_which_one_it_looked_at(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_checks_says_which_one_it_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert argocd_health.main(["--folder", str(tmp_path)]) == 2
     assert f"{tmp_path}/health: no <group>/<Kind>/health.lua here" in capsys.readouterr().err
 
@@ -129,6 +166,6 @@ def test_a_folder_without_checks_says_which_one_it_looked_at(tmp_path: Path, cap
 def test_the_template_ships_the_same_fragment() -> None:
     """A fleet repository has what its README tells people to apply."""
     ours = ARGOCD / argocd_health.FRAGMENT
-    assert (ARGOCD.parent / "repo-template/argocd" / argocd_health.FRAGMENT).read_bytes() == ours.read_bytes(), (
-        f"copy {ours} into repo-template"
-    )
+    assert (
+        ARGOCD.parent / "repo-template/argocd" / argocd_health.FRAGMENT
+    ).read_bytes() == ours.read_bytes(), f"copy {ours} into repo-template"

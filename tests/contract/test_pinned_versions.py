@@ -1,6 +1,7 @@
 """Versions of other programs in the documents: those that the hub suite runs, and the oldest that we support.
 
-The documents write a tested version with a v ("OCM v1.2.1") and an oldest version without one ("OCM 1.2 or newer").
+The documents write a tested version with a v ("OCM v1.2.1") and an oldest version without one ("OCM 1.2 or
+newer").
 """
 
 import re
@@ -11,7 +12,14 @@ import pytest
 from gitops_dsf.views.doctor.checks import argocd, ocm
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("*/README.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("examples/**/*.md"),
+    ]
+)
 PINS = {
     "OCM": "open-cluster-management.io/ocm",
     "Argo CD": "github.com/argoproj/argo-cd/v3",
@@ -29,7 +37,11 @@ def pinned(program: str) -> str:
 
 
 def said(pattern: re.Pattern[str]) -> list[tuple[str, str, str]]:
-    return [(page.relative_to(ROOT).as_posix(), *found.groups()) for page in PAGES for found in pattern.finditer(page.read_text("utf-8"))]
+    return [
+        (page.relative_to(ROOT).as_posix(), *found.groups())
+        for page in PAGES
+        for found in pattern.finditer(page.read_text("utf-8"))
+    ]
 
 
 def test_tested_versions_are_the_pins_of_the_hub_suite() -> None:
@@ -41,7 +53,9 @@ def test_tested_versions_are_the_pins_of_the_hub_suite() -> None:
 def test_oldest_versions_are_those_that_doctor_demands() -> None:
     required = said(REQUIRED)
     assert {program for _, program, _ in required} == set(OLDEST), "README.md names both"
-    assert [line for line in required if line[2] != ".".join(map(str, oldest(line[1])[: line[2].count(".") + 1]))] == []
+    assert [
+        line for line in required if line[2] != ".".join(map(str, oldest(line[1])[: line[2].count(".") + 1]))
+    ] == []
 
 
 def oldest(program: str) -> tuple[int, int, int]:
@@ -49,6 +63,9 @@ def oldest(program: str) -> tuple[int, int, int]:
     return minimum.major, minimum.minor, minimum.patch
 
 
-@pytest.mark.parametrize(("text", "tested", "required"), [("OCM v1.2.1", 1, 0), ("**Argo CD 3.3.9**", 0, 1), ("Argo CD\nv3.5.3", 1, 0)])
+@pytest.mark.parametrize(
+    ("text", "tested", "required"),
+    [("OCM v1.2.1", 1, 0), ("**Argo CD 3.3.9**", 0, 1), ("Argo CD\nv3.5.3", 1, 0)],
+)
 def test_the_patterns_find_what_documents_write(text: str, tested: int, required: int) -> None:
     assert (len(TESTED.findall(text)), len(REQUIRED.findall(text))) == (tested, required)

@@ -1,6 +1,8 @@
-"""Every code at its line and column, as `validate` prints it: the repository of docs/diagnostics.md with the entry's bad example.
+"""Every code at its line and column, as `validate` prints it: the repository of docs/diagnostics.md with the
+entry's bad example.
 
-Where the documentation shows commands in place of YAML, a function here does what they do. A code that is missing in the table fails.
+Where the documentation shows commands in place of YAML, a function here does what they do. A code that is
+missing in the table fails.
 """
 
 import re
@@ -116,15 +118,20 @@ PLACES: dict[str, str] = {
     "DSF501": "scorers/cpu.yaml:4:9",
     "DSF502": "gitops-dsf.yaml:7:20",
 }
-"""Code to file:line:column. Findings about a whole file or the whole repository are at its first character."""
+"""Code to file:line:column. Findings about a whole file or the whole repository are at its first character.
+"""
 
 LINE = re.compile(r"^(\S+:\d+:\d+): (?:error|warning|notice) (DSF\d{3}): ", re.MULTILINE)
-CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: more-{}}}\n"
+CLUSTER = (
+    "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: more-{}}}\n"
+)
 
 
 def grow(root: Path, count: int) -> None:
     """Clusters beside those of the base repository."""
-    (root / "clusters" / "more.yaml").write_text("---\n".join(CLUSTER.format(number) for number in range(count)))
+    (root / "clusters" / "more.yaml").write_text(
+        "---\n".join(CLUSTER.format(number) for number in range(count))
+    )
 
 
 def shell(code: str) -> Callable[[Path], None]:
@@ -134,7 +141,9 @@ def shell(code: str) -> Callable[[Path], None]:
         (root.parent / "elsewhere").mkdir(exist_ok=True)
         (root.parent / "elsewhere" / "clusters.yaml").write_text("{}")
         entry = next(entry for entry in ENTRIES if entry.code == code)
-        command = next(text for language, which, text in entry.blocks if which == "bad" and language == "console")
+        command = next(
+            text for language, which, text in entry.blocks if which == "bad" and language == "console"
+        )
         write(root, "")
         subprocess.run(["bash", "-c", command.removeprefix("$ ")], cwd=root, check=True)
 
@@ -157,11 +166,18 @@ def large_decision(root: Path, clusters: int = 99) -> None:
 
 def large_work(root: Path) -> None:
     params = "params: {name: cpu_forecast, interval: 60}"
-    write(root, f"# scorers/cpu.yaml\nspec:\n  scoring:\n    {params}\n    arguments: {{text: {'x' * 520_000}}}\n")
+    write(
+        root,
+        f"# scorers/cpu.yaml\nspec:\n  scoring:\n    {params}\n    arguments: {{text: {'x' * 520_000}}}\n",
+    )
 
 
 def full_shard(root: Path) -> None:
-    write(root, '# gitops-dsf.yaml\nspec:\n  git: {url: "https://git.example.com/platform/fleet.git"}\n  output: {shards: 1}\n')
+    write(
+        root,
+        '# gitops-dsf.yaml\nspec:\n  git: {url: "https://git.example.com/platform/fleet.git"}\n  output:'
+        " {shards: 1}\n",
+    )
     grow(root, 501)
 
 
@@ -186,7 +202,9 @@ def build(root: Path, code: str) -> None:
     write(root, example)
 
 
-def printed(root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+def printed(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[str, str]]:
     """Code and place of each finding, from the terminal's text."""
     monkeypatch.chdir(root)
     main(["validate"])
@@ -207,10 +225,15 @@ def test_a_code_is_printed_at_its_line_and_column(
 
 
 @pytest.mark.parametrize(
-    ("code", "fewer"), [("DSF120", lambda root: many_writes(root, 11_990)), ("DSF320", lambda root: large_decision(root, 98))]
+    ("code", "fewer"),
+    [("DSF120", lambda root: many_writes(root, 11_990)), ("DSF320", lambda root: large_decision(root, 98))],
 )
 def test_below_the_bound_there_is_no_finding(
-    code: str, fewer: Callable[[Path], None], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    code: str,
+    fewer: Callable[[Path], None],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fewer(tmp_path)
     assert code not in {found for found, _ in printed(tmp_path, capsys, monkeypatch)}

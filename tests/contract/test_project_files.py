@@ -1,4 +1,6 @@
-"""What contributors and forges read: the example of CONTRIBUTING, the pipelines and the hooks say what is true of this repository."""
+"""What contributors and forges read: the example of CONTRIBUTING, the pipelines and the hooks say what is
+true of this repository.
+"""
 
 import re
 import textwrap
@@ -12,7 +14,9 @@ from tests.contract.test_docs import blocks
 from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[2]
-WORKFLOWS = sorted([*ROOT.glob(".github/workflows/*.yaml"), *ROOT.glob("repo-template/.github/workflows/*.yaml")])
+WORKFLOWS = sorted(
+    [*ROOT.glob(".github/workflows/*.yaml"), *ROOT.glob("repo-template/.github/workflows/*.yaml")]
+)
 USES = re.compile(r"uses: (\S+)@(\S+)(?: # (\S+))?")
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 
@@ -32,7 +36,9 @@ def test_the_first_change_of_contributing_works() -> None:
 
 
 def test_actions_are_pinned_by_commit_and_everywhere_alike() -> None:
-    found = [(path, *match.groups()) for path in WORKFLOWS for match in USES.finditer(path.read_text("utf-8"))]
+    found = [
+        (path, *match.groups()) for path in WORKFLOWS for match in USES.finditer(path.read_text("utf-8"))
+    ]
     assert len(found) > 5
     assert [item for item in found if not re.fullmatch(r"[0-9a-f]{40}", item[2]) or not item[3]] == []
     pins = {(action, commit) for _, action, commit, _ in found}
@@ -41,7 +47,9 @@ def test_actions_are_pinned_by_commit_and_everywhere_alike() -> None:
 
 @pytest.mark.parametrize("file", [".github/workflows/ci.yaml", ".gitlab-ci.yml"])
 def test_pipelines_run_every_step_of_ci_run(file: str) -> None:
-    steps = set(re.findall(r"(?:suite|make) (lint|test-hub|test)\b", (ROOT / ".ci" / "run").read_text("utf-8")))
+    steps = set(
+        re.findall(r"(?:suite|make) (lint|test-hub|test)\b", (ROOT / ".ci" / "run").read_text("utf-8"))
+    )
     assert steps == {"lint", "test", "test-hub"}
     run = set(re.findall(r"make ([a-z-]+)", (ROOT / file).read_text("utf-8")))
     assert steps <= run <= TARGETS
@@ -50,7 +58,9 @@ def test_pipelines_run_every_step_of_ci_run(file: str) -> None:
 def test_hooks_run_programs_of_the_lock_file() -> None:
     (repo,) = yamlfast.load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
     assert repo["repo"] == "local"
-    assert all(hook["entry"].startswith(".venv/bin/") and hook["language"] == "system" for hook in repo["hooks"])
+    assert all(
+        hook["entry"].startswith(".venv/bin/") and hook["language"] == "system" for hook in repo["hooks"]
+    )
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob(".github/**/*.y*ml")), ids=lambda path: path.name)

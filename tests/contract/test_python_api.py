@@ -1,7 +1,8 @@
-"""The public Python API (docs/python-api.md): what it exports, with every signature, is the recorded text beside this file.
+"""The public Python API (docs/python-api.md): what it exports, with every signature, is the recorded text
+beside this file.
 
-A difference is a decision: `make golden` records it, and the changelog tells users. What is promised of a class is all that is public in
-it, unless PARTLY names less.
+A difference is a decision: `make golden` records it, and the changelog tells users. What is promised of a
+class is all that is public in it, unless PARTLY names less.
 """
 
 import ast
@@ -27,9 +28,41 @@ PARTLY = {
     "ScorerApp": ("__call__",),
     "HubState": ("build", "placement"),
     "Verdict": (
-        *("after", "candidates", "chosen", "cluster_sets", "current", "decisions", "drop_of", "dropped", "evicted", "evicts_everything"),
-        *("filters", "groups", "looks_again", "misconfigured", "notes", "now", "outcome", "panic", "placement", "prioritizer_scores"),
-        *("ranked", "requeue_at", "satisfied", "scores", "status", "sync_error", "to_dict", "unscheduled", "unsupported"),
+        *(
+            "after",
+            "candidates",
+            "chosen",
+            "cluster_sets",
+            "current",
+            "decisions",
+            "drop_of",
+            "dropped",
+            "evicted",
+            "evicts_everything",
+        ),
+        *(
+            "filters",
+            "groups",
+            "looks_again",
+            "misconfigured",
+            "notes",
+            "now",
+            "outcome",
+            "panic",
+            "placement",
+            "prioritizer_scores",
+        ),
+        *(
+            "ranked",
+            "requeue_at",
+            "satisfied",
+            "scores",
+            "status",
+            "sync_error",
+            "to_dict",
+            "unscheduled",
+            "unsupported",
+        ),
     ),
 }
 """Objects that the library makes: people read these names of them, and construct none."""
@@ -56,12 +89,21 @@ def members(found: type, promised: tuple[str, ...] | None) -> Iterator[str]:
     assert isinstance(node, ast.ClassDef)
     for item in node.body:
         if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-            name, text = item.target.id, f"{ast.unparse(item.target)}: {ast.unparse(item.annotation)}{' = ...' if item.value else ''}"
+            name, text = (
+                item.target.id,
+                f"{ast.unparse(item.target)}: {ast.unparse(item.annotation)}{' = ...' if item.value else ''}",
+            )
         elif isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
             name, text = item.targets[0].id, ast.unparse(item)
         elif isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef):
             kinds = {ast.unparse(decorator).rpartition(".")[2] for decorator in item.decorator_list}
-            prefix = "property " if kinds & {"property", "cached_property"} else "classmethod " if "classmethod" in kinds else ""
+            prefix = (
+                "property "
+                if kinds & {"property", "cached_property"}
+                else "classmethod "
+                if "classmethod" in kinds
+                else ""
+            )
             name, text = item.name, f"{prefix}{item.name}({ast.unparse(item.args)}) -> {returned(item)}"
         else:
             continue
@@ -85,13 +127,20 @@ def test_the_public_api_is_the_recorded_one(update_golden: bool) -> None:
     now = "\n".join(line for module in MODULES for line in described(importlib.import_module(module))) + "\n"
     if update_golden:
         RECORD.write_text(now, "utf-8")
-    assert RECORD.read_text("utf-8") == now, "a change of the public API: `make golden` records it; tell users in CHANGELOG.md"
+    assert RECORD.read_text("utf-8") == now, (
+        "a change of the public API: `make golden` records it; tell users in CHANGELOG.md"
+    )
 
 
 @pytest.mark.parametrize("name", PARTLY)
 def test_what_is_promised_of_a_class_is_there(name: str) -> None:
-    (found,) = (getattr(module, name) for module in map(importlib.import_module, MODULES) if name in module.__all__)
-    declared = {re.split(r"[ (:]", line.removeprefix("property ").removeprefix("classmethod "))[0] for line in members(found, PARTLY[name])}
+    (found,) = (
+        getattr(module, name) for module in map(importlib.import_module, MODULES) if name in module.__all__
+    )
+    declared = {
+        re.split(r"[ (:]", line.removeprefix("property ").removeprefix("classmethod "))[0]
+        for line in members(found, PARTLY[name])
+    }
     assert declared == set(PARTLY[name])
 
 

@@ -1,4 +1,6 @@
-"""docs/reconciler.md tells administrators what the reconciler may do: its table is the list from which the roles are rendered."""
+"""docs/reconciler.md tells administrators what the reconciler may do: its table is the list from which the
+roles are rendered.
+"""
 
 from pathlib import Path
 

@@ -12,7 +12,16 @@ from pydantic import ValidationError
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from dsf_wire.summary import UPSTREAM_KEYS, ConfigMapRef, EndpointAuth, PublishRule, ScoreRange, Summary, decode, encode
+from dsf_wire.summary import (
+    UPSTREAM_KEYS,
+    ConfigMapRef,
+    EndpointAuth,
+    PublishRule,
+    ScoreRange,
+    Summary,
+    decode,
+    encode,
+)
 from gitops_dsf.pipeline import produce
 from gitops_dsf.repository.model.kinds import KINDS
 from gitops_dsf.scaffold import scaffold
@@ -30,15 +39,23 @@ FOLDERS = ("scorers", "config", "clusters", "apps", "locks")
 
 def stale(generated: Mapping[str, str], folder: Path) -> list[str]:
     """Paths whose file differs, is missing, or that nothing generates any more."""
-    found = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()}
+    found = {
+        path.relative_to(folder).as_posix(): path.read_text("utf-8")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
     return sorted(path for path in generated.keys() | found.keys() if generated.get(path) != found.get(path))
 
 
 @pytest.mark.parametrize(
-    ("generated", "folder"), [(schema_tree(), SCHEMAS), (reference_pages(), ROOT / "docs" / "reference")], ids=["schemas", "reference"]
+    ("generated", "folder"),
+    [(schema_tree(), SCHEMAS), (reference_pages(), ROOT / "docs" / "reference")],
+    ids=["schemas", "reference"],
 )
 def test_generated_files_are_fresh(generated: Mapping[str, str], folder: Path) -> None:
-    assert not stale(generated, folder), f"{folder.relative_to(ROOT)}/ is stale: run `make schemas` and commit what it changes"
+    assert not stale(generated, folder), (
+        f"{folder.relative_to(ROOT)}/ is stale: run `make schemas` and commit what it changes"
+    )
 
 
 def test_a_stale_a_missing_and_an_orphaned_file_are_all_noticed(tmp_path: Path) -> None:
@@ -61,15 +78,22 @@ def test_every_schema_is_valid_draft_2020_12(path: Path) -> None:
 
 
 def test_every_authored_kind_has_a_schema() -> None:
-    assert {kind_file(*key) for key in KINDS} | {"document.json"} == {path.name for path in (SCHEMAS / "json").iterdir()}
+    assert {kind_file(*key) for key in KINDS} | {"document.json"} == {
+        path.name for path in (SCHEMAS / "json").iterdir()
+    }
 
 
 def document_validator() -> Validator:
     """document.json with its neighbours, as an editor resolves them."""
     folder = SCHEMAS / "json"
-    resources = [(path.name, DRAFT202012.create_resource(json.loads(path.read_text("utf-8")))) for path in folder.iterdir()]
+    resources = [
+        (path.name, DRAFT202012.create_resource(json.loads(path.read_text("utf-8"))))
+        for path in folder.iterdir()
+    ]
     registry: Registry[Any] = Registry().with_resources(resources)
-    return jsonschema.Draft202012Validator(json.loads((folder / "document.json").read_text("utf-8")), registry=registry)
+    return jsonschema.Draft202012Validator(
+        json.loads((folder / "document.json").read_text("utf-8")), registry=registry
+    )
 
 
 def kubeconform_validator(api_version: str, kind: str) -> Validator:
@@ -78,9 +102,17 @@ def kubeconform_validator(api_version: str, kind: str) -> Validator:
 
 
 def examples() -> list[Any]:
-    files = [TEMPLATE / "gitops-dsf.yaml", *(path for folder in FOLDERS for path in sorted((TEMPLATE / folder).glob("*.yaml")))]
-    documents = [(path, document) for path in files for document in yamlfast.load_all(path.read_text("utf-8"))]
-    return [pytest.param(document, id=f"{path.relative_to(TEMPLATE)}-{document['kind']}") for path, document in documents]
+    files = [
+        TEMPLATE / "gitops-dsf.yaml",
+        *(path for folder in FOLDERS for path in sorted((TEMPLATE / folder).glob("*.yaml"))),
+    ]
+    documents = [
+        (path, document) for path in files for document in yamlfast.load_all(path.read_text("utf-8"))
+    ]
+    return [
+        pytest.param(document, id=f"{path.relative_to(TEMPLATE)}-{document['kind']}")
+        for path, document in documents
+    ]
 
 
 @pytest.mark.parametrize("document", examples())
@@ -131,31 +163,85 @@ def change(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
 
 SECRET = {"name": "tokens", "key": "token"}
 CASES = [
-    pytest.param(change(SCORER, "spec.source.auth", {"tokenSecretRef": SECRET, "serviceAccountToken": False}), True, id="one-token"),
-    pytest.param(change(SCORER, "spec.source.auth", {"tokenSecretRef": None, "serviceAccountToken": True}), True, id="null-is-no-token"),
-    pytest.param(change(SCORER, "spec.source.auth", {"tokenSecretRef": SECRET, "serviceAccountToken": True}), False, id="two-tokens"),
+    pytest.param(
+        change(SCORER, "spec.source.auth", {"tokenSecretRef": SECRET, "serviceAccountToken": False}),
+        True,
+        id="one-token",
+    ),
+    pytest.param(
+        change(SCORER, "spec.source.auth", {"tokenSecretRef": None, "serviceAccountToken": True}),
+        True,
+        id="null-is-no-token",
+    ),
+    pytest.param(
+        change(SCORER, "spec.source.auth", {"tokenSecretRef": SECRET, "serviceAccountToken": True}),
+        False,
+        id="two-tokens",
+    ),
     pytest.param(change(SCORER, "spec.unknown", 1), False, id="unknown-field"),
     pytest.param(change(SCORER, "spec.configSyncMode", "full"), False, id="dialect"),
     pytest.param(change(SCORER, "spec.scoring.arguments", {"any": [{"thing": None}]}), True, id="arguments"),
     pytest.param(change(SCORER, "spec.scoring.arguments", [1]), False, id="arguments-must-be-an-object"),
     pytest.param(change(SCORER, "metadata.name", "Not_A_Name"), False, id="name"),
-    pytest.param(change(CONFIG, "spec.masks", [{"clusterName": "a", "scoreName": "b"}]), True, id="mask-by-name"),
-    pytest.param(change(CONFIG, "spec.masks", [{"clusterSelector": {}, "scoreName": "b"}]), True, id="mask-by-selector"),
-    pytest.param(change(CONFIG, "spec.masks", [{"clusterName": "a", "clusterSelector": None, "scoreName": "b"}]), True, id="mask-null"),
+    pytest.param(
+        change(CONFIG, "spec.masks", [{"clusterName": "a", "scoreName": "b"}]), True, id="mask-by-name"
+    ),
+    pytest.param(
+        change(CONFIG, "spec.masks", [{"clusterSelector": {}, "scoreName": "b"}]), True, id="mask-by-selector"
+    ),
+    pytest.param(
+        change(CONFIG, "spec.masks", [{"clusterName": "a", "clusterSelector": None, "scoreName": "b"}]),
+        True,
+        id="mask-null",
+    ),
     pytest.param(change(CONFIG, "spec.masks", [{"scoreName": "b"}]), False, id="mask-of-nothing"),
-    pytest.param(change(CONFIG, "spec.masks", [{"clusterName": "a", "clusterSelector": {}, "scoreName": "b"}]), False, id="mask-of-both"),
+    pytest.param(
+        change(CONFIG, "spec.masks", [{"clusterName": "a", "clusterSelector": {}, "scoreName": "b"}]),
+        False,
+        id="mask-of-both",
+    ),
     pytest.param(change(APPLICATION, "spec.application.source", None), False, id="no-source"),
     pytest.param(change(APPLICATION, "spec.application.sources", []), True, id="empty-sources"),
-    pytest.param(change(APPLICATION, "spec.application.sources", [{"repoURL": "https://git/y"}]), False, id="source-and-sources"),
-    pytest.param(change(APPLICATION, "spec.placement.tolerations", [{"key": "a", "value": "b"}]), True, id="toleration-equal"),
-    pytest.param(change(APPLICATION, "spec.placement.tolerations", [{"operator": "Exists"}]), True, id="toleration-of-everything"),
-    pytest.param(change(APPLICATION, "spec.placement.tolerations", [{"value": "b"}]), False, id="toleration-without-key"),
     pytest.param(
-        change(APPLICATION, "spec.placement.tolerations", [{"key": "a", "operator": "Exists", "value": "b"}]), False, id="exists-with-value"
+        change(APPLICATION, "spec.application.sources", [{"repoURL": "https://git/y"}]),
+        False,
+        id="source-and-sources",
     ),
-    pytest.param(change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "25%"}), True, id="percentage"),
-    pytest.param(change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": 3}), True, id="number"),
-    pytest.param(change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "125%"}), False, id="too-many-percent"),
+    pytest.param(
+        change(APPLICATION, "spec.placement.tolerations", [{"key": "a", "value": "b"}]),
+        True,
+        id="toleration-equal",
+    ),
+    pytest.param(
+        change(APPLICATION, "spec.placement.tolerations", [{"operator": "Exists"}]),
+        True,
+        id="toleration-of-everything",
+    ),
+    pytest.param(
+        change(APPLICATION, "spec.placement.tolerations", [{"value": "b"}]),
+        False,
+        id="toleration-without-key",
+    ),
+    pytest.param(
+        change(APPLICATION, "spec.placement.tolerations", [{"key": "a", "operator": "Exists", "value": "b"}]),
+        False,
+        id="exists-with-value",
+    ),
+    pytest.param(
+        change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "25%"}),
+        True,
+        id="percentage",
+    ),
+    pytest.param(
+        change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": 3}),
+        True,
+        id="number",
+    ),
+    pytest.param(
+        change(APPLICATION, "spec.placement.decisionGroups", {"clustersPerDecisionGroup": "125%"}),
+        False,
+        id="too-many-percent",
+    ),
     pytest.param(change(APPLICATION, "spec.scores", []), False, id="no-scores"),
 ]
 
@@ -184,7 +270,12 @@ def test_every_rule_is_named_after_a_model_in_the_schemas() -> None:
 
 @pytest.mark.parametrize(
     "document",
-    [{"kind": "DynamicScorer"}, {**SCORER, "kind": "Deployment"}, {**SCORER, "apiVersion": "gitops-dsf.io/v1alpha1"}, []],
+    [
+        {"kind": "DynamicScorer"},
+        {**SCORER, "kind": "Deployment"},
+        {**SCORER, "apiVersion": "gitops-dsf.io/v1alpha1"},
+        [],
+    ],
     ids=["no-apiVersion", "foreign-kind", "wrong-version", "list"],
 )
 def test_a_document_of_no_known_kind_is_refused(document: Any) -> None:
@@ -193,7 +284,11 @@ def test_a_document_of_no_known_kind_is_refused(document: Any) -> None:
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("spec.unknown", 1), ("spec.source.unknown", 1), ("spec.source.auth", {"tokenSecretRef": SECRET, "serviceAccountToken": True})],
+    [
+        ("spec.unknown", 1),
+        ("spec.source.unknown", 1),
+        ("spec.source.auth", {"tokenSecretRef": SECRET, "serviceAccountToken": True}),
+    ],
 )
 def test_kubeconform_refuses_what_the_hub_would_refuse(path: str, value: Any) -> None:
     validator = kubeconform_validator(SCORER["apiVersion"], "DynamicScorer")  # type: ignore[arg-type]
@@ -220,8 +315,14 @@ def test_rendered_scorers_satisfy_the_shipped_schemas(rendered: list[dict[str, A
 
 
 def test_rendered_crds_are_the_shipped_ones(rendered: list[dict[str, Any]]) -> None:
-    shipped = {path.stem: yamlfast.load(path.read_text("utf-8"))["spec"] for path in (SCHEMAS / "crds").iterdir()}
-    assert {item["metadata"]["name"]: item["spec"] for item in rendered if item["kind"] == "CustomResourceDefinition"} == shipped
+    shipped = {
+        path.stem: yamlfast.load(path.read_text("utf-8"))["spec"] for path in (SCHEMAS / "crds").iterdir()
+    }
+    assert {
+        item["metadata"]["name"]: item["spec"]
+        for item in rendered
+        if item["kind"] == "CustomResourceDefinition"
+    } == shipped
 
 
 def test_rendered_summaries_satisfy_their_schema(rendered: list[dict[str, Any]]) -> None:
@@ -233,7 +334,9 @@ def test_rendered_summaries_satisfy_their_schema(rendered: list[dict[str, Any]])
 
 
 def summaries_validator() -> Validator:
-    return jsonschema.Draft202012Validator(json.loads((SCHEMAS / "wire" / "summaries.json").read_text("utf-8")))
+    return jsonschema.Draft202012Validator(
+        json.loads((SCHEMAS / "wire" / "summaries.json").read_text("utf-8"))
+    )
 
 
 def test_what_is_written_on_the_wire_satisfies_its_schema() -> None:

@@ -1,4 +1,6 @@
-"""docs/upstream.md: a manifest that is valid upstream is accepted, but for the table of what is refused, and each row is true."""
+"""docs/upstream.md: a manifest that is valid upstream is accepted, but for the table of what is refused, and
+each row is true.
+"""
 
 import re
 from pathlib import Path
@@ -66,7 +68,13 @@ def judged(scorers: str, **others: str) -> tuple[Resolved | None, list[Diagnosti
     texts |= {f"{folder}/x.yaml": text for folder, text in others.items()}
     parts = [load_text(text, file=file) for file, text in texts.items()]
     documents = tuple(item for part in parts for item in part.documents)
-    return resolve(declare(Loaded(documents=documents, diagnostics=tuple(item for part in parts for item in part.diagnostics))))
+    return resolve(
+        declare(
+            Loaded(
+                documents=documents, diagnostics=tuple(item for part in parts for item in part.diagnostics)
+            )
+        )
+    )
 
 
 def accepted(scorers: str) -> tuple[EffectiveScorer, list[str]]:
@@ -81,14 +89,23 @@ def test_the_whole_manifest_is_accepted() -> None:
 
 def test_an_omitted_source_host_is_the_origin_of_config_url() -> None:
     found, codes = accepted(changed("    host: http://prom:9090\n", ""))
-    assert (found.source_host, found.source_endpoint) == ("http://api.svc:8000", "http://api.svc:8000/api/v1/query_range")
+    assert (found.source_host, found.source_endpoint) == (
+        "http://api.svc:8000",
+        "http://api.svc:8000/api/v1/query_range",
+    )
     assert codes == ["DSF124"]
 
 
-@pytest.mark.parametrize(("old", "new"), [("path: /scoring", "path: scoring"), ("path: /api/v1/query_range", "path: api/v1/query_range")])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("path: /scoring", "path: scoring"), ("path: /api/v1/query_range", "path: api/v1/query_range")],
+)
 def test_a_path_without_its_leading_slash_is_the_same_path(old: str, new: str) -> None:
     found, codes = accepted(changed(old, new))
-    assert (found.scoring_endpoint, found.source_endpoint) == ("http://api.svc:8000/scoring", "http://prom:9090/api/v1/query_range")
+    assert (found.scoring_endpoint, found.source_endpoint) == (
+        "http://api.svc:8000/scoring",
+        "http://prom:9090/api/v1/query_range",
+    )
     assert (found.scoring_path, found.source_path, codes) == ("/scoring", "/api/v1/query_range", [])
 
 
@@ -103,7 +120,9 @@ def test_a_path_without_its_leading_slash_is_the_same_path(old: str, new: str) -
         ("Other", "up", ["DSF125"]),
     ],
 )
-def test_queries_of_other_languages_are_passed_on_and_said_to_be_unchecked(dialect: str, query: str, notices: list[str]) -> None:
+def test_queries_of_other_languages_are_passed_on_and_said_to_be_unchecked(
+    dialect: str, query: str, notices: list[str]
+) -> None:
     """Nothing is said of placeholders either: who cannot read a query does not know its labels."""
     text = changed("    params: {query: up,", f"    dialect: {dialect}\n    params: {{query: '{query}',")
     found, codes = accepted(text + "  scoreDimensionFormat: ${node}\n")
@@ -113,7 +132,14 @@ def test_queries_of_other_languages_are_passed_on_and_said_to_be_unchecked(diale
 def test_the_dialect_is_for_validate_alone_where_upstream_runs_the_scorer() -> None:
     settings = SETTINGS.replace("spec: {", "spec: {delivery: {mode: UpstreamController}, ")
     text = changed("    params: {query: up,", "    dialect: Other\n    params: {query: '{a=\"b\"}',")
-    found = resolve(declare(Loaded(documents=load_text(settings + "---\n" + text, file="gitops-dsf.yaml").documents, diagnostics=())))[1]
+    found = resolve(
+        declare(
+            Loaded(
+                documents=load_text(settings + "---\n" + text, file="gitops-dsf.yaml").documents,
+                diagnostics=(),
+            )
+        )
+    )[1]
     assert {item.code for item in found} <= {"DSF125", "DSF017"}
 
 
@@ -123,16 +149,28 @@ def test_labels_of_what_can_be_read_are_looked_at_in_metricsql_too() -> None:
 
 
 def test_defaults_where_upstream_leaves_a_scorer_out() -> None:
-    bare = changed("  location: Internal\n  scoreDestination: AddOnPlacementScore\n", "").replace("    type: Prometheus\n", "")
+    bare = changed("  location: Internal\n  scoreDestination: AddOnPlacementScore\n", "").replace(
+        "    type: Prometheus\n", ""
+    )
     found, codes = accepted(bare.replace("range: 3600", "range: 0"))
-    assert (found.location, found.destination, found.source_type) == ("Internal", "AddOnPlacementScore", "Prometheus")
+    assert (found.location, found.destination, found.source_type) == (
+        "Internal",
+        "AddOnPlacementScore",
+        "Prometheus",
+    )
     assert codes == ["DSF121"]
 
 
 def test_paths_that_are_added() -> None:
     bare = changed("    path: /api/v1/query_range\n", "").replace("    path: /scoring\n", "")
-    assert (accepted(bare)[0].source_path, accepted(bare)[0].scoring_path) == ("/api/v1/query_range", "/scoring")
-    assert accepted(bare.replace("http://prom:9090", "http://prom:9090/select/0"))[0].source_endpoint == "http://prom:9090/select/0"
+    assert (accepted(bare)[0].source_path, accepted(bare)[0].scoring_path) == (
+        "/api/v1/query_range",
+        "/scoring",
+    )
+    assert (
+        accepted(bare.replace("http://prom:9090", "http://prom:9090/select/0"))[0].source_endpoint
+        == "http://prom:9090/select/0"
+    )
 
 
 TOKEN = "    auth: {tokenSecretRef: {name: t, key: token}}\n"
@@ -141,15 +179,30 @@ REFUSED: list[tuple[str, dict[str, str]]] = [
     (
         "DSF116",
         {
-            "scorers": changed("    host: http://prom:9090\n", "    auth: {tokenSecretRef: {name: t, key: token}}\n", FULL),
+            "scorers": changed(
+                "    host: http://prom:9090\n", "    auth: {tokenSecretRef: {name: t, key: token}}\n", FULL
+            ),
             "locks": LOCK,
         },
     ),
     ("DSF117", {"scorers": FULL, "locks": LOCK}),
-    ("DSF127", {"scorers": changed("    host: http://prom:9090\n", "    host: http://prom.example.com\n" + TOKEN)}),
-    ("DSF126", {"scorers": changed("    path: /scoring\n", TOKEN.replace("name: t,", "name: gitops-dsf-agent-hub-kubeconfig,"))}),
+    (
+        "DSF127",
+        {"scorers": changed("    host: http://prom:9090\n", "    host: http://prom.example.com\n" + TOKEN)},
+    ),
+    (
+        "DSF126",
+        {
+            "scorers": changed(
+                "    path: /scoring\n", TOKEN.replace("name: t,", "name: gitops-dsf-agent-hub-kubeconfig,")
+            )
+        },
+    ),
     ("DSF131", {"scorers": changed("host: http://prom:9090", "host: http://169.254.169.254")}),
-    ("DSF024", {"scorers": changed("{name: cpu}", "{name: cpu, annotations: {argocd.argoproj.io/hook: Sync}}")}),
+    (
+        "DSF024",
+        {"scorers": changed("{name: cpu}", "{name: cpu, annotations: {argocd.argoproj.io/hook: Sync}}")},
+    ),
     ("DSF101", {"scorers": f"{SCORER}---\n{changed('metadata: {name: cpu}', 'metadata: {name: other}')}"}),
     ("DSF109", {"scorers": changed("query: up", "query: up default 0")}),
     ("DSF013", {"scorers": changed("  location:", "  locale: de\n  location:")}),
@@ -189,6 +242,8 @@ def test_the_table_lists_what_is_refused_and_nothing_else() -> None:
 
 def test_a_lock_wins_and_the_pages_say_so() -> None:
     """The code does: test_with_full_the_locks_non_empty_fields_win_one_by_one."""
-    concepts, reference = ((DOCS / page).read_text(encoding="utf-8") for page in ("concepts.md", "reference/dynamicscorer.md"))
+    concepts, reference = (
+        (DOCS / page).read_text(encoding="utf-8") for page in ("concepts.md", "reference/dynamicscorer.md")
+    )
     assert "each field that it fills wins over the scorer's" in concepts
     assert "as locked in locks/, wins field by field" in reference

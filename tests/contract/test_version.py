@@ -1,4 +1,6 @@
-"""One version: all distributions, pins, images and documents say the same, and one command changes them all."""
+"""One version: all distributions, pins, images and documents say the same, and one command changes
+them all.
+"""
 
 import re
 import shutil
@@ -37,7 +39,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tracked(root: Path) -> list[str]:
-    return subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
+    return subprocess.run(
+        ["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True
+    ).stdout.split("\0")[:-1]
 
 
 def saying(root: Path, wanted: str) -> set[str]:
@@ -56,7 +60,9 @@ def test_no_line_says_the_version_without_being_a_place() -> None:
 
 
 def test_the_programs_say_it_too() -> None:
-    assert {gitops_dsf.__version__, dsf_wire.__version__, dsf_scorer.__version__, dsf_agent.__version__} == {version.current(ROOT)}
+    assert {gitops_dsf.__version__, dsf_wire.__version__, dsf_scorer.__version__, dsf_agent.__version__} == {
+        version.current(ROOT)
+    }
     assert DEFAULT_IMAGE.endswith(f":{version.current(ROOT)}")
     assert DEFAULT_RECONCILER_IMAGE.endswith(f":{version.current(ROOT)}")
 
@@ -79,9 +85,14 @@ def test_the_distributions_pin_each_other_exactly() -> None:
 
 def test_every_place_installs_the_same_uv() -> None:
     """Another uv may read the lock file in another way."""
-    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["uv"]["required-version"].removeprefix("==")
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["uv"][
+        "required-version"
+    ].removeprefix("==")
     files = [path for path in tracked(ROOT) if path == "Makefile" or path.endswith("Containerfile")]
-    said = {path: re.findall(r"(?:UV_VERSION ?:?=|uv==) ?(\d+(?:\.\d+)+)", (ROOT / path).read_text("utf-8")) for path in files}
+    said = {
+        path: re.findall(r"(?:UV_VERSION ?:?=|uv==) ?(\d+(?:\.\d+)+)", (ROOT / path).read_text("utf-8"))
+        for path in files
+    }
     assert {path: versions for path, versions in said.items() if versions} == {
         path: [wanted] for path, versions in said.items() if versions
     }
@@ -114,7 +125,9 @@ def test_a_place_that_disagrees_is_named(copy: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("wrong", ["1.2", "v1.2.0", "1.2.0-rc1", ""])
-def test_what_is_no_version_changes_nothing(copy: Path, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_version_changes_nothing(
+    copy: Path, wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = version.current(copy)
     assert version.main([wrong, "--root", str(copy)]) == 2
     assert "write three numbers" in capsys.readouterr().err

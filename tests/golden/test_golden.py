@@ -1,4 +1,6 @@
-"""Whole repositories and every byte that they render to. `make golden` writes what the generator says now; review the diff."""
+"""Whole repositories and every byte that they render to. `make golden` writes what the generator says now;
+review the diff.
+"""
 
 import difflib
 import shutil
@@ -24,7 +26,11 @@ def test_a_repository_renders_to_its_golden_tree(case: str, update_golden: bool)
         for path, text in actual.items():
             (expected / path).parent.mkdir(parents=True, exist_ok=True)
             (expected / path).write_text(text, encoding="utf-8")
-    golden = {path.relative_to(expected).as_posix(): path.read_text(encoding="utf-8") for path in expected.rglob("*") if path.is_file()}
+    golden = {
+        path.relative_to(expected).as_posix(): path.read_text(encoding="utf-8")
+        for path in expected.rglob("*")
+        if path.is_file()
+    }
     assert _difference(golden, actual) == "", "the rendered tree changed: review it, then run `make golden`"
 
 
@@ -33,5 +39,7 @@ def _difference(golden: dict[str, str], actual: dict[str, str]) -> str:
     for path in sorted(golden.keys() | actual.keys()):
         before, after = golden.get(path, ""), actual.get(path, "")
         if before != after:
-            lines += difflib.unified_diff(before.splitlines(), after.splitlines(), f"golden/{path}", f"rendered/{path}", lineterm="")
+            lines += difflib.unified_diff(
+                before.splitlines(), after.splitlines(), f"golden/{path}", f"rendered/{path}", lineterm=""
+            )
     return "\n".join(lines)

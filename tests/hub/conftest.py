@@ -1,8 +1,10 @@
-"""Fixtures of the hub suite: one control plane for each process that runs tests, and a word at the end on what ran.
+"""Fixtures of the hub suite: one control plane for each process that runs tests, and a word at the end on
+what ran.
 
-`FAMILY` (comma list, default all) says which families of programs may run: `FAMILY=kubernetes,ocm pytest tests/hub`.
-A test that needs families says so with `pytest.mark.family("ocm", ...)` and is skipped, visibly, when one is left out.
-The hub is shared: a test brings what it needs, waits for it, and takes it away again; scenes belong to one module.
+`FAMILY` (comma list, default all) says which families of programs may run: `FAMILY=kubernetes,ocm pytest
+tests/hub`. A test that needs families says so with `pytest.mark.family("ocm", ...)` and is skipped, visibly,
+when one is left out. The hub is shared: a test brings what it needs, waits for it, and takes it away again;
+scenes belong to one module.
 """
 
 import os
@@ -24,8 +26,20 @@ from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.processes import Processes
 
 SUITE = Path(__file__).parent
-LONGEST = ("moves", "doctor", "reconciler", "reconciler_status", "argocd_sync", "proposals", "dead_scores", "suspension", "status_verb")
-"""Files of more than a minute and a half. They begin first: at the end no process is left alone with one of them."""
+LONGEST = (
+    "moves",
+    "doctor",
+    "reconciler",
+    "reconciler_status",
+    "argocd_sync",
+    "proposals",
+    "dead_scores",
+    "suspension",
+    "status_verb",
+)
+"""Files of more than a minute and a half. They begin first: at the end no process is left alone with one of
+them.
+"""
 LOG_LINES = 12
 
 _plane = pytest.StashKey[ControlPlane]()
@@ -38,12 +52,16 @@ def chosen_families() -> tuple[str, ...]:
     asked = [name for name in os.environ.get("FAMILY", "").split(",") if name]
     unknown = sorted(set(asked) - set(family_names()))
     if unknown:
-        raise pytest.UsageError(f"FAMILY={','.join(asked)}: no family {unknown[0]}; there are {', '.join(family_names())}")
+        raise pytest.UsageError(
+            f"FAMILY={','.join(asked)}: no family {unknown[0]}; there are {', '.join(family_names())}"
+        )
     return tuple(asked) or family_names()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "family(*names): the families of programs that a test needs (see tests/hub)")
+    config.addinivalue_line(
+        "markers", "family(*names): the families of programs that a test needs (see tests/hub)"
+    )
     config.stash[_report] = []
 
 
@@ -62,7 +80,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "argocd" in fixtures:
             needed.add("argocd")
         if missing := sorted(needed - set(chosen)):
-            item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(missing)}, not in FAMILY={','.join(chosen)}"))
+            item.add_marker(
+                pytest.mark.skip(reason=f"needs {', '.join(missing)}, not in FAMILY={','.join(chosen)}")
+            )
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +117,10 @@ def control_plane(
         for what, seconds in plane.startup.items():
             lines.append(f"{what} ready after {seconds:.1f} s")
         listeners = processes.check_listeners()
-        lines.append(f"{len(processes.running)} processes, {listeners} listeners, all on loopback; logs in {folder / 'logs'}")
+        lines.append(
+            f"{len(processes.running)} processes, {listeners} listeners, all on loopback; logs in"
+            f" {folder / 'logs'}"
+        )
         yield plane
         lines.append(f"{processes.check_listeners()} listeners at the end, all on loopback")
     left = processes.left_behind()
@@ -125,10 +148,16 @@ def git_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitServer]:
 
 
 @pytest.fixture(scope="session")
-def argocd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, control_plane: ControlPlane) -> Iterator[ArgoCD]:
-    """Argo CD on the hub, with nothing in it but the default project. Knows no spoke until `add_cluster_secret`."""
+def argocd(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, control_plane: ControlPlane
+) -> Iterator[ArgoCD]:
+    """Argo CD on the hub, with nothing in it but the default project. Knows no spoke until
+    `add_cluster_secret`.
+    """
     folder = tmp_path_factory.mktemp("argocd")
-    running = ArgoCD(binaries=obtain("argocd"), processes=control_plane.processes, folder=folder, hub=control_plane.hub)
+    running = ArgoCD(
+        binaries=obtain("argocd"), processes=control_plane.processes, folder=folder, hub=control_plane.hub
+    )
     started = time.monotonic()
     running.install()
     running.start()
@@ -140,7 +169,9 @@ def argocd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: "pytest.CallInfo[None]"
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     plane = item.config.stash.get(_plane, None)
     if report.failed and call.when == "call" and plane is not None:
@@ -153,7 +184,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """In the process that prints: what one of the processes that ran tests has to say (pytest-xdist)."""
-    node.config.stash[_report] += [f"{node.gateway.id}: {line}" for line in getattr(node, "workeroutput", {}).get(REPORT, ())]
+    node.config.stash[_report] += [
+        f"{node.gateway.id}: {line}" for line in getattr(node, "workeroutput", {}).get(REPORT, ())
+    ]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -174,4 +207,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
             if getattr(report, "nodeid", "") and (outcome != "passed" or report.when == "call"):
                 counts.setdefault(report.nodeid.partition("::")[0], Counter())[outcome] += 1
     for file, outcomes in sorted(counts.items()):
-        terminalreporter.line(f"{file}: " + ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()))
+        terminalreporter.line(
+            f"{file}: " + ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+        )

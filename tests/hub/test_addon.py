@@ -33,17 +33,29 @@ def installation(
         yield installation
 
 
-def test_one_add_on_per_cluster_becomes_available_with_its_deployment(installation: Installation, hub: Client) -> None:
+def test_one_add_on_per_cluster_becomes_available_with_its_deployment(
+    installation: Installation, hub: Client
+) -> None:
     for cluster in CLUSTERS:
         spoke = installation.plane.spokes[cluster].admin
-        container = spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"]["containers"][0]
+        container = spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"][
+            "containers"
+        ][0]
         assert {"CLUSTER_NAME", "HUB_KUBECONFIG"} <= {entry["name"] for entry in container["env"]}
         # No kubelet runs here: what a ready replica would make of the status.
-        ready = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1, "updatedReplicas": 1, "observedGeneration": 1}
+        ready = {
+            "replicas": 1,
+            "readyReplicas": 1,
+            "availableReplicas": 1,
+            "updatedReplicas": 1,
+            "observedGeneration": 1,
+        }
         spoke.patch_status(DEPLOYMENT, ADDON_NAME, ready, namespace=AGENT_NAMESPACE)
     for cluster in CLUSTERS:
         wait_for(
-            lambda cluster=cluster: conditions(hub.get(ADDON, ADDON_NAME, namespace=cluster)).get("Available") == "True",  # type: ignore[misc]
+            lambda cluster=cluster: (
+                conditions(hub.get(ADDON, ADDON_NAME, namespace=cluster)).get("Available") == "True"
+            ),  # type: ignore[misc]
             what=f"the add-on of {cluster} is Available",
             timeout=90,
             seen=lambda cluster=cluster: hub.get(ADDON, ADDON_NAME, namespace=cluster),  # type: ignore[misc]
@@ -69,7 +81,9 @@ def test_a_changed_image_rolls_out_under_a_new_template_name(installation: Insta
         hub.delete(TEMPLATE, name)
 
 
-def test_removing_everything_leaves_the_namespace_and_peoples_secrets(installation: Installation, hub: Client) -> None:
+def test_removing_everything_leaves_the_namespace_and_peoples_secrets(
+    installation: Installation, hub: Client
+) -> None:
     spoke = installation.plane.spokes["cluster1"].admin
     token: Object = {
         "apiVersion": "v1",
@@ -80,9 +94,20 @@ def test_removing_everything_leaves_the_namespace_and_peoples_secrets(installati
     spoke.apply(token)
     hub.delete(ADDON, ADDON_NAME, namespace="cluster1")
     hub.delete(WORK, "gitops-dsf-config", namespace="cluster1")
-    wait_for(lambda: spoke.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is None, what="the agent is gone", timeout=60)
-    wait_for(lambda: spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE) is None, what="its configuration is gone")
-    wait_for(lambda: hub.find(WORK, "gitops-dsf-config", namespace="cluster1") is None, what="the work is gone", timeout=60)
+    wait_for(
+        lambda: spoke.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is None,
+        what="the agent is gone",
+        timeout=60,
+    )
+    wait_for(
+        lambda: spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE) is None,
+        what="its configuration is gone",
+    )
+    wait_for(
+        lambda: hub.find(WORK, "gitops-dsf-config", namespace="cluster1") is None,
+        what="the work is gone",
+        timeout=60,
+    )
 
     def kept() -> bool:
         namespace = spoke.get("v1/Namespace", AGENT_NAMESPACE)
@@ -98,9 +123,13 @@ def conditions(item: Object) -> dict[str, str]:
 
 
 def template_names(hub: Client) -> set[str]:
-    return {item["metadata"]["name"] for item in hub.list(TEMPLATE) if item["spec"]["addonName"] == ADDON_NAME}
+    return {
+        item["metadata"]["name"] for item in hub.list(TEMPLATE) if item["spec"]["addonName"] == ADDON_NAME
+    }
 
 
 def image(spoke: Client) -> str:
-    containers = spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"]["containers"]
+    containers = spoke.get(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE)["spec"]["template"]["spec"][
+        "containers"
+    ]
     return str(containers[0]["image"])

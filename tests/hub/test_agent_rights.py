@@ -52,13 +52,19 @@ def rights(control_plane: ControlPlane, argocd: object, git_server: GitServer) -
         identity = addon_identity(cluster="cluster1", addon=ADDON_NAME)
         agent = stack.enter_context(control_plane.hub.client(identity))
         spoke = control_plane.spokes["cluster1"]
-        wait_for(lambda: agent.list(SCORE, namespace="cluster1") is not None or True, what="the add-on manager gave the agent its rights")
+        wait_for(
+            lambda: agent.list(SCORE, namespace="cluster1") is not None or True,
+            what="the add-on manager gave the agent its rights",
+        )
         account = stack.enter_context(Client(spoke.service_account_kubeconfig(AGENT_NAMESPACE, ADDON_NAME)))
         for name in (SECRET, ELSE):
             stack.callback(spoke.admin.delete, "v1/Secret", name, namespace=AGENT_NAMESPACE)
         # A role counts a moment after it is written; a pod would simply be told "forbidden" once.
         spoke.admin.apply(secret(SECRET, "s3cret"))
-        wait_for(lambda: account.get("v1/Secret", SECRET, namespace=AGENT_NAMESPACE), what="the agent may read its Secret")
+        wait_for(
+            lambda: account.get("v1/Secret", SECRET, namespace=AGENT_NAMESPACE),
+            what="the agent may read its Secret",
+        )
         wait_for(
             lambda: agent.find("v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE) is None,
             what="the agent may ask what is suspended",
@@ -91,7 +97,9 @@ def test_it_publishes_in_its_own_namespace_only(rights: Rights) -> None:
     }
     rights.agent.create(score)
     rights.agent.apply_status({**score, "status": {"scores": [{"name": "probe", "value": 7}]}})
-    assert rights.agent.get(SCORE, "probe", namespace="cluster1")["status"]["scores"] == [{"name": "probe", "value": 7}]
+    assert rights.agent.get(SCORE, "probe", namespace="cluster1")["status"]["scores"] == [
+        {"name": "probe", "value": 7}
+    ]
     rights.agent.delete(SCORE, "probe", namespace="cluster1")
     elsewhere = {**score, "metadata": {"name": "probe", "namespace": "cluster2"}}
     with pytest.raises(ApiError, match="403 Forbidden"):
@@ -142,14 +150,25 @@ def test_with_these_rights_it_works_and_a_rotated_token_is_taken_up(rights: Righ
     with HeadroomApi(token="first", fixed=0.5) as api, ClusterDns({SCORING: api.url}) as names:
         environment = names.environment
         with spoke_agent(plane, "cluster1", folder=tmp_path, environment=environment) as agent:
-            wait_for(lambda: api.requests, what="the agent calls the API with its token", seen=agent.process.tail)
-            wait_for(lambda: rights.agent.find(SCORE, RESOURCE, namespace="cluster1"), what="it publishes", seen=agent.process.tail)
+            wait_for(
+                lambda: api.requests, what="the agent calls the API with its token", seen=agent.process.tail
+            )
+            wait_for(
+                lambda: rights.agent.find(SCORE, RESOURCE, namespace="cluster1"),
+                what="it publishes",
+                seen=agent.process.tail,
+            )
             assert not api.refused
             api.token = "second"
             wait_for(lambda: api.refused, what="the old token is refused")
             admin.apply(secret(SECRET, "second"))
             seen = len(api.requests)
-            wait_for(lambda: len(api.requests) > seen, what="the new token is used", timeout=60, seen=agent.process.tail)
+            wait_for(
+                lambda: len(api.requests) > seen,
+                what="the new token is used",
+                timeout=60,
+                seen=agent.process.tail,
+            )
             log = agent.process.written()
             assert "first" not in log
             assert "second" not in log
@@ -157,8 +176,14 @@ def test_with_these_rights_it_works_and_a_rotated_token_is_taken_up(rights: Righ
 
 
 def granted(client: Client, namespace: str) -> set[tuple[str, str]]:
-    """(resource, verb) that an identity holds in a namespace, as the hub's authorizer says; named objects as resource/name."""
-    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}}
+    """(resource, verb) that an identity holds in a namespace, as the hub's authorizer says; named objects as
+    resource/name.
+    """
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": namespace},
+    }
     answer = client.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body=review)
     held = set()
     for rule in answer["status"]["resourceRules"]:

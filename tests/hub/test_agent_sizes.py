@@ -1,4 +1,6 @@
-"""The agent knows how many items an AddOnPlacementScore can hold: what it sends is stored, and far more would not be."""
+"""The agent knows how many items an AddOnPlacementScore can hold: what it sends is stored, and far more would
+not be.
+"""
 
 import asyncio
 import time
@@ -38,19 +40,33 @@ def _most(*, length: int) -> int:
     low, high = 1, 50_000
     while low < high:
         middle = (low + high + 1) // 2
-        body = status_body(_items(middle, length=length), name="most", namespace=NAMESPACE, valid_until=time.time())
-        low, high = (middle, high) if stored_bytes(len(body), items=middle) <= MAX_OBJECT_BYTES else (low, middle - 1)
+        body = status_body(
+            _items(middle, length=length), name="most", namespace=NAMESPACE, valid_until=time.time()
+        )
+        low, high = (
+            (middle, high) if stored_bytes(len(body), items=middle) <= MAX_OBJECT_BYTES else (low, middle - 1)
+        )
     return low
 
 
-@pytest.mark.parametrize("length", [*(pytest.param(length, marks=pytest.mark.soak) for length in (6, 60)), 250])
-def test_the_largest_object_that_it_sends_is_stored(kubeconfig: Path, length: int, note: Callable[[str], None]) -> None:
+@pytest.mark.parametrize(
+    "length", [*(pytest.param(length, marks=pytest.mark.soak) for length in (6, 60)), 250]
+)
+def test_the_largest_object_that_it_sends_is_stored(
+    kubeconfig: Path, length: int, note: Callable[[str], None]
+) -> None:
     async def story() -> None:
         server = ApiServer(load=Kubeconfig(path=kubeconfig).load, clock=SystemClock(), timeout_seconds=60)
         try:
-            store, most, name = HubStore(server=server, cluster=NAMESPACE), _most(length=length), f"most-{length}"
+            store, most, name = (
+                HubStore(server=server, cluster=NAMESPACE),
+                _most(length=length),
+                f"most-{length}",
+            )
             for _ in range(2):
-                await store.write(name, scorer="sizes", values=_items(most, length=length), valid_until=time.time() + 900)
+                await store.write(
+                    name, scorer="sizes", values=_items(most, length=length), valid_until=time.time() + 900
+                )
             stored = await store.read(name)
             assert stored is not None
             assert stored.values == _items(most, length=length)
@@ -59,9 +75,14 @@ def test_the_largest_object_that_it_sends_is_stored(kubeconfig: Path, length: in
             for part in (5, 2):
                 too_many = _items(most + most // part, length=length)
                 with pytest.raises(PublishError) as caught:
-                    await unlimited.write(f"more-{length}", scorer="sizes", values=too_many, valid_until=time.time() + 900)
+                    await unlimited.write(
+                        f"more-{length}", scorer="sizes", values=too_many, valid_until=time.time() + 900
+                    )
                 assert caught.value.reason is Reason.TOO_LARGE, caught.value
-                note(f"an AddOnPlacementScore holds {most} items with names of {length} characters, not {len(too_many)}: {caught.value}")
+                note(
+                    f"an AddOnPlacementScore holds {most} items with names of {length} characters, not"
+                    f" {len(too_many)}: {caught.value}"
+                )
         finally:
             await server.close()
 

@@ -1,4 +1,6 @@
-"""Scores that the upstream agent wrote, on a real API server: how they are taken over, and that the agent's fake hub does the same."""
+"""Scores that the upstream agent wrote, on a real API server: how they are taken over, and that the agent's
+fake hub does the same.
+"""
 
 import asyncio
 import json
@@ -43,7 +45,9 @@ def kubeconfig(control_plane: ControlPlane) -> Iterator[Path]:
 
 
 class Upstream:
-    """Writes as the upstream agent: a create, whose status is dropped, else read, change and update of the status."""
+    """Writes as the upstream agent: a create, whose status is dropped, else read, change and update of the
+    status.
+    """
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -52,7 +56,11 @@ class Upstream:
         status, found = self._send("GET", f"{BASE}/{name}")
         items = [{"name": item, "value": value} for item, value in values.items()]
         if status == 404:
-            body = {"apiVersion": SCORE_API_VERSION, "kind": "AddOnPlacementScore", "metadata": {"name": name, "namespace": NAMESPACE}}
+            body = {
+                "apiVersion": SCORE_API_VERSION,
+                "kind": "AddOnPlacementScore",
+                "metadata": {"name": name, "namespace": NAMESPACE},
+            }
             return self._send("POST", BASE, {**body, "status": {"scores": items}}, manager=UPSTREAM)
         changed = {**found, "status": {**found.get("status", {}), "scores": items}}
         return self._send("PUT", f"{BASE}/{name}/status", changed, manager=UPSTREAM)
@@ -60,7 +68,13 @@ class Upstream:
 
 def real(client: Client) -> Send:
     def send(
-        method: str, path: str, body: Any = None, *, manager: str = "", content: str = "application/json", **more: str
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        manager: str = "",
+        content: str = "application/json",
+        **more: str,
     ) -> tuple[int, Object]:
         parameters = ({"fieldManager": manager} if manager else {}) | more
         try:
@@ -73,11 +87,21 @@ def real(client: Client) -> Send:
 
 def faked(hub: HubFake) -> Send:
     def send(
-        method: str, path: str, body: Any = None, *, manager: str = "", content: str = "application/json", **more: str
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        manager: str = "",
+        content: str = "application/json",
+        **more: str,
     ) -> tuple[int, Object]:
         target = f"{path}?{urlencode(({'fieldManager': manager} if manager else {}) | more)}"
         headers = {"authorization": f"Bearer {hub.token}", "content-type": content}
-        reply = hub(Seen(method=method, target=target, headers=headers, body=json.dumps(body).encode(), at=time.time()))
+        reply = hub(
+            Seen(
+                method=method, target=target, headers=headers, body=json.dumps(body).encode(), at=time.time()
+            )
+        )
         assert isinstance(reply, Reply)
         return (200 if reply.status < 300 else reply.status), json.loads(reply.body)
 
@@ -90,9 +114,20 @@ def story(send: Send, name: str) -> Iterator[object]:
 
     def ours(values: Values, *, until: int = 1, force: bool = False) -> tuple[int, Object]:
         items = [{"name": item, "value": value} for item, value in values.items()]
-        body = {"apiVersion": SCORE_API_VERSION, "kind": "AddOnPlacementScore", "metadata": {"name": name, "namespace": NAMESPACE}}
+        body = {
+            "apiVersion": SCORE_API_VERSION,
+            "kind": "AddOnPlacementScore",
+            "metadata": {"name": name, "namespace": NAMESPACE},
+        }
         body["status"] = {"scores": items, "validUntil": f"2030-01-0{until}T00:00:00Z"}
-        return send("PATCH", f"{BASE}/{name}/status", body, manager=AGENT_MANAGER, content=APPLY, force=str(force).lower())
+        return send(
+            "PATCH",
+            f"{BASE}/{name}/status",
+            body,
+            manager=AGENT_MANAGER,
+            content=APPLY,
+            force=str(force).lower(),
+        )
 
     def own(entries: list[Object], *, version: str) -> int:
         change = [
@@ -106,7 +141,9 @@ def story(send: Send, name: str) -> Iterator[object]:
         found = send("GET", f"{BASE}/{name}")[1]
         before, version = version, found["metadata"]["resourceVersion"]
         entries = found["metadata"].get("managedFields", [])
-        owners = sorted((one["manager"], one["operation"], one.get("subresource", ""), one["fieldsV1"]) for one in entries)
+        owners = sorted(
+            (one["manager"], one["operation"], one.get("subresource", ""), one["fieldsV1"]) for one in entries
+        )
         scores = sorted((item["name"], item["value"]) for item in found.get("status", {}).get("scores", []))
         return step, status, before != version, scores, found.get("status", {}).get("validUntil"), owners
 
@@ -119,7 +156,10 @@ def story(send: Send, name: str) -> Iterator[object]:
     yield seen("without an item of which the other one owns a part", ours({"n": 7})[0])
     entries = send("GET", f"{BASE}/{name}")[1]["metadata"]["managedFields"]
     part = {f'k:{{"name":"{item}"}}': {".": {}, "f:name": {}, "f:value": {}} for item in "abn"}
-    mine = {**next(one for one in entries if one["manager"] == AGENT_MANAGER), "fieldsV1": {"f:status": {"f:scores": part}}}
+    mine = {
+        **next(one for one in entries if one["manager"] == AGENT_MANAGER),
+        "fieldsV1": {"f:status": {"f:scores": part}},
+    }
     yield seen("we become the owner of an older version", own([mine], version="1"))
     yield seen("of this version", own([mine], version=version))
     yield seen("our next apply removes the rest", ours({"n": 7}, until=2)[0])
@@ -131,16 +171,23 @@ def story(send: Send, name: str) -> Iterator[object]:
     label = {MANAGED_BY_LABEL: AGENT_MANAGER}
     body = {"apiVersion": SCORE_API_VERSION, "kind": "AddOnPlacementScore"}
     meta = {"name": name, "namespace": NAMESPACE, "labels": label}
-    yield seen("our labels", send("PATCH", f"{BASE}/{name}", {**body, "metadata": meta}, manager=AGENT_MANAGER, content=APPLY)[0])
+    yield seen(
+        "our labels",
+        send("PATCH", f"{BASE}/{name}", {**body, "metadata": meta}, manager=AGENT_MANAGER, content=APPLY)[0],
+    )
     other = {"name": f"{name}-ours", "namespace": NAMESPACE, "labels": label}
     created = send("POST", BASE, {**body, "metadata": other}, manager=AGENT_MANAGER)[1]
-    yield [(one["manager"], one["operation"], one["fieldsV1"]) for one in created["metadata"]["managedFields"]]
+    yield [
+        (one["manager"], one["operation"], one["fieldsV1"]) for one in created["metadata"]["managedFields"]
+    ]
 
 
 def test_the_fake_hub_does_what_a_real_one_does(kubeconfig: Path) -> None:
     with Client(kubeconfig) as client:
         for truth, imitation in zip(
-            story(real(client), "contract"), story(faked(HubFake(namespaces=(NAMESPACE,))), "contract"), strict=True
+            story(real(client), "contract"),
+            story(faked(HubFake(namespaces=(NAMESPACE,))), "contract"),
+            strict=True,
         ):
             assert imitation == truth
 
@@ -169,10 +216,16 @@ def test_what_a_forced_apply_left_behind_goes(kubeconfig: Path) -> None:
         upstream.write("mixed", {"node-0": 1, "node-1": 2})
         upstream.write("mixed", {"node-0": 1, "node-1": 2})
         forced = {"scores": [{"name": "node-0", "value": 7}], "validUntil": "2030-01-01T00:00:00Z"}
-        body = {"apiVersion": SCORE_API_VERSION, "kind": "AddOnPlacementScore", "metadata": {"name": "mixed", "namespace": NAMESPACE}}
+        body = {
+            "apiVersion": SCORE_API_VERSION,
+            "kind": "AddOnPlacementScore",
+            "metadata": {"name": "mixed", "namespace": NAMESPACE},
+        }
         client.apply({**body, "status": forced}, manager=AGENT_MANAGER, subresource="status")
         assert writers(client, "mixed") == {AGENT_MANAGER, "before-first-apply"}
-        await publish(HubStore(server=server, cluster=NAMESPACE, silent_seconds=-1.0), "mixed", {"cluster": 5})
+        await publish(
+            HubStore(server=server, cluster=NAMESPACE, silent_seconds=-1.0), "mixed", {"cluster": 5}
+        )
         assert scores(client, "mixed") == {"cluster": 5}
         assert writers(client, "mixed") == {AGENT_MANAGER}
 
@@ -180,7 +233,9 @@ def test_what_a_forced_apply_left_behind_goes(kubeconfig: Path) -> None:
 
 
 @pytest.mark.parametrize("again", [{"cluster": -50}, {"node-0": 1}, {"cluster": 5, "node-0": 1}, {}])
-def test_an_upstream_agent_that_writes_after_the_takeover_ends_in_a_conflict(kubeconfig: Path, again: Values) -> None:
+def test_an_upstream_agent_that_writes_after_the_takeover_ends_in_a_conflict(
+    kubeconfig: Path, again: Values
+) -> None:
     """Whatever it writes, and whatever of it meets ours; nobody fights."""
     name = f"alive-{len(again)}-{sum(again.values()) + 50}"
 

@@ -1,4 +1,6 @@
-"""The alert rules in Prometheus' own hands: promtool checks them, and runs the tests that are shipped beside them."""
+"""The alert rules in Prometheus' own hands: promtool checks them, and runs the tests that are shipped beside
+them.
+"""
 
 import subprocess
 from pathlib import Path
@@ -35,7 +37,9 @@ def test_the_tests_would_see_an_alert_that_is_gone(tmp_path: Path, alert: str) -
     for group in rules["groups"]:
         group["rules"] = [rule for rule in group["rules"] if rule["alert"] != alert]
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules), encoding="utf-8")
-    (tmp_path / "rules_test.yaml").write_text((FOLDER / "rules_test.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "rules_test.yaml").write_text(
+        (FOLDER / "rules_test.yaml").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     answer = promtool("test", "rules", tmp_path / "rules_test.yaml")
     assert answer.returncode == 1
     assert alert in answer.stdout + answer.stderr

@@ -1,4 +1,6 @@
-"""Every rendered object is what the real API servers take: strictly validated, unchanged by a second apply, read back as written."""
+"""Every rendered object is what the real API servers take: strictly validated, unchanged by a second apply,
+read back as written.
+"""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +19,9 @@ CLUSTERS = ("cluster1", "cluster2")
 
 
 @pytest.fixture(scope="module")
-def installation(control_plane: ControlPlane, argocd: object, git_server: GitServer) -> Iterator[Installation]:
+def installation(
+    control_plane: ControlPlane, argocd: object, git_server: GitServer
+) -> Iterator[Installation]:
     fleet = Fleet(repository=git_server.create("apply"), name="apply")
     write_fleet(fleet, clusters=list(CLUSTERS), secret="api-token")
     fleet.render()
@@ -81,9 +85,13 @@ def spec_of(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def missing(wanted: Any, found: Any, where: str = "") -> list[str]:
-    """Where ``found`` does not hold what ``wanted`` says; fields that only the server has are its own business."""
+    """Where ``found`` does not hold what ``wanted`` says; fields that only the server has are its own
+    business.
+    """
     if isinstance(wanted, dict) and isinstance(found, dict):
-        return [line for key, value in wanted.items() for line in missing(value, found.get(key), f"{where}.{key}")]
+        return [
+            line for key, value in wanted.items() for line in missing(value, found.get(key), f"{where}.{key}")
+        ]
     if isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
         pairs = enumerate(zip(wanted, found, strict=True))
         return [line for index, (one, other) in pairs for line in missing(one, other, f"{where}[{index}]")]

@@ -1,4 +1,6 @@
-"""The real Argo CD of the test control plane: it generates, syncs, heals, waits for git, and judges with our health checks."""
+"""The real Argo CD of the test control plane: it generates, syncs, heals, waits for git, and judges with our
+health checks.
+"""
 
 import json
 import re
@@ -14,8 +16,20 @@ import yaml
 
 from gitops_dsf.schema.crd import crds
 from tests.hub.controlplane.api import ApiError, Client, Object
-from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, refresh, refresh_set, state, wait_until_settled
-from tests.hub.controlplane.argocd import APPLICATION_CONTROLLER, APPLICATIONSET_CONTROLLER, REPO_SERVER, ArgoCD
+from tests.hub.controlplane.applications import (
+    APPLICATION,
+    APPLICATION_SET,
+    refresh,
+    refresh_set,
+    state,
+    wait_until_settled,
+)
+from tests.hub.controlplane.argocd import (
+    APPLICATION_CONTROLLER,
+    APPLICATIONSET_CONTROLLER,
+    REPO_SERVER,
+    ArgoCD,
+)
 from tests.hub.controlplane.family import HUB
 from tests.hub.controlplane.gitrepository import GitRepository
 from tests.hub.controlplane.gitserver import GitServer
@@ -36,15 +50,21 @@ def repository(git_server: GitServer, request: pytest.FixtureRequest) -> GitRepo
 
 @pytest.fixture
 def health_checks(argocd: ArgoCD) -> Iterator[None]:
-    """Our checks in argocd-cm for one test, as people put them there; a manager of its own leaves other owners alone."""
-    argocd.configure(yaml.safe_load(HEALTH.read_text(encoding="utf-8"))["data"], manager="health-checks-of-a-test")
+    """Our checks in argocd-cm for one test, as people put them there; a manager of its own leaves other
+    owners alone.
+    """
+    argocd.configure(
+        yaml.safe_load(HEALTH.read_text(encoding="utf-8"))["data"], manager="health-checks-of-a-test"
+    )
     yield
     argocd.configure({}, manager="health-checks-of-a-test")
 
 
 @pytest.fixture
 def known_spoke(argocd: ArgoCD, control_plane: ControlPlane) -> Iterator[None]:
-    """Argo CD knows cluster1 for one test. To be asked for before `applications`: what is to be deleted there needs it still."""
+    """Argo CD knows cluster1 for one test. To be asked for before `applications`: what is to be deleted there
+    needs it still.
+    """
     spoke = control_plane.spokes["cluster1"]
     argocd.add_cluster_secret("cluster1", spoke.url, spoke.kubeconfig())
     yield
@@ -70,7 +90,11 @@ def application(name: str, repository: GitRepository, *, cluster: str = "in-clus
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Application",
-        "metadata": {"name": name, "namespace": "argocd", "finalizers": ["resources-finalizer.argocd.argoproj.io"]},
+        "metadata": {
+            "name": name,
+            "namespace": "argocd",
+            "finalizers": ["resources-finalizer.argocd.argoproj.io"],
+        },
         "spec": {
             "project": "default",
             "source": {"repoURL": repository.url, "path": "rendered", "targetRevision": "main"},
@@ -84,7 +108,9 @@ def application(name: str, repository: GitRepository, *, cluster: str = "in-clus
 
 
 def config_map(name: str, value: str) -> str:
-    return f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  value: {json.dumps(value)}\n"
+    return (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  value: {json.dumps(value)}\n"
+    )
 
 
 def value(client: Client, name: str) -> str | None:
@@ -107,7 +133,9 @@ def test_the_version_it_reports_is_that_of_its_module(argocd: ArgoCD) -> None:
 
 @pytest.mark.usefixtures("applications")
 def test_an_application_follows_git_and_heals(argocd: ArgoCD, hub: Client, repository: GitRepository) -> None:
-    head = repository.commit({"rendered/a.yaml": config_map("follows", "one"), "rendered/b.yaml": config_map("leaves", "x")})
+    head = repository.commit(
+        {"rendered/a.yaml": config_map("follows", "one"), "rendered/b.yaml": config_map("leaves", "x")}
+    )
     started = time.monotonic()
     hub.apply(application("follows", repository))
     settled = wait_until_settled(hub, "follows", revision=head)
@@ -158,11 +186,16 @@ def test_an_applicationset_brings_an_application_to_a_spoke(
     generated["spec"]["generators"] = [{"list": {"elements": []}}]
     hub.apply(generated)
     refresh_set(hub, "shop")
-    wait_for(lambda: value(spoke.admin, "on-the-spoke") is None, what="the default policy deletes what is no longer generated")
+    wait_for(
+        lambda: value(spoke.admin, "on-the-spoke") is None,
+        what="the default policy deletes what is no longer generated",
+    )
 
 
 @pytest.mark.usefixtures("applications")
-def test_a_git_server_that_is_away_changes_nothing(argocd: ArgoCD, hub: Client, git_server: GitServer, repository: GitRepository) -> None:
+def test_a_git_server_that_is_away_changes_nothing(
+    argocd: ArgoCD, hub: Client, git_server: GitServer, repository: GitRepository
+) -> None:
     head = repository.commit({"rendered/a.yaml": config_map("stays", "one")})
     hub.apply(application("stays", repository))
     wait_until_settled(hub, "stays", revision=head)
@@ -184,11 +217,19 @@ def test_a_git_server_that_is_away_changes_nothing(argocd: ArgoCD, hub: Client, 
 
 
 @pytest.mark.usefixtures("applications", "health_checks")
-def test_a_scorer_is_healthy_with_the_facts_in_its_message(argocd: ArgoCD, hub: Client, repository: GitRepository) -> None:
-    files: dict[str, str | None] = {f"rendered/{crd['metadata']['name']}.yaml": json.dumps(kept(crd)) for crd in crds()}
+def test_a_scorer_is_healthy_with_the_facts_in_its_message(
+    argocd: ArgoCD, hub: Client, repository: GitRepository
+) -> None:
+    files: dict[str, str | None] = {
+        f"rendered/{crd['metadata']['name']}.yaml": json.dumps(kept(crd)) for crd in crds()
+    }
     head = repository.commit({**files, "rendered/scorer.yaml": json.dumps(scorer())})
     hub.apply(application("scorers", repository))
-    wait_for(lambda: state(hub, "scorers").sync == "Synced", what="the scorer is synced", seen=lambda: state(hub, "scorers"))
+    wait_for(
+        lambda: state(hub, "scorers").sync == "Synced",
+        what="the scorer is synced",
+        seen=lambda: state(hub, "scorers"),
+    )
     # Argo CD looks again by itself when a health status changes, but not when only its message does.
     refresh(hub, "scorers")
     settled = wait_until_settled(hub, "scorers", revision=head)
@@ -197,7 +238,10 @@ def test_a_scorer_is_healthy_with_the_facts_in_its_message(argocd: ArgoCD, hub: 
         "Healthy",
         "no status yet: no reconciler has looked at the scoring API",
     )
-    status = {"healthStatus": "Inactive", "conditions": [condition("Healthy", "False", "ProbeFailed", "GET /healthz: 503")]}
+    status = {
+        "healthStatus": "Inactive",
+        "conditions": [condition("Healthy", "False", "ProbeFailed", "GET /healthz: 503")],
+    }
     hub.patch_status(f"{scorer()['apiVersion']}/DynamicScorer", "cpu-predictor", status, namespace=NAMESPACE)
     refresh(hub, "scorers")
     wanted = ("Synced", "Healthy", "scoring API Inactive; Healthy is False (ProbeFailed): GET /healthz: 503")
@@ -213,7 +257,11 @@ def test_a_scorer_is_healthy_with_the_facts_in_its_message(argocd: ArgoCD, hub: 
 @pytest.mark.usefixtures("applications", "health_checks", "control_plane")
 def test_ocms_own_verdicts_are_understood(argocd: ArgoCD, hub: Client, repository: GitRepository) -> None:
     cluster = "cluster.open-cluster-management.io"
-    binding = {"apiVersion": f"{cluster}/v1beta2", "kind": "ManagedClusterSetBinding", "spec": {"clusterSet": "global"}}
+    binding = {
+        "apiVersion": f"{cluster}/v1beta2",
+        "kind": "ManagedClusterSetBinding",
+        "spec": {"clusterSet": "global"},
+    }
     placement = {"apiVersion": f"{cluster}/v1beta1", "kind": "Placement", "metadata": {"name": "wrong"}}
     nowhere = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"region": "nowhere"}}}}
     files: dict[str, Any] = {
@@ -222,24 +270,37 @@ def test_ocms_own_verdicts_are_understood(argocd: ArgoCD, hub: Client, repositor
         "empty": {
             **placement,
             "metadata": {"name": "empty"},
-            "spec": {"clusterSets": ["global"], "predicates": [{"requiredClusterSelector": nowhere["requiredClusterSelector"]}]},
+            "spec": {
+                "clusterSets": ["global"],
+                "predicates": [{"requiredClusterSelector": nowhere["requiredClusterSelector"]}],
+            },
         },
     }
     repository.commit({f"rendered/{name}.yaml": json.dumps(item) for name, item in files.items()})
     hub.apply(application("placements", repository))
     wait_until_settled(hub, "placements", health="Degraded")
     wanted = {
-        "Placement/wrong": ("Degraded", "Misconfigured, no decisions are made. :incorrect prioritizer policy mode: Wrong"),
+        "Placement/wrong": (
+            "Degraded",
+            "Misconfigured, no decisions are made. :incorrect prioritizer policy mode: Wrong",
+        ),
         "Placement/empty": (
             "Healthy",
-            "No cluster selected. NoManagedClusterMatched: No ManagedCluster matches any of the cluster predicate",
+            (
+                "No cluster selected. NoManagedClusterMatched: No ManagedCluster matches any of the cluster"
+                " predicate"
+            ),
         ),
     }
 
     def verdicts() -> dict[str, tuple[str, str]]:
         """By now; OCM may have looked at one of them when Argo CD judged the other."""
         refresh(hub, "placements")
-        return {name: verdict[1:] for name, verdict in state(hub, "placements").resources.items() if name in wanted}
+        return {
+            name: verdict[1:]
+            for name, verdict in state(hub, "placements").resources.items()
+            if name in wanted
+        }
 
     wait_for(lambda: verdicts() == wanted, what="both verdicts show", seen=verdicts)
     head = repository.commit({"rendered/wrong.yaml": None})
@@ -248,10 +309,21 @@ def test_ocms_own_verdicts_are_understood(argocd: ArgoCD, hub: Client, repositor
 
 
 def test_argocd_itself_gives_the_verdicts_of_our_cases(argocd: ArgoCD) -> None:
-    """The offline command runs the script of the ConfigMap in Argo CD's own Lua: what the contract tests assert of ours."""
+    """The offline command runs the script of the ConfigMap in Argo CD's own Lua: what the contract tests
+    assert of ours.
+    """
 
     def verdict(case: Case) -> str:
-        return run_argocd(argocd, "admin", "settings", "resource-overrides", "health", str(case.input), "--argocd-cm-path", str(HEALTH))
+        return run_argocd(
+            argocd,
+            "admin",
+            "settings",
+            "resource-overrides",
+            "health",
+            str(case.input),
+            "--argocd-cm-path",
+            str(HEALTH),
+        )
 
     found = cases()
     with ThreadPoolExecutor(max_workers=2) as pool:
@@ -260,19 +332,31 @@ def test_argocd_itself_gives_the_verdicts_of_our_cases(argocd: ArgoCD) -> None:
         assert answers[str(case.input)] == f"STATUS: {case.status}\nMESSAGE: {case.message}\n", case.input
 
 
-def test_the_applicationset_controller_has_no_more_rights_than_its_role(argocd: ArgoCD, control_plane: ControlPlane) -> None:
-    """Argo CD's own roles do not let it read decisions; that right is for our rendered Role to give, in one namespace."""
-    kubeconfig = control_plane.hub.service_account_kubeconfig(argocd.namespace, "argocd-applicationset-controller")
+def test_the_applicationset_controller_has_no_more_rights_than_its_role(
+    argocd: ArgoCD, control_plane: ControlPlane
+) -> None:
+    """Argo CD's own roles do not let it read decisions; that right is for our rendered Role to give, in one
+    namespace.
+    """
+    kubeconfig = control_plane.hub.service_account_kubeconfig(
+        argocd.namespace, "argocd-applicationset-controller"
+    )
     with Client(kubeconfig) as controller:
         assert controller.list("v1/ConfigMap", namespace=argocd.namespace)
-        for path in ("/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions", "/apis/rbac.authorization.k8s.io/v1/roles"):
+        for path in (
+            "/apis/cluster.open-cluster-management.io/v1beta1/placementdecisions",
+            "/apis/rbac.authorization.k8s.io/v1/roles",
+        ):
             with pytest.raises(ApiError, match="403 Forbidden"):
                 controller.request("GET", path)
 
 
 def kept(crd: Object) -> Object:
     """As we render CRDs: deleting the Application leaves them, and with them everybody's objects."""
-    annotations = {**crd["metadata"].get("annotations", {}), "argocd.argoproj.io/sync-options": "Prune=false,Delete=false"}
+    annotations = {
+        **crd["metadata"].get("annotations", {}),
+        "argocd.argoproj.io/sync-options": "Prune=false,Delete=false",
+    }
     return {**crd, "metadata": {**crd["metadata"], "annotations": annotations}}
 
 
@@ -290,7 +374,13 @@ def scorer() -> Object:
 
 
 def condition(kind: str, status: str, reason: str, message: str) -> Object:
-    return {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": "2026-09-14T07:15:20Z"}
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": "2026-09-14T07:15:20Z",
+    }
 
 
 def run_argocd(argocd: ArgoCD, *arguments: str) -> str:

@@ -1,4 +1,6 @@
-"""Argo CD applies the rendered tree from git: it settles, heals, prunes, shows no perpetual difference, and deletes no application."""
+"""Argo CD applies the rendered tree from git: it settles, heals, prunes, shows no perpetual difference, and
+deletes no application.
+"""
 
 import json
 import time
@@ -13,13 +15,29 @@ import yaml
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_NAME
 from tests.hub.controlplane.api import Client, Object
-from tests.hub.controlplane.applications import APPLICATION, APPLICATION_SET, refresh, refresh_set, state, wait_until_settled
+from tests.hub.controlplane.applications import (
+    APPLICATION,
+    APPLICATION_SET,
+    refresh,
+    refresh_set,
+    state,
+    wait_until_settled,
+)
 from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.fleet import APPLICATION as GUESTBOOK
-from tests.hub.scenario.fleet import FLEET_LABEL, SCORER, Fleet, application, cluster, scorer, settings, write_fleet
+from tests.hub.scenario.fleet import (
+    FLEET_LABEL,
+    SCORER,
+    Fleet,
+    application,
+    cluster,
+    scorer,
+    settings,
+    write_fleet,
+)
 from tests.hub.scenario.installation import ADDON, SCORE, WORK, Installation
 from tests.hub.scenario.spokeagent import DEPLOYMENT
 
@@ -67,30 +85,46 @@ class Synced:
     def rests(self, name: str) -> bool:
         """Whether no sync runs or is asked for; what was healed shows as Synced before its sync has ended."""
         found = self.hub.get(APPLICATION, name, namespace="argocd")
-        return "operation" not in found and found.get("status", {}).get("operationState", {}).get("phase") == "Succeeded"
+        return (
+            "operation" not in found
+            and found.get("status", {}).get("operationState", {}).get("phase") == "Succeeded"
+        )
 
     def start_reconciler(self) -> None:
         """Says what the controllers of Deployment and PodDisruptionBudget would once the pods are ready."""
         deployment = self.hub.get(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE)
         replicas = deployment["spec"]["replicas"]
-        status: Object = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas)
+        status: Object = dict.fromkeys(
+            ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas
+        )
         status["observedGeneration"] = deployment["metadata"]["generation"]
         self.hub.patch_status(DEPLOYMENT, RECONCILER, status, namespace=HUB_NAMESPACE)
         budget = self.hub.get(BUDGET, RECONCILER, namespace=HUB_NAMESPACE)
         allowed = {"type": "DisruptionAllowed", "status": "True", "reason": "SufficientPods", "message": ""}
-        counts = {"currentHealthy": replicas, "desiredHealthy": replicas - 1, "expectedPods": replicas, "disruptionsAllowed": 1}
+        counts = {
+            "currentHealthy": replicas,
+            "desiredHealthy": replicas - 1,
+            "expectedPods": replicas,
+            "disruptionsAllowed": 1,
+        }
         status = {**counts, "observedGeneration": budget["metadata"]["generation"]}
         status["conditions"] = [{**allowed, "lastTransitionTime": "2026-01-01T00:00:00Z"}]
         self.hub.patch_status(BUDGET, RECONCILER, status, namespace=HUB_NAMESPACE)
         refresh(self.hub, RECONCILER_APPLICATION)
 
     def guestbooks(self) -> list[str]:
-        items = self.hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}")
+        items = self.hub.list(
+            APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}"
+        )
         return sorted(item["spec"]["destination"]["name"] for item in items)
 
     def decision(self) -> list[str]:
-        pages = self.hub.list(DECISION, namespace="argocd", labels=f"cluster.open-cluster-management.io/placement={GUESTBOOK}")
-        return sorted(one["clusterName"] for page in pages for one in page.get("status", {}).get("decisions", []))
+        pages = self.hub.list(
+            DECISION, namespace="argocd", labels=f"cluster.open-cluster-management.io/placement={GUESTBOOK}"
+        )
+        return sorted(
+            one["clusterName"] for page in pages for one in page.get("status", {}).get("decisions", [])
+        )
 
     def publish_score(self, cluster_name: str, value: int) -> None:
         body = {
@@ -103,7 +137,13 @@ class Synced:
 
 
 @pytest.fixture(scope="module")
-def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client, note: Callable[[str], None]) -> Iterator[Synced]:
+def scene(
+    control_plane: ControlPlane,
+    argocd: ArgoCD,
+    git_server: GitServer,
+    hub: Client,
+    note: Callable[[str], None],
+) -> Iterator[Synced]:
     fleet = Fleet(repository=git_server.create("synced"), name="synced")
     write_fleet(fleet, clusters=list(CLUSTERS))
     one_shard(fleet)
@@ -132,19 +172,31 @@ def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hu
         for item in sorted(bootstrap, key=lambda item: item["kind"] != "AppProject"):
             hub.apply(item)
         scene = Synced(installation=installation, hub=hub, git_server=git_server, names=names)
-        wait_for(lambda: hub.find(APPLICATION_SET, GUESTBOOK, namespace="argocd"), what="the ApplicationSet is there", timeout=120)
+        wait_for(
+            lambda: hub.find(APPLICATION_SET, GUESTBOOK, namespace="argocd"),
+            what="the ApplicationSet is there",
+            timeout=120,
+        )
         wait_for(scene.decision, what="OCM made a first decision", timeout=120)
-        # Created together with its Placement, the ApplicationSet found no decision and would look again in 3 minutes only. The
-        # reconciler gives it this annotation; until then it is Degraded, and that is all that is.
+        # Created together with its Placement, the ApplicationSet found no decision and would look again in 3
+        # minutes only. The reconciler gives it this annotation; until then it is Degraded, and that is all
+        # that is.
         refresh_set(hub, GUESTBOOK)
         for name in set(names) - {RECONCILER_APPLICATION}:
             wait_until_settled(hub, name, revision=head, timeout=120)
         # Nobody runs pods here: what stands beside the reconciler did not wait for them.
-        wait_for(lambda: hub.find(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE), what="the reconciler is deployed", timeout=120)
+        wait_for(
+            lambda: hub.find(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE),
+            what="the reconciler is deployed",
+            timeout=120,
+        )
         wait_until_settled(hub, RECONCILER_APPLICATION, revision=head, health="Progressing", timeout=120)
         scene.start_reconciler()
         scene.settled(head)
-        note(f"Argo CD: {len(names)} Applications over the rendered tree Synced and Healthy after {time.monotonic() - clock:.1f} s")
+        note(
+            f"Argo CD: {len(names)} Applications over the rendered tree Synced and Healthy after"
+            f" {time.monotonic() - clock:.1f} s"
+        )
         yield scene
 
 
@@ -156,7 +208,12 @@ def synced(scene: Synced) -> Synced:
 
 
 def test_the_whole_tree_is_synced_and_healthy(synced: Synced) -> None:
-    assert synced.names == ("gitops-dsf-delivery", "gitops-dsf-platform", RECONCILER_APPLICATION, "gitops-dsf-works-00")
+    assert synced.names == (
+        "gitops-dsf-delivery",
+        "gitops-dsf-platform",
+        RECONCILER_APPLICATION,
+        "gitops-dsf-works-00",
+    )
     rendered = {f"{item['kind']}/{item['metadata']['name']}" for _, item in synced.installation.rendered()}
     shown = {key for name in synced.names for key in state(synced.hub, name).resources}
     assert shown == rendered
@@ -171,21 +228,40 @@ def test_there_is_no_perpetual_difference(synced: Synced) -> None:
         refresh(synced.hub, name, hard=True)
     time.sleep(3)
     hold_for(
-        lambda: all(state(synced.hub, name).sync == "Synced" for name in synced.names), what="every Application stays Synced", seconds=12
+        lambda: all(state(synced.hub, name).sync == "Synced" for name in synced.names),
+        what="every Application stays Synced",
+        seconds=12,
     )
-    assert {name: operation(synced, name)["finishedAt"] for name in synced.names} == finished, "something was synced again"
+    assert {name: operation(synced, name)["finishedAt"] for name in synced.names} == finished, (
+        "something was synced again"
+    )
 
 
 def test_an_edit_by_hand_is_healed(synced: Synced) -> None:
     synced.hub.patch(DYNAMIC_SCORER, SCORER, {"spec": {"description": "by hand"}}, namespace=HUB_NAMESPACE)
-    synced.hub.patch(WORK, "gitops-dsf-config", {"spec": {"workload": {"manifests": [config_map("by-hand")]}}}, namespace="cluster1")
+    synced.hub.patch(
+        WORK,
+        "gitops-dsf-config",
+        {"spec": {"workload": {"manifests": [config_map("by-hand")]}}},
+        namespace="cluster1",
+    )
     wait_for(
-        lambda: synced.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["spec"]["description"] != "by hand",
+        lambda: (
+            synced.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["spec"]["description"]
+            != "by hand"
+        ),
         what="the scorer is as git says",
         timeout=60,
     )
     wait_for(
-        lambda: len(synced.hub.get(WORK, "gitops-dsf-config", namespace="cluster1")["spec"]["workload"]["manifests"]) == 4,
+        lambda: (
+            len(
+                synced.hub.get(WORK, "gitops-dsf-config", namespace="cluster1")["spec"]["workload"][
+                    "manifests"
+                ]
+            )
+            == 4
+        ),
         what="the work is as git says",
         timeout=60,
     )
@@ -196,7 +272,10 @@ def test_two_commits_in_a_row_end_at_the_second(synced: Synced) -> None:
         synced.fleet.write(f"scorers/{SCORER}.yaml", scorer(description=text))
         head = synced.commit(text)
     synced.settled(head)
-    assert synced.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["spec"]["description"] == "second of two"
+    assert (
+        synced.hub.get(DYNAMIC_SCORER, SCORER, namespace=HUB_NAMESPACE)["spec"]["description"]
+        == "second of two"
+    )
 
 
 def test_a_changed_query_reaches_the_spokes(synced: Synced, note: Callable[[str], None]) -> None:
@@ -209,7 +288,8 @@ def test_a_changed_query_reaches_the_spokes(synced: Synced, note: Callable[[str]
         spoke = synced.installation.plane.spokes[name].admin
         wait_for(
             lambda spoke=spoke: (
-                "max(cpu_load)" in spoke.get("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE)["data"]["summaries"]
+                "max(cpu_load)"
+                in spoke.get("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE)["data"]["summaries"]
             ),  # type: ignore[misc]
             what=f"the new query is on {name}",
             timeout=60,
@@ -229,17 +309,27 @@ def test_a_removed_cluster_is_pruned_and_returns(synced: Synced) -> None:
             seen=lambda: state(synced.hub, "gitops-dsf-works-00"),
         )
     wait_for(
-        lambda: spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE) is None, what="the configuration is gone", timeout=60
+        lambda: spoke.find("v1/ConfigMap", CONFIGMAP_NAME, namespace=AGENT_NAMESPACE) is None,
+        what="the configuration is gone",
+        timeout=60,
     )
     synced.settled(head)
     assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster1")
-    # OCM makes the ClusterManagementAddOn its owner, and Argo CD never prunes what has one: the agent stays, without work or rights,
-    # until somebody deletes this object or OCM does together with the ManagedCluster.
+    # OCM makes the ClusterManagementAddOn its owner, and Argo CD never prunes what has one: the agent stays,
+    # without work or rights, until somebody deletes this object or OCM does together with the ManagedCluster.
     left = synced.hub.get(ADDON, ADDON_NAME, namespace="cluster2")
     assert [owner["kind"] for owner in left["metadata"]["ownerReferences"]] == ["ClusterManagementAddOn"]
     synced.hub.delete(ADDON, ADDON_NAME, namespace="cluster2")
-    wait_for(lambda: synced.hub.find(ADDON, ADDON_NAME, namespace="cluster2") is None, what="the add-on is gone", timeout=90)
-    wait_for(lambda: spoke.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is None, what="the agent is gone", timeout=60)
+    wait_for(
+        lambda: synced.hub.find(ADDON, ADDON_NAME, namespace="cluster2") is None,
+        what="the add-on is gone",
+        timeout=90,
+    )
+    wait_for(
+        lambda: spoke.find(DEPLOYMENT, ADDON_NAME, namespace=AGENT_NAMESPACE) is None,
+        what="the agent is gone",
+        timeout=60,
+    )
     synced.fleet.write("clusters/cluster2.yaml", cluster("cluster2", fleet="synced"))
     synced.settled(synced.commit("Take it back"))
     assert synced.hub.find(WORK, "gitops-dsf-config", namespace="cluster2")
@@ -254,7 +344,9 @@ def test_a_reconciler_that_is_switched_off_goes_and_one_that_is_switched_on_retu
         (CLUSTER_ROLE_BINDING, "gitops-dsf:reconciler", None),
     ):
         wait_for(
-            lambda kind=kind, name=name, namespace=namespace: synced.hub.find(kind, name, namespace=namespace) is None,  # type: ignore[misc]
+            lambda kind=kind, name=name, namespace=namespace: (
+                synced.hub.find(kind, name, namespace=namespace) is None
+            ),  # type: ignore[misc]
             what=f"{kind} {name} is pruned",
             timeout=90,
             seen=lambda: state(synced.hub, RECONCILER_APPLICATION),
@@ -263,13 +355,19 @@ def test_a_reconciler_that_is_switched_off_goes_and_one_that_is_switched_on_retu
     assert state(synced.hub, RECONCILER_APPLICATION).resources.keys() == {f"ServiceAccount/{RECONCILER}"}
     one_shard(synced.fleet)
     head = synced.commit("Take it back")
-    wait_for(lambda: synced.hub.find(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE), what="the reconciler is deployed", timeout=90)
+    wait_for(
+        lambda: synced.hub.find(DEPLOYMENT, RECONCILER, namespace=HUB_NAMESPACE),
+        what="the reconciler is deployed",
+        timeout=90,
+    )
     synced.start_reconciler()
     synced.settled(head)
 
 
 def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
-    """By the AppProjects: in platform a cluster-admin, among the works a right in the namespace of Argo CD."""
+    """By the AppProjects: in platform a cluster-admin, among the works a right in the namespace of
+    Argo CD.
+    """
     subjects = [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "somebody"}]
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
     body: Object = {"apiVersion": "rbac.authorization.k8s.io/v1", "subjects": subjects, "roleRef": role}
@@ -291,8 +389,12 @@ def test_a_file_that_somebody_adds_is_refused(synced: Synced) -> None:
                 timeout=90,
                 seen=lambda name=name: state(synced.hub, name),
             )  # type: ignore[misc]
-        assert "ClusterRoleBinding is not permitted in project gitops-dsf" in refusal(synced, "gitops-dsf-platform")
-        assert "namespace argocd is not permitted in project 'gitops-dsf-works'" in refusal(synced, "gitops-dsf-works-00")
+        assert "ClusterRoleBinding is not permitted in project gitops-dsf" in refusal(
+            synced, "gitops-dsf-platform"
+        )
+        assert "namespace argocd is not permitted in project 'gitops-dsf-works'" in refusal(
+            synced, "gitops-dsf-works-00"
+        )
         assert synced.hub.find(CLUSTER_ROLE_BINDING, "admin") is None
         assert synced.hub.find(ROLE_BINDING, "admin", namespace="argocd") is None
     finally:
@@ -313,16 +415,27 @@ def test_an_empty_decision_deletes_no_application(synced: Synced) -> None:
     synced.publish_score("cluster2", 10)
     wait_for(lambda: synced.decision() == ["cluster1"], what="OCM decides", seen=synced.decision)
     refresh_set(synced.hub, GUESTBOOK)
-    wait_for(lambda: "cluster1" in synced.guestbooks(), what="the Application is on cluster1", seen=synced.guestbooks)
+    wait_for(
+        lambda: "cluster1" in synced.guestbooks(),
+        what="the Application is on cluster1",
+        seen=synced.guestbooks,
+    )
     spoke = synced.installation.plane.spokes["cluster1"].admin
-    wait_for(lambda: spoke.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK), what="its workload runs there", timeout=60)
+    wait_for(
+        lambda: spoke.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK),
+        what="its workload runs there",
+        timeout=60,
+    )
     try:
         for name in CLUSTERS:
             synced.hub.patch(MANAGED_CLUSTER, name, {"metadata": {"labels": {FLEET_LABEL: None}}})
         wait_for(lambda: synced.decision() == [], what="the decision is empty", seen=synced.decision)
         refresh_set(synced.hub, GUESTBOOK)
         hold_for(
-            lambda: "cluster1" in synced.guestbooks() and spoke.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK),
+            lambda: (
+                "cluster1" in synced.guestbooks()
+                and spoke.find("v1/ConfigMap", "guestbook", namespace=GUESTBOOK)
+            ),
             what="Application and workload stay",
             seconds=8,
         )
@@ -338,7 +451,11 @@ def test_while_git_is_away_nothing_changes(synced: Synced) -> None:
     try:
         for name in synced.names:
             refresh(synced.hub, name, hard=True)
-        wait_for(lambda: state(synced.hub, "gitops-dsf-works-00").sync == "Unknown", what="Argo CD says that git is away", timeout=60)
+        wait_for(
+            lambda: state(synced.hub, "gitops-dsf-works-00").sync == "Unknown",
+            what="Argo CD says that git is away",
+            timeout=60,
+        )
         for name in CLUSTERS:
             assert synced.hub.find(WORK, "gitops-dsf-config", namespace=name)
     finally:
@@ -363,13 +480,23 @@ def one_shard(fleet: Fleet, **spec: Any) -> None:
 
 
 def remove_applications(hub: Client, names: tuple[str, ...]) -> None:
-    """The bootstrap first, or it would heal what is taken away; generated Applications with what they brought."""
+    """The bootstrap first, or it would heal what is taken away; generated Applications with what they
+    brought.
+    """
     for name in names:
         hub.delete(APPLICATION, name, namespace="argocd")
-    wait_for(lambda: not any(hub.find(APPLICATION, name, namespace="argocd") for name in names), what="Argo CD lets go", timeout=90)
+    wait_for(
+        lambda: not any(hub.find(APPLICATION, name, namespace="argocd") for name in names),
+        what="Argo CD lets go",
+        timeout=90,
+    )
     hub.delete(APPLICATION_SET, GUESTBOOK, namespace="argocd")
     wait_for(
-        lambda: not hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}"), what="all gone", timeout=90
+        lambda: (
+            not hub.list(APPLICATION, namespace="argocd", labels=f"gitops-dsf.io/application={GUESTBOOK}")
+        ),
+        what="all gone",
+        timeout=90,
     )
     for name in ("gitops-dsf", "gitops-dsf-works"):
         hub.delete("argoproj.io/v1alpha1/AppProject", name, namespace="argocd")
@@ -378,4 +505,9 @@ def remove_applications(hub: Client, names: tuple[str, ...]) -> None:
 
 
 def config_map(name: str) -> Object:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"greeting": "hello"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name},
+        "data": {"greeting": "hello"},
+    }

@@ -10,7 +10,12 @@ from tests.hub.controlplane.binaries import BinaryError, main, obtain
 from tests.hub.controlplane.family import FamilyError, family_names, load_family, parse_version
 from tests.hub.controlplane.golang import GoError, find_go, go_directive
 
-PROGRAMS = {"etcd": "3.6.5", "kubectl": "1.36.0", "kube-apiserver": "1.36.0", "kube-controller-manager": "1.36.0"}
+PROGRAMS = {
+    "etcd": "3.6.5",
+    "kubectl": "1.36.0",
+    "kube-apiserver": "1.36.0",
+    "kube-controller-manager": "1.36.0",
+}
 
 
 def program(folder: Path, name: str, version: str) -> Path:
@@ -36,7 +41,9 @@ def test_programs_of_a_named_directory_win(tmp_path: Path) -> None:
         program(tmp_path / "path", name, "9.9.9")
     found = obtain(
         "kubernetes",
-        environment=environment(tmp_path, KUBEBUILDER_ASSETS=str(tmp_path / "assets"), PATH=str(tmp_path / "path")),
+        environment=environment(
+            tmp_path, KUBEBUILDER_ASSETS=str(tmp_path / "assets"), PATH=str(tmp_path / "path")
+        ),
         report=no_report,
     )
     assert {one.origin for one in found.programs.values()} == {"KUBEBUILDER_ASSETS"}
@@ -46,13 +53,17 @@ def test_programs_of_a_named_directory_win(tmp_path: Path) -> None:
 def test_programs_on_path_are_taken_when_new_enough(tmp_path: Path) -> None:
     for name, version in PROGRAMS.items():
         program(tmp_path / "path", name, version)
-    found = obtain("kubernetes", environment=environment(tmp_path, PATH=str(tmp_path / "path")), report=no_report)
+    found = obtain(
+        "kubernetes", environment=environment(tmp_path, PATH=str(tmp_path / "path")), report=no_report
+    )
     assert {one.origin for one in found.programs.values()} == {"PATH"}
 
 
 def test_an_old_program_in_a_named_directory_is_an_error_not_a_surprise(tmp_path: Path) -> None:
     program(tmp_path / "assets", "etcd", "3.4.1")
-    with pytest.raises(BinaryError, match=r"etcd is 3\.4\.1, but 3\.5\.21 or newer is needed\. Point KUBEBUILDER_ASSETS"):
+    with pytest.raises(
+        BinaryError, match=r"etcd is 3\.4\.1, but 3\.5\.21 or newer is needed\. Point KUBEBUILDER_ASSETS"
+    ):
         obtain(
             "kubernetes",
             environment=environment(tmp_path, KUBEBUILDER_ASSETS=str(tmp_path / "assets")),
@@ -99,7 +110,8 @@ def test_a_failed_build_says_what_failed_and_what_helps(tmp_path: Path) -> None:
         obtain("kubernetes", environment=given, report=said.append)
     message = str(caught.value)
     assert message.startswith(
-        "kubernetes: building etcd, kubectl, kube-apiserver, kube-controller-manager failed after 0 s: go build in tests/hub ended with 1"
+        "kubernetes: building etcd, kubectl, kube-apiserver, kube-controller-manager failed after 0 s: go"
+        " build in tests/hub ended with 1"
     )
     assert "dial tcp: no route to host" in message
     assert "What helps: a network path to GOPROXY" in message
@@ -113,8 +125,15 @@ def test_a_go_that_is_too_old_is_named(tmp_path: Path) -> None:
     go = tmp_path / "go"
     go.write_text("#!/bin/sh\necho go1.19.4\n", encoding="utf-8")
     go.chmod(0o755)
-    with pytest.raises(GoError, match=r"Go 99\.0\.0 or newer is needed: .*/go is 1\.19\.4.*Put a newer Go on PATH"):
-        find_go(needed=(99, 0, 0), environment={"PATH": f"{tmp_path}:/usr/bin:/bin"}, report=no_report, install=False)
+    with pytest.raises(
+        GoError, match=r"Go 99\.0\.0 or newer is needed: .*/go is 1\.19\.4.*Put a newer Go on PATH"
+    ):
+        find_go(
+            needed=(99, 0, 0),
+            environment={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+            report=no_report,
+            install=False,
+        )
 
 
 def test_every_family_is_complete_and_buildable_by_the_pinned_go() -> None:
@@ -125,7 +144,9 @@ def test_every_family_is_complete_and_buildable_by_the_pinned_go() -> None:
 
 
 def test_a_wrong_family_is_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(FamilyError, match=r"family 'nope': tests/hub/nope/family\.toml does not exist; families are: argocd"):
+    with pytest.raises(
+        FamilyError, match=r"family 'nope': tests/hub/nope/family\.toml does not exist; families are: argocd"
+    ):
         load_family("nope")
     assert main(["--family", "nope"]) == 1
     assert capsys.readouterr().err.startswith("error: family 'nope'")
@@ -150,9 +171,18 @@ def test_one_call_of_go_builds_all_that_is_missing(tmp_path: Path) -> None:
     home = load_family("kubernetes").cache(given) / "bin"
     there = program(home, "kubectl", "1.36.0")
     found = obtain("kubernetes", environment=given, report=no_report)
-    assert {name: one.path for name, one in found.programs.items()} == {name: home / name for name in PROGRAMS}
+    assert {name: one.path for name, one in found.programs.items()} == {
+        name: home / name for name in PROGRAMS
+    }
     assert there.read_text(encoding="utf-8").startswith("#!/bin/sh")
-    builds = [line for line in (tmp_path / "calls").read_text(encoding="utf-8").splitlines() if line.startswith("build ")]
+    builds = [
+        line
+        for line in (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+        if line.startswith("build ")
+    ]
     (build,) = builds
-    assert build.endswith("/ go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager")
+    assert build.endswith(
+        "/ go.etcd.io/etcd/server/v3 k8s.io/kubernetes/cmd/kube-apiserver"
+        " k8s.io/kubernetes/cmd/kube-controller-manager"
+    )
     assert not list(home.parent.glob(".building-*"))

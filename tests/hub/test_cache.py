@@ -72,7 +72,9 @@ def test_what_a_killed_build_left_goes_with_the_next_use(tmp_path: Path) -> None
 
 
 def test_who_waits_for_a_folder_that_goes_gets_a_new_one(tmp_path: Path) -> None:
-    """The waiter holds an open lock file that the removal deletes: it must not build beside the next one that comes."""
+    """The waiter holds an open lock file that the removal deletes: it must not build beside the next one that
+    comes.
+    """
     home = folder(tmp_path, "ocm-0123456789abcdef", days=KEPT_DAYS + 1)
     inside: list[int] = []
     seen: list[int] = []

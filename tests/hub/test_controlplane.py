@@ -1,4 +1,6 @@
-"""The control plane itself: the real programs do here what they do in a cluster, only on loopback, and they can be broken."""
+"""The control plane itself: the real programs do here what they do in a cluster, only on loopback, and they
+can be broken.
+"""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +19,13 @@ from tests.hub.controlplane.manifests import namespace
 from tests.hub.controlplane.plane import CLUSTER_SET_LABEL, ControlPlane, addon_identity
 from tests.hub.controlplane.pod import Pod
 from tests.hub.controlplane.processes import Processes
-from tests.hub.controlplane.tinyaddon import ADDON, CLUSTER, grant_to_addon_manager, managed_cluster_addon, tiny_addon
+from tests.hub.controlplane.tinyaddon import (
+    ADDON,
+    CLUSTER,
+    grant_to_addon_manager,
+    managed_cluster_addon,
+    tiny_addon,
+)
 from tests.hub.controlplane.waiting import hold_for, wait_for
 
 WORK = "work.open-cluster-management.io/v1/ManifestWork"
@@ -30,7 +38,9 @@ def test_all_api_servers_are_healthy_and_know_their_rights(control_plane: Contro
         assert "readyz check passed" in server.kubectl("get", "--raw", "/readyz?verbose").stdout
         # Filled in by the aggregation controller: without it the built-in roles are empty.
         wait_for(
-            lambda server=server: server.admin.get("rbac.authorization.k8s.io/v1/ClusterRole", "admin").get("rules"),  # type: ignore[misc]
+            lambda server=server: server.admin.get("rbac.authorization.k8s.io/v1/ClusterRole", "admin").get(
+                "rules"
+            ),  # type: ignore[misc]
             what=f"the role admin has rules on {server.name}",
         )
         with server.client(Identity(user="nobody")) as nobody, pytest.raises(ApiError, match="403 Forbidden"):
@@ -55,7 +65,10 @@ def test_a_work_reaches_its_spoke_and_heals(control_plane: ControlPlane, hub: Cl
     spoke = control_plane.spokes["cluster1"]
     started = time.monotonic()
     hub.apply(work("cluster1", "delivery", [namespace(NAMESPACE), config_map("delivered", {"key": "one"})]))
-    wait_for(lambda: spoke.admin.find("v1/ConfigMap", "delivered", namespace=NAMESPACE), what="the ConfigMap is on the spoke")
+    wait_for(
+        lambda: spoke.admin.find("v1/ConfigMap", "delivered", namespace=NAMESPACE),
+        what="the ConfigMap is on the spoke",
+    )
     print(f"a ManifestWork reached its spoke after {time.monotonic() - started:.1f} s")
     wait_for(
         lambda: condition(hub.get(WORK, "delivery", namespace="cluster1"), "Applied") == "True",
@@ -73,10 +86,14 @@ def test_a_work_reaches_its_spoke_and_heals(control_plane: ControlPlane, hub: Cl
         before = (volume.directory / "..data").readlink()
         control_plane.restart_work_agent("cluster1", kill=True)
         control_plane.restart_hub_apiserver(kill=True)
-        hub.apply(work("cluster1", "delivery", [namespace(NAMESPACE), config_map("delivered", {"key": "two"})]))
+        hub.apply(
+            work("cluster1", "delivery", [namespace(NAMESPACE), config_map("delivered", {"key": "two"})])
+        )
         volume.wait_for_content("key", "two", timeout=90)
         assert (volume.directory / "..data").readlink() != before
-        assert sorted(path.name for path in volume.directory.iterdir() if not path.name.startswith("..2")) == [
+        assert sorted(
+            path.name for path in volume.directory.iterdir() if not path.name.startswith("..2")
+        ) == [
             "..data",
             "key",
         ]
@@ -86,13 +103,23 @@ def test_a_work_reaches_its_spoke_and_heals(control_plane: ControlPlane, hub: Cl
 
 
 @pytest.mark.family("ocm")
-def test_a_score_decides_and_a_changed_score_moves_the_decision(control_plane: ControlPlane, hub: Client, placed: str) -> None:
+def test_a_score_decides_and_a_changed_score_moves_the_decision(
+    control_plane: ControlPlane, hub: Client, placed: str
+) -> None:
     score(hub, "cluster1", 80)
     score(hub, "cluster2", 20)
-    wait_for(lambda: decided(hub, placed) == ["cluster1"], what="cluster1 is chosen", seen=lambda: decisions(hub, placed))
+    wait_for(
+        lambda: decided(hub, placed) == ["cluster1"],
+        what="cluster1 is chosen",
+        seen=lambda: decisions(hub, placed),
+    )
     started = time.monotonic()
     score(hub, "cluster2", 90)
-    wait_for(lambda: decided(hub, placed) == ["cluster2"], what="cluster2 is chosen", seen=lambda: decisions(hub, placed))
+    wait_for(
+        lambda: decided(hub, placed) == ["cluster2"],
+        what="cluster2 is chosen",
+        seen=lambda: decisions(hub, placed),
+    )
     print(f"a changed score moved the decision after {time.monotonic() - started:.2f} s")
     control_plane.placement.restart(kill=True)
     score(hub, "cluster1", 100)
@@ -100,13 +127,17 @@ def test_a_score_decides_and_a_changed_score_moves_the_decision(control_plane: C
 
 
 @pytest.mark.family("ocm")
-def test_a_cluster_that_leaves_is_tainted_and_returns(control_plane: ControlPlane, hub: Client, placed: str) -> None:
+def test_a_cluster_that_leaves_is_tainted_and_returns(
+    control_plane: ControlPlane, hub: Client, placed: str
+) -> None:
     score(hub, "cluster1", 80)
     score(hub, "cluster2", 20)
     wait_for(lambda: decided(hub, placed) == ["cluster1"], what="cluster1 is chosen")
     control_plane.set_available("cluster1", "Unknown")
     try:
-        wait_for(lambda: decided(hub, placed) == ["cluster2"], what="the decision leaves an unreachable cluster")
+        wait_for(
+            lambda: decided(hub, placed) == ["cluster2"], what="the decision leaves an unreachable cluster"
+        )
         assert control_plane.taints("cluster1") == [f"{CLUSTER}/unreachable"]
     finally:
         control_plane.set_available("cluster1", "True")
@@ -127,7 +158,9 @@ def test_ocm_admission_holds(control_plane: ControlPlane, hub: Client) -> None:
 
 
 @pytest.mark.family("ocm")
-def test_an_add_on_rolls_out_from_plain_yaml(control_plane: ControlPlane, hub: Client, tmp_path: Path) -> None:
+def test_an_add_on_rolls_out_from_plain_yaml(
+    control_plane: ControlPlane, hub: Client, tmp_path: Path
+) -> None:
     addon, spoke = "tiny", control_plane.spokes["cluster1"]
     for item in tiny_addon(addon):
         hub.apply(item)
@@ -147,7 +180,10 @@ def test_an_add_on_rolls_out_from_plain_yaml(control_plane: ControlPlane, hub: C
         )
         identity = addon_identity(cluster="cluster1", addon=addon)
         with control_plane.hub.client(identity) as agent:
-            wait_for(lambda: agent.create(score_object("tiny", "cluster1")), what="the agent may do what its template asks for")
+            wait_for(
+                lambda: agent.create(score_object("tiny", "cluster1")),
+                what="the agent may do what its template asks for",
+            )
             assert "tiny" in [one["metadata"]["name"] for one in agent.list(SCORE, namespace="cluster1")]
             with pytest.raises(ApiError, match="403 Forbidden"):
                 agent.list(SCORE, namespace="cluster2")
@@ -155,7 +191,9 @@ def test_an_add_on_rolls_out_from_plain_yaml(control_plane: ControlPlane, hub: C
                 agent.list("v1/Secret", namespace="cluster1")
         run_as_pod(control_plane, addon=addon, identity=identity, folder=tmp_path)
         # The v1beta1 face of the same object comes from the conversion webhook.
-        assert hub.get("addon.open-cluster-management.io/v1beta1/ManagedClusterAddOn", addon, namespace="cluster1")
+        assert hub.get(
+            "addon.open-cluster-management.io/v1beta1/ManagedClusterAddOn", addon, namespace="cluster1"
+        )
         hub.delete(f"{ADDON}/ManagedClusterAddOn", addon, namespace="cluster1")
         wait_for(
             lambda: spoke.admin.find("apps/v1/Deployment", "tiny-agent", namespace=addon) is None,
@@ -182,7 +220,11 @@ def test_a_second_control_plane_starts_and_leaves_nothing_behind(
         assert uid(second.hub.admin) != uid(control_plane.hub.admin), "each has its own data"
         assert sorted(session_members(leaders)) == sorted(leaders)
     assert session_members(leaders) == {}
-    hold_for(lambda: control_plane.hub.admin.get("v1/Namespace", "default"), what="the first one is unharmed", seconds=0.5)
+    hold_for(
+        lambda: control_plane.hub.admin.get("v1/Namespace", "default"),
+        what="the first one is unharmed",
+        seconds=0.5,
+    )
 
 
 @pytest.fixture
@@ -210,7 +252,9 @@ def placed(hub: Client) -> Iterator[str]:
             "spec": {
                 "numberOfClusters": 1,
                 "prioritizerPolicy": {"mode": "Exact", "configurations": [prioritizer]},
-                "predicates": [{"requiredClusterSelector": {"claimSelector": {"matchExpressions": [spoke_claim()]}}}],
+                "predicates": [
+                    {"requiredClusterSelector": {"claimSelector": {"matchExpressions": [spoke_claim()]}}}
+                ],
             },
         }
     )
@@ -218,7 +262,10 @@ def placed(hub: Client) -> Iterator[str]:
     hub.delete(f"{CLUSTER}/v1beta1/Placement", "best", namespace=name)
     for cluster in ("cluster1", "cluster2"):
         hub.delete(SCORE, "load", namespace=cluster)
-    wait_for(lambda: not decisions(hub, name), what="the decision is collected, before the next Placement takes it for its own")
+    wait_for(
+        lambda: not decisions(hub, name),
+        what="the decision is collected, before the next Placement takes it for its own",
+    )
 
 
 def uid(client: Client) -> str:
@@ -263,7 +310,9 @@ def condition(item: Object, kind: str) -> str | None:
 
 
 def registration(hub: Client, addon: str) -> Object:
-    found: Object = conditions(hub.get(f"{ADDON}/ManagedClusterAddOn", addon, namespace="cluster1")).get("RegistrationApplied", {})
+    found: Object = conditions(hub.get(f"{ADDON}/ManagedClusterAddOn", addon, namespace="cluster1")).get(
+        "RegistrationApplied", {}
+    )
     return found
 
 

@@ -1,4 +1,6 @@
-"""Dead scores on a real hub: those that nobody renews go, a tenth of the clusters per TTL, and OCM looks again; all others stay."""
+"""Dead scores on a real hub: those that nobody renews go, a tenth of the clusters per TTL, and OCM looks
+again; all others stay.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -27,7 +29,13 @@ OTHERS = tuple(f"adrift-{number:02}" for number in range(18))
 FOREIGN, UNLABELLED = OTHERS[0], OTHERS[1]
 TTL = 60
 DEAD = "dead-scores"
-READY: Object = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1, "updatedReplicas": 1, "observedGeneration": 1}
+READY: Object = {
+    "replicas": 1,
+    "readyReplicas": 1,
+    "availableReplicas": 1,
+    "updatedReplicas": 1,
+    "observedGeneration": 1,
+}
 
 
 @dataclass(kw_only=True)
@@ -35,18 +43,30 @@ class Scene:
     plane: ControlPlane
     hub: Client
 
-    def publish(self, cluster: str, value: int, *, seconds: float, manager: str | None = AGENT_MANAGER) -> None:
+    def publish(
+        self, cluster: str, value: int, *, seconds: float, manager: str | None = AGENT_MANAGER
+    ) -> None:
         """As an agent does it; it ends so many seconds from now."""
         api, _, kind = SCORE_KIND.rpartition("/")
         labels = {} if manager is None else {MANAGED_BY_LABEL: manager}
-        body: Object = {"apiVersion": api, "kind": kind, "metadata": {"name": RESOURCE, "namespace": cluster, "labels": labels}}
+        body: Object = {
+            "apiVersion": api,
+            "kind": kind,
+            "metadata": {"name": RESOURCE, "namespace": cluster, "labels": labels},
+        }
         until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
         self.hub.apply(body)
         del body["metadata"]["labels"]
-        self.hub.apply_status({**body, "status": {"validUntil": until, "scores": [{"name": SCORE, "value": value}]}})
+        self.hub.apply_status(
+            {**body, "status": {"validUntil": until, "scores": [{"name": SCORE, "value": value}]}}
+        )
 
     def scored(self) -> set[str]:
-        found = {item["metadata"]["namespace"] for item in self.hub.list(SCORE_KIND) if item["metadata"]["name"] == RESOURCE}
+        found = {
+            item["metadata"]["namespace"]
+            for item in self.hub.list(SCORE_KIND)
+            if item["metadata"]["name"] == RESOURCE
+        }
         return found & {GONE, LIVING, *OTHERS}
 
     def decision(self) -> list[str]:
@@ -66,8 +86,14 @@ def scene(control_plane: ControlPlane, argocd: object, git_server: GitServer, hu
         stack.enter_context(installed(fleet, control_plane, clusters=(GONE, LIVING)))
         wait_for_deployment(control_plane, LIVING)
         # No kubelet runs here: what a ready replica would make of the status.
-        control_plane.spokes[LIVING].admin.patch_status(DEPLOYMENT, ADDON_NAME, READY, namespace=AGENT_NAMESPACE)
-        wait_for(lambda: available(hub.get(ADDON, ADDON_NAME, namespace=LIVING)), what="an add-on is available", timeout=90)
+        control_plane.spokes[LIVING].admin.patch_status(
+            DEPLOYMENT, ADDON_NAME, READY, namespace=AGENT_NAMESPACE
+        )
+        wait_for(
+            lambda: available(hub.get(ADDON, ADDON_NAME, namespace=LIVING)),
+            what="an add-on is available",
+            timeout=90,
+        )
         control_plane.add_clusters({name: {} for name in OTHERS})
         stack.callback(remove_clusters, control_plane, OTHERS)
         yield scene
@@ -78,12 +104,18 @@ def available(addon: Object) -> bool:
     return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
 
 
-def test_only_what_nobody_renews_goes_and_ocm_decides_again(scene: Scene, note: Callable[[str], None]) -> None:
+def test_only_what_nobody_renews_goes_and_ocm_decides_again(
+    scene: Scene, note: Callable[[str], None]
+) -> None:
     scene.publish(GONE, 90, seconds=3600)
     scene.publish(LIVING, 5, seconds=3600)
     wait_for(lambda: scene.decision() == [GONE], what="OCM decides for the best", seen=scene.decision)
     scene.hub.delete(ADDON, ADDON_NAME, namespace=GONE)
-    wait_for(lambda: scene.hub.find(ADDON, ADDON_NAME, namespace=GONE) is None, what="the add-on is gone", timeout=90)
+    wait_for(
+        lambda: scene.hub.find(ADDON, ADDON_NAME, namespace=GONE) is None,
+        what="the add-on is gone",
+        timeout=90,
+    )
     scene.publish(GONE, 90, seconds=-TTL - 500)
     scene.publish(LIVING, 5, seconds=-TTL - 600)
     scene.publish(FOREIGN, 5, seconds=-TTL - 900, manager="somebody")
@@ -94,14 +126,26 @@ def test_only_what_nobody_renews_goes_and_ocm_decides_again(scene: Scene, note: 
     assert len(everywhere) == 20
     clock = time.monotonic()
     with reconciling(scene.plane) as reconciler:
-        wait_for(lambda: reconciler.metric("dead_scores", scorer=SCORER), what="they are counted", seen=reconciler.process.tail)
-        # Its agent may have gone, but its score still exists: the predicate holds, and stickiness keeps the decision.
+        wait_for(
+            lambda: reconciler.metric("dead_scores", scorer=SCORER),
+            what="they are counted",
+            seen=reconciler.process.tail,
+        )
+        # Its agent may have gone, but its score still exists: the predicate holds, and stickiness keeps the
+        # decision.
         assert scene.decision() == [GONE]
         assert scene.scored() == everywhere
-        wait_for(lambda: GONE not in scene.scored(), what="the dead score goes", timeout=TTL + 90, seen=reconciler.process.tail)
+        wait_for(
+            lambda: GONE not in scene.scored(),
+            what="the dead score goes",
+            timeout=TTL + 90,
+            seen=reconciler.process.tail,
+        )
         after = time.monotonic() - clock
         assert after > TTL, "nothing goes before one TTL has passed since the start"
-        wait_for(lambda: scene.decision() == [LIVING], what="OCM looks again and decides anew", seen=scene.decision)
+        wait_for(
+            lambda: scene.decision() == [LIVING], what="OCM looks again and decides anew", seen=scene.decision
+        )
         wait_for(lambda: len(scene.scored()) == 18, what="a tenth of 20 clusters goes", seen=scene.scored)
         assert everywhere - scene.scored() == {GONE, OTHERS[2]}, "what expired first"
         hold_for(lambda: len(scene.scored()) == 18, what="no more of them within the TTL", seconds=35)

@@ -1,4 +1,6 @@
-"""`gitops-dsf doctor` on a real hub: content where all is well; what is broken is found, and the printed command repairs it."""
+"""`gitops-dsf doctor` on a real hub: content where all is well; what is broken is found, and the printed
+command repairs it.
+"""
 
 import json
 import os
@@ -92,12 +94,20 @@ class Clinic:
         assert ran.returncode == 0, f"{finding['fix']}\n{ran.stdout}{ran.stderr}"
 
     def content(self, check: str) -> None:
-        wait_for(lambda: not self.findings(check), what=f"{check} is content again", timeout=60, seen=lambda: self.findings(check))
+        wait_for(
+            lambda: not self.findings(check),
+            what=f"{check} is content again",
+            timeout=60,
+            seen=lambda: self.findings(check),
+        )
 
 
 @pytest.fixture(scope="module")
 def clinic(
-    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, tmp_path_factory: pytest.TempPathFactory
+    control_plane: ControlPlane,
+    argocd: ArgoCD,
+    git_server: GitServer,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Clinic]:
     tools = tmp_path_factory.mktemp("tools")
     (tools / "kubectl").symlink_to(control_plane.kubernetes.binaries.path("kubectl"))
@@ -115,19 +125,26 @@ def clinic(
 
 def settings_as_they_are(scene: PrettyHub) -> Callable[[], None]:
     """Takes back what tests and fixes will have changed in Argo CD's settings by then."""
-    before = {name: scene.hub.get("v1/ConfigMap", name, namespace=ARGOCD_NAMESPACE).get("data") or {} for name in ARGOCD_SETTINGS}
+    before = {
+        name: scene.hub.get("v1/ConfigMap", name, namespace=ARGOCD_NAMESPACE).get("data") or {}
+        for name in ARGOCD_SETTINGS
+    }
 
     def restore() -> None:
         for name, data in before.items():
             now = scene.hub.get("v1/ConfigMap", name, namespace=ARGOCD_NAMESPACE).get("data") or {}
-            scene.hub.patch("v1/ConfigMap", name, {"data": {**dict.fromkeys(now), **data}}, namespace=ARGOCD_NAMESPACE)
+            scene.hub.patch(
+                "v1/ConfigMap", name, {"data": {**dict.fromkeys(now), **data}}, namespace=ARGOCD_NAMESPACE
+            )
 
     return restore
 
 
 @pytest.fixture(autouse=True)
 def _fresh(clinic: Clinic) -> None:
-    """Scores and the Lease as agents and a reconciler would have renewed them by now: all tests together may outlast them."""
+    """Scores and the Lease as agents and a reconciler would have renewed them by now: all tests together may
+    outlast them.
+    """
     clinic.scene.publish("cluster1", 90)
     clinic.scene.publish("cluster2", 5)
     clinic.scene.lead()
@@ -163,7 +180,11 @@ def void(_: object) -> None:
 
 
 def upstream_work() -> Object:
-    content = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "theirs", "namespace": "default"}}
+    content = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "theirs", "namespace": "default"},
+    }
     return {
         "apiVersion": "work.open-cluster-management.io/v1",
         "kind": "ManifestWork",
@@ -175,7 +196,7 @@ def upstream_work() -> Object:
 def older_crd(clinic: Clinic) -> None:
     """A CRD as it was before a field was added."""
     name = "dynamicscorers.dynamic-scoring.open-cluster-management.io"
-    change = '[{"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/suspend"}]'
+    change = '[{"op":"remove","path":"/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/suspend"}]'  # noqa: E501
     clinic.scene.plane.kubectl("patch", "crd", name, "--type=json", "-p", change)
 
 
@@ -192,14 +213,29 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
         "every Application is deleted",
         patch("v1/ConfigMap", CONFIGMAP, {"data": {"matchKey": None}}, ARGOCD_NAMESPACE),
     ),
-    "nobody may list decisions": ("decisions-rights", "error", "Role argocd/", delete(ROLE, READER, ARGOCD_NAMESPACE)),
+    "nobody may list decisions": (
+        "decisions-rights",
+        "error",
+        "Role argocd/",
+        delete(ROLE, READER, ARGOCD_NAMESPACE),
+    ),
     "the role allows something else": (
         "decisions-rights",
         "error",
         "does not allow",
-        patch(ROLE, READER, {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}, ARGOCD_NAMESPACE),
+        patch(
+            ROLE,
+            READER,
+            {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]},
+            ARGOCD_NAMESPACE,
+        ),
     ),
-    "the right is not bound": ("decisions-rights", "error", "RoleBinding argocd/", delete(BINDING, READER, ARGOCD_NAMESPACE)),
+    "the right is not bound": (
+        "decisions-rights",
+        "error",
+        "RoleBinding argocd/",
+        delete(BINDING, READER, ARGOCD_NAMESPACE),
+    ),
     "the controller runs under another name": (
         "decisions-rights",
         "error",
@@ -211,7 +247,12 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
             ARGOCD_NAMESPACE,
         ),
     ),
-    "an agent has no rights": ("agent-rights", "error", "cluster1/gitops-dsf-agent is not there", delete(BINDING, ADDON_NAME, "cluster1")),
+    "an agent has no rights": (
+        "agent-rights",
+        "error",
+        "cluster1/gitops-dsf-agent is not there",
+        delete(BINDING, ADDON_NAME, "cluster1"),
+    ),
     "an agent's rights go to somebody else": (
         "agent-rights",
         "error",
@@ -244,7 +285,12 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
                         {
                             "type": "KubeClient",
                             "kubeClient": {
-                                "hubPermissions": [{"type": "CurrentCluster", "currentCluster": {"clusterRoleName": "gitops-dsf:agent"}}]
+                                "hubPermissions": [
+                                    {
+                                        "type": "CurrentCluster",
+                                        "currentCluster": {"clusterRoleName": "gitops-dsf:agent"},
+                                    }
+                                ]
                             },
                         }
                     ],
@@ -286,7 +332,12 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
             }
         ),
     ),
-    "the upstream addon left its work": ("upstream", "error", "same ConfigMap as ours on cluster1", apply(upstream_work())),
+    "the upstream addon left its work": (
+        "upstream",
+        "error",
+        "same ConfigMap as ours on cluster1",
+        apply(upstream_work()),
+    ),
     "masks are on the hub": (
         "upstream",
         "warning",
@@ -304,13 +355,23 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
         "argocd-policy",
         "error",
         "is not obeyed",
-        patch("v1/ConfigMap", "argocd-cmd-params-cm", {"data": {"applicationsetcontroller.policy": "sync"}}, ARGOCD_NAMESPACE),
+        patch(
+            "v1/ConfigMap",
+            "argocd-cmd-params-cm",
+            {"data": {"applicationsetcontroller.policy": "sync"}},
+            ARGOCD_NAMESPACE,
+        ),
     ),
     "Argo CD tracks by label": (
         "argocd-settings",
         "warning",
         "is label",
-        patch("v1/ConfigMap", "argocd-cm", {"data": {"application.resourceTrackingMethod": "label"}}, ARGOCD_NAMESPACE),
+        patch(
+            "v1/ConfigMap",
+            "argocd-cm",
+            {"data": {"application.resourceTrackingMethod": "label"}},
+            ARGOCD_NAMESPACE,
+        ),
     ),
     "a health check is gone": (
         "argocd-settings",
@@ -330,7 +391,9 @@ BROKEN: dict[str, tuple[str, str, str, Callable[[Clinic], None]]] = {
         lambda clinic: clinic.scene.publish("cluster1", 5, resource="retired"),
     ),
 }
-"""Name: check, state, a part of the message, and what breaks it. The printed fix is a command that repairs it."""
+"""Name: check, state, a part of the message, and what breaks it. The printed fix is a command that repairs
+it.
+"""
 
 
 @pytest.mark.parametrize("what", BROKEN)
@@ -348,8 +411,13 @@ def test_what_is_broken_is_found_and_the_printed_command_repairs_it(clinic: Clin
             break
         clinic.fix(rest[0])
     if check == "addon-grant":
-        assert "every agent could then write the scores of every cluster" in clinic.find(check, "hubPermissions")["message"]
-        clinic.scene.hub.delete("addon.open-cluster-management.io/v1alpha1/AddOnTemplate", "gitops-dsf-agent-older")
+        assert (
+            "every agent could then write the scores of every cluster"
+            in clinic.find(check, "hubPermissions")["message"]
+        )
+        clinic.scene.hub.delete(
+            "addon.open-cluster-management.io/v1alpha1/AddOnTemplate", "gitops-dsf-agent-older"
+        )
     clinic.content(check)
     # Argo CD may have looked while it could not read decisions, and would look again only after 3 minutes.
     for item in clinic.findings("applicationsets"):
@@ -376,7 +444,10 @@ def test_a_decided_cluster_that_argocd_does_not_know(clinic: Clinic) -> None:
     with restored(known):
         scene.argocd.remove_cluster_secret("cluster2")
         found = clinic.find("cluster-secrets", "no cluster Secret for cluster2")
-        assert (found["state"], found["fix"].partition("  #")[0]) == ("warning", "argocd cluster add cluster2 --name cluster2")
+        assert (found["state"], found["fix"].partition("  #")[0]) == (
+            "warning",
+            "argocd cluster add cluster2 --name cluster2",
+        )
     clinic.content("cluster-secrets")
 
 
@@ -384,12 +455,35 @@ def test_versions_that_are_too_old(clinic: Clinic) -> None:
     hub = clinic.scene.hub
     back = [lambda one=one: hub.apply(workload(*one)) for one in WORKLOADS]
     with restored(*back):
-        hub.apply(workload("Deployment", ARGOCD_NAMESPACE, "argocd-applicationset-controller", "quay.io/argoproj/argocd:v3.3.8"))
+        hub.apply(
+            workload(
+                "Deployment",
+                ARGOCD_NAMESPACE,
+                "argocd-applicationset-controller",
+                "quay.io/argoproj/argocd:v3.3.8",
+            )
+        )
         name = "cluster-manager-placement-controller"
-        hub.apply(workload("Deployment", OCM_NAMESPACE, name, "quay.io/open-cluster-management/placement:v1.1.0", args=["controller"]))
+        hub.apply(
+            workload(
+                "Deployment",
+                OCM_NAMESPACE,
+                name,
+                "quay.io/open-cluster-management/placement:v1.1.0",
+                args=["controller"],
+            )
+        )
         args = ["manager", "--feature-gates=AddonManagement=false"]
         manager = "cluster-manager-addon-manager-controller"
-        hub.apply(workload("Deployment", OCM_NAMESPACE, manager, "quay.io/open-cluster-management/addon-manager:v1.2.1", args=args))
+        hub.apply(
+            workload(
+                "Deployment",
+                OCM_NAMESPACE,
+                manager,
+                "quay.io/open-cluster-management/addon-manager:v1.2.1",
+                args=args,
+            )
+        )
         assert clinic.find("argocd-version", "3.3.8 is older than 3.3.9")["state"] == "error"
         assert clinic.find("ocm-version", "placement-controller 1.1.0")["state"] == "error"
         assert "no add-on is installed" in clinic.find("ocm-features", "AddonManagement is off")["message"]
@@ -409,12 +503,21 @@ def test_without_deployments_versions_are_unknown(clinic: Clinic) -> None:
 def test_a_placement_that_ocm_does_not_understand_or_cannot_fill(clinic: Clinic) -> None:
     hub = clinic.scene.hub
     wanted = hub.get(PLACEMENT, APPLICATION, namespace=ARGOCD_NAMESPACE)["spec"]
-    with restored(lambda: hub.patch(PLACEMENT, APPLICATION, {"spec": {"numberOfClusters": 1}}, namespace=ARGOCD_NAMESPACE)):
+    with restored(
+        lambda: hub.patch(
+            PLACEMENT, APPLICATION, {"spec": {"numberOfClusters": 1}}, namespace=ARGOCD_NAMESPACE
+        )
+    ):
         hub.patch(PLACEMENT, APPLICATION, {"spec": {"numberOfClusters": 5}}, namespace=ARGOCD_NAMESPACE)
         assert clinic.find("placements", "finds too few clusters")["state"] == "warning"
     broken = {"mode": "Bogus", "configurations": wanted["prioritizerPolicy"]["configurations"]}
     with restored(
-        lambda: hub.patch(PLACEMENT, APPLICATION, {"spec": {"prioritizerPolicy": wanted["prioritizerPolicy"]}}, namespace=ARGOCD_NAMESPACE)
+        lambda: hub.patch(
+            PLACEMENT,
+            APPLICATION,
+            {"spec": {"prioritizerPolicy": wanted["prioritizerPolicy"]}},
+            namespace=ARGOCD_NAMESPACE,
+        )
     ):
         hub.patch(PLACEMENT, APPLICATION, {"spec": {"prioritizerPolicy": broken}}, namespace=ARGOCD_NAMESPACE)
         assert clinic.find("placements", "is misconfigured")["state"] == "error"
@@ -432,9 +535,12 @@ def test_an_applicationset_that_generates_nothing_looks_again_by_the_printed_com
     clinic.content("applicationsets")
 
 
-def test_scores_that_are_old_missing_or_written_by_somebody_else(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_that_are_old_missing_or_written_by_somebody_else(
+    clinic: Clinic, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scene = clinic.scene
-    # The scorer and the clusters of the suite are younger than the grace, and then a score is awaited, not missing.
+    # The scorer and the clusters of the suite are younger than the grace, and then a score is awaited, not
+    # missing.
     monkeypatch.setattr(freshness, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(freshness, "GRACE_INTERVALS", 0)
     with restored(lambda: scene.publish("cluster1", 90), lambda: scene.publish("cluster2", 5)):
@@ -457,7 +563,10 @@ def test_a_score_that_somebody_else_writes_beside_our_agent(clinic: Clinic) -> N
     hub = clinic.scene.hub
     clinic.content("scores-owned")
     hub.patch_status(SCORES, RESOURCE, {"scores": [{"name": SCORER, "value": -50}]}, namespace="cluster1")
-    assert clinic.find("scores-owned", "cluster1/cpu-headroom is written by our agent and by ")["state"] == "error"
+    assert (
+        clinic.find("scores-owned", "cluster1/cpu-headroom is written by our agent and by ")["state"]
+        == "error"
+    )
     with restored(lambda: clinic.scene.publish("cluster1", 90)):
         hub.delete(SCORES, RESOURCE, namespace="cluster1")
     clinic.content("scores-owned")
@@ -467,7 +576,9 @@ def test_an_agent_and_a_cluster_that_are_away(clinic: Clinic) -> None:
     scene = clinic.scene
     with restored(lambda: scene.agent_available("cluster1")):
         scene.agent_available("cluster1", replicas=0)
-        wait_for(lambda: scene.available("cluster1") != "True", what="OCM sees that the agent is away", timeout=90)
+        wait_for(
+            lambda: scene.available("cluster1") != "True", what="OCM sees that the agent is away", timeout=90
+        )
         assert clinic.find("agents", "agent of cluster1 is not Available")["state"] == "warning"
     wait_for(lambda: scene.available("cluster1") == "True", what="it is back", timeout=90)
     with restored(lambda: scene.plane.set_available("cluster2", "True")):
@@ -481,14 +592,31 @@ def test_an_agent_and_a_cluster_that_are_away(clinic: Clinic) -> None:
 def test_a_scorer_that_is_down_or_drifted(clinic: Clinic) -> None:
     def condition(kind: str, status: str, reason: str) -> Object:
         stamp = "2026-01-01T00:00:00Z"
-        return {"type": kind, "status": status, "reason": reason, "message": "told", "lastTransitionTime": stamp}
+        return {
+            "type": kind,
+            "status": status,
+            "reason": reason,
+            "message": "told",
+            "lastTransitionTime": stamp,
+        }
 
     hub = clinic.scene.hub
     conditions = [condition("Healthy", "False", "Timeout"), condition("ConfigSynced", "False", "Drifted")]
-    with restored(lambda: hub.patch_status(SCORER_KIND, SCORER, {"healthStatus": "Active", "conditions": []}, namespace=HUB_NAMESPACE)):
-        hub.patch_status(SCORER_KIND, SCORER, {"healthStatus": "Inactive", "conditions": conditions}, namespace=HUB_NAMESPACE)
+    with restored(
+        lambda: hub.patch_status(
+            SCORER_KIND, SCORER, {"healthStatus": "Active", "conditions": []}, namespace=HUB_NAMESPACE
+        )
+    ):
+        hub.patch_status(
+            SCORER_KIND,
+            SCORER,
+            {"healthStatus": "Inactive", "conditions": conditions},
+            namespace=HUB_NAMESPACE,
+        )
         assert "Timeout: told" in clinic.find("scorers", "does not answer")["message"]
-        assert clinic.find("scorers", "Drifted: told")["fix"].startswith(f"gitops-dsf sync --scorer {SCORER}  #")
+        assert clinic.find("scorers", "Drifted: told")["fix"].startswith(
+            f"gitops-dsf sync --scorer {SCORER}  #"
+        )
     clinic.content("scorers")
 
 
@@ -506,7 +634,11 @@ def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -
     page = (ROOT / "docs/doctor.md").read_text(encoding="utf-8")
     role = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)[0])
     viewer, stranger = Identity(user="test:viewer"), Identity(user="test:stranger")
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role["metadata"]["name"]}
+    reference = {
+        "apiGroup": "rbac.authorization.k8s.io",
+        "kind": "ClusterRole",
+        "name": role["metadata"]["name"],
+    }
     subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": viewer.user}
     metadata = {"name": "test-viewer"}
     hub = clinic.scene.hub
@@ -516,7 +648,15 @@ def test_the_documented_role_is_enough_and_nothing_is_no_crash(clinic: Clinic) -
         lambda: hub.delete(f"{kind}/ClusterRoleBinding", "test-viewer"),
     ):
         hub.apply(role)
-        hub.apply({"apiVersion": kind, "kind": "ClusterRoleBinding", "metadata": metadata, "roleRef": reference, "subjects": [subject]})
+        hub.apply(
+            {
+                "apiVersion": kind,
+                "kind": "ClusterRoleBinding",
+                "metadata": metadata,
+                "roleRef": reference,
+                "subjects": [subject],
+            }
+        )
         wait_for(
             lambda: {item["check"]: item["state"] for item in clinic.findings(identity=viewer)} == LACKING,
             what="the viewer sees what an administrator sees",

@@ -62,31 +62,52 @@ class Loop:
             lambda: (value := self.value(cluster)) is not None and abs(value - wanted) <= 1,
             what=f"{cluster} publishes {wanted:.0f}",
             timeout=timeout,
-            seen=lambda: (self.score(cluster), self.agents[cluster].ready(), self.agents[cluster].process.tail()),
+            seen=lambda: (
+                self.score(cluster),
+                self.agents[cluster].ready(),
+                self.agents[cluster].process.tail(),
+            ),
         )
 
     def decides(self, cluster: str) -> None:
-        wait_for(lambda: self.decision() == [cluster], what=f"OCM decides for {cluster}", timeout=60, seen=self.decision)
+        wait_for(
+            lambda: self.decision() == [cluster],
+            what=f"OCM decides for {cluster}",
+            timeout=60,
+            seen=self.decision,
+        )
 
     def decision(self) -> list[str]:
         return decided(self.hub, APPLICATION, namespace=ARGOCD)
 
     def applications(self) -> dict[str, str]:
         """Destination cluster to the uid of the Application."""
-        items = self.hub.list(APPLICATIONS, namespace=ARGOCD, labels=f"gitops-dsf.io/application={APPLICATION}")
+        items = self.hub.list(
+            APPLICATIONS, namespace=ARGOCD, labels=f"gitops-dsf.io/application={APPLICATION}"
+        )
         return {
-            item["spec"]["destination"]["name"]: item["metadata"]["uid"] for item in items if "deletionTimestamp" not in item["metadata"]
+            item["spec"]["destination"]["name"]: item["metadata"]["uid"]
+            for item in items
+            if "deletionTimestamp" not in item["metadata"]
         }
 
     def refresh(self) -> None:
-        """As the reconciler does, with a value that was never there: after an error the same one again would be no change."""
+        """As the reconciler does, with a value that was never there: after an error the same one again would
+        be no change.
+        """
         annotations = {"argocd.argoproj.io/application-set-refresh": str(time.time_ns())}
-        self.hub.patch(APPLICATION_SET, APPLICATION, {"metadata": {"annotations": annotations}}, namespace=ARGOCD)
+        self.hub.patch(
+            APPLICATION_SET, APPLICATION, {"metadata": {"annotations": annotations}}, namespace=ARGOCD
+        )
 
 
 @pytest.fixture(scope="module")
 def loop(
-    control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client, tmp_path_factory: pytest.TempPathFactory
+    control_plane: ControlPlane,
+    argocd: ArgoCD,
+    git_server: GitServer,
+    hub: Client,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Loop]:
     fleet = Fleet(repository=git_server.create("faults"), name="faults")
     write_fleet(fleet, clusters=list(CLUSTERS))
@@ -98,18 +119,24 @@ def loop(
             spoke = control_plane.spokes[cluster]
             argocd.add_cluster_secret(cluster, spoke.url, spoke.kubeconfig())
             stack.callback(argocd.remove_cluster_secret, cluster)
-        loop = Loop(installation=stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS)), hub=hub)
+        loop = Loop(
+            installation=stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS)), hub=hub
+        )
         for cluster in CLUSTERS:
             loop.apis[cluster] = stack.enter_context(HeadroomApi(fixed=0.5))
             names = stack.enter_context(ClusterDns({SCORING: loop.apis[cluster].url}))
-            loop.agents[cluster] = stack.enter_context(spoke_agent(control_plane, cluster, folder=folder, environment=names.environment))
+            loop.agents[cluster] = stack.enter_context(
+                spoke_agent(control_plane, cluster, folder=folder, environment=names.environment)
+            )
         wait_for(loop.decision, what="OCM made a first decision")
         loop.refresh()
         wait_for(loop.applications, what="there is an Application")
         yield loop
 
 
-def test_the_hub_crashes_and_returns(loop: Loop, control_plane: ControlPlane, note: Callable[[str], None]) -> None:
+def test_the_hub_crashes_and_returns(
+    loop: Loop, control_plane: ControlPlane, note: Callable[[str], None]
+) -> None:
     loop.publishes("cluster1", 0.9)
     loop.publishes("cluster2", 0.2)
     loop.decides("cluster1")
@@ -119,8 +146,13 @@ def test_the_hub_crashes_and_returns(loop: Loop, control_plane: ControlPlane, no
     try:
         asked = len(loop.apis["cluster1"].requests)
         loop.apis["cluster1"].fixed = 0.1
-        wait_for(lambda: len(loop.apis["cluster1"].requests) >= asked + 2, what="the agent goes on scoring without a hub")
-        wait_for(lambda: raw_score(agent) == 0.1, what="and exports what it cannot publish", seen=agent.metrics)
+        wait_for(
+            lambda: len(loop.apis["cluster1"].requests) >= asked + 2,
+            what="the agent goes on scoring without a hub",
+        )
+        wait_for(
+            lambda: raw_score(agent) == 0.1, what="and exports what it cannot publish", seen=agent.metrics
+        )
     finally:
         server.start()
         server.wait()
@@ -132,10 +164,15 @@ def test_the_hub_crashes_and_returns(loop: Loop, control_plane: ControlPlane, no
     assert agent.process.running
     assert before.items() <= loop.applications().items(), "no Application is deleted or made anew"
     decided_after = time.monotonic() - clock
-    note(f"faults: with the hub's API server back, a score is on it after {published:.1f} s, a decision after {decided_after:.1f} s")
+    note(
+        f"faults: with the hub's API server back, a score is on it after {published:.1f} s, a decision after"
+        f" {decided_after:.1f} s"
+    )
 
 
-def test_the_work_agent_is_away_while_the_configuration_changes_twice(loop: Loop, control_plane: ControlPlane) -> None:
+def test_the_work_agent_is_away_while_the_configuration_changes_twice(
+    loop: Loop, control_plane: ControlPlane
+) -> None:
     fleet = loop.installation.fleet
     before = lifetimes(control_plane, "cluster1")
     control_plane.stop_work_agent("cluster1")
@@ -154,12 +191,22 @@ def test_the_work_agent_is_away_while_the_configuration_changes_twice(loop: Loop
         loop.publishes("cluster1", 0.33)  # the agent goes on with what it has
     finally:
         control_plane.start_work_agent("cluster1")
-    wait_for(lambda: lifetimes(control_plane, "cluster1") == [3600], what="cluster1 has the last one, too", timeout=90)
+    wait_for(
+        lambda: lifetimes(control_plane, "cluster1") == [3600],
+        what="cluster1 has the last one, too",
+        timeout=90,
+    )
     loop.publishes("cluster1", 0.66)
-    wait_for(lambda: lifetime(loop.score("cluster1")) > 3000, what="and the agent follows it", seen=lambda: loop.score("cluster1"))
+    wait_for(
+        lambda: lifetime(loop.score("cluster1")) > 3000,
+        what="and the agent follows it",
+        seen=lambda: loop.score("cluster1"),
+    )
 
 
-def test_an_agent_that_is_killed_deletes_nothing_and_goes_on_with_the_same_score(loop: Loop, control_plane: ControlPlane) -> None:
+def test_an_agent_that_is_killed_deletes_nothing_and_goes_on_with_the_same_score(
+    loop: Loop, control_plane: ControlPlane
+) -> None:
     loop.publishes("cluster1", 0.7)
     before = loop.score("cluster1")
     assert before is not None
@@ -173,25 +220,37 @@ def test_an_agent_that_is_killed_deletes_nothing_and_goes_on_with_the_same_score
     # Told to end, it leaves the score too: the hub must not forget a cluster because a pod is rescheduled.
     control_plane.processes.stop(name)
     assert again.child.returncode == 0
-    hold_for(lambda: loop.value("cluster1") is not None, what="the score stays while no agent runs", seconds=2)
+    hold_for(
+        lambda: loop.value("cluster1") is not None, what="the score stays while no agent runs", seconds=2
+    )
     control_plane.processes.start(name, again.command, environment=again.environment, folder=again.folder)
     loop.publishes("cluster1", 0.6)
     assert (loop.score("cluster1") or {})["metadata"]["uid"] == before["metadata"]["uid"]
 
 
-def test_a_cluster_leaves_and_returns_and_no_application_is_deleted(loop: Loop, control_plane: ControlPlane) -> None:
+def test_a_cluster_leaves_and_returns_and_no_application_is_deleted(
+    loop: Loop, control_plane: ControlPlane
+) -> None:
     loop.publishes("cluster1", 0.9)
     loop.publishes("cluster2", 0.2)
     loop.decides("cluster1")
     loop.refresh()
-    wait_for(lambda: "cluster1" in loop.applications(), what="the Application is on cluster1", seen=loop.applications)
+    wait_for(
+        lambda: "cluster1" in loop.applications(),
+        what="the Application is on cluster1",
+        seen=loop.applications,
+    )
     first = loop.applications()
     control_plane.set_available("cluster1", "Unknown")
     try:
         loop.decides("cluster2")
         assert control_plane.taints("cluster1") == ["cluster.open-cluster-management.io/unreachable"]
         loop.refresh()
-        wait_for(lambda: "cluster2" in loop.applications(), what="a copy is made on cluster2", seen=loop.applications)
+        wait_for(
+            lambda: "cluster2" in loop.applications(),
+            what="a copy is made on cluster2",
+            seen=loop.applications,
+        )
         second = loop.applications()
         assert first.items() <= second.items(), "the copy on the lost cluster stays"
     finally:
@@ -204,19 +263,37 @@ def test_a_cluster_leaves_and_returns_and_no_application_is_deleted(loop: Loop, 
 def test_a_score_that_expires_counts_nothing_but_only_when_ocm_looks(
     control_plane: ControlPlane, hub: Client, note: Callable[[str], None]
 ) -> None:
-    """With clusters of its own: whatever happens to a cluster makes OCM look, and add-ons and agents happen to the others."""
+    """With clusters of its own: whatever happens to a cluster makes OCM look, and add-ons and agents happen
+    to the others.
+    """
     name = "faults-expiry"
     first, second = f"{name}-a", f"{name}-b"
     with clusters_in_set(control_plane, name, {first: {}, second: {}}):
         until = int(time.time()) + 12
-        publish(hub, first, name, {"cpu": 90}, valid_until=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until)))
+        publish(
+            hub, first, name, {"cpu": 90}, valid_until=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until))
+        )
         publish(hub, second, name, {"cpu": 50})
-        hub.create(placement(name, namespace=name, numberOfClusters=1, prioritizerPolicy=exact(score_prioritizer(name, "cpu"))))
+        hub.create(
+            placement(
+                name,
+                namespace=name,
+                numberOfClusters=1,
+                prioritizerPolicy=exact(score_prioritizer(name, "cpu")),
+            )
+        )
         wait_for(lambda: decided(hub, name, namespace=name) == [first], what="the first is best", timeout=10)
         time.sleep(max(0.0, until + 1 - time.time()))
-        hold_for(lambda: decided(hub, name, namespace=name) == [first], what="nothing happens when the score expires", seconds=4)
+        hold_for(
+            lambda: decided(hub, name, namespace=name) == [first],
+            what="nothing happens when the score expires",
+            seconds=4,
+        )
         hub.patch(PLACEMENT, name, {"metadata": {"labels": {"touched": "yes"}}}, namespace=name)
-        wait_for(lambda: decided(hub, name, namespace=name) == [second], what="at its next look OCM counts 0 for it")
+        wait_for(
+            lambda: decided(hub, name, namespace=name) == [second],
+            what="at its next look OCM counts 0 for it",
+        )
     note("faults: an expired score kept its decision for 5 s and until OCM looked for another reason")
 
 
@@ -234,4 +311,8 @@ def lifetimes(control_plane: ControlPlane, cluster: str) -> list[int | None]:
 def lifetime(score: Object | None) -> float:
     """Seconds until a score expires."""
     assert score is not None
-    return time.mktime(time.strptime(score["status"]["validUntil"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone - time.time()
+    return (
+        time.mktime(time.strptime(score["status"]["validUntil"], "%Y-%m-%dT%H:%M:%SZ"))
+        - time.timezone
+        - time.time()
+    )

@@ -1,4 +1,6 @@
-"""The local git server behaves as a forge does: clone, push of any size, away and back at the same address."""
+"""The local git server behaves as a forge does: clone, push of any size, away and back at the same
+address.
+"""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""What OCM does when a rule of ours is ignored: the reason of each rule, seen on the real controllers. docs/hazards.md lists them."""
+"""What OCM does when a rule of ours is ignored: the reason of each rule, seen on the real controllers.
+docs/hazards.md lists them.
+"""
 
 import json
 import time
@@ -41,7 +43,9 @@ SATISFIED, MISCONFIGURED = "PlacementSatisfied", "PlacementMisconfigured"
 @pytest.fixture(scope="module")
 def clusters(control_plane: ControlPlane, hub: Client) -> Iterator[tuple[str, ...]]:
     """Three clusters and the namespace that may use them."""
-    with clusters_in_set(control_plane, NAMESPACE, {A: {"env": "prod"}, B: {"env": "prod"}, C: {"env": "edge"}}) as names:
+    with clusters_in_set(
+        control_plane, NAMESPACE, {A: {"env": "prod"}, B: {"env": "prod"}, C: {"env": "edge"}}
+    ) as names:
         yield names
 
 
@@ -51,7 +55,8 @@ class Hand:
     def __init__(self, hub: Client, prefix: str) -> None:
         self.hub, self._prefix, self._number = hub, prefix, 0
         self.load = f"{prefix}-load"
-        """Scores of a name of their own: OCM's cache could still hold those that the test before took away."""
+        """Scores of a name of their own: OCM's cache could still hold those that the test before took away.
+        """
         self.cpu = score_prioritizer(self.load, "cpu")
 
     def places(self, **spec: Any) -> str:
@@ -102,13 +107,27 @@ def hand(clusters: tuple[str, ...], hub: Client, request: pytest.FixtureRequest)
     [
         ({"prioritizerPolicy": {"mode": "exact"}}, "incorrect prioritizer policy mode: exact"),
         ({"prioritizerPolicy": exact(builtin("Spread"))}, "incorrect builtin prioritizer: Spread"),
-        ({"tolerations": [{"operator": "Equal", "value": "x"}]}, "If the key is empty, operator must be Exists"),
+        (
+            {"tolerations": [{"operator": "Equal", "value": "x"}]},
+            "If the key is empty, operator must be Exists",
+        ),
         ({"tolerations": [{"key": "k", "operator": "Exists", "value": "x"}]}, "value should be empty"),
         (
-            {"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchExpressions": [{"key": "env", "operator": "in"}]}}}]},
+            {
+                "predicates": [
+                    {
+                        "requiredClusterSelector": {
+                            "labelSelector": {"matchExpressions": [{"key": "env", "operator": "in"}]}
+                        }
+                    }
+                ]
+            },
             '"in" is not a valid label selector operator',
         ),
-        ({"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["nonsense"]}}}]}, "undeclared reference"),
+        (
+            {"predicates": [{"requiredClusterSelector": {"celSelector": {"celExpressions": ["nonsense"]}}}]},
+            "undeclared reference",
+        ),
     ],
     ids=("mode", "built-in", "toleration-without-key", "toleration-with-value", "operator", "cel"),
 )
@@ -118,7 +137,11 @@ def test_a_mistake_in_a_placement_takes_every_cluster_away(hand: Hand, mistake: 
     hand.edits(name, **mistake)
     hand.sees(name)
     found = wait_for(
-        lambda: (hand.condition(name, MISCONFIGURED) or ("",))[0] == "True" and hand.condition(name, MISCONFIGURED), what="it says so"
+        lambda: (
+            (hand.condition(name, MISCONFIGURED) or ("",))[0] == "True"
+            and hand.condition(name, MISCONFIGURED)
+        ),
+        what="it says so",
     )
     assert found[1] == "Misconfigured"
     assert message in found[2]
@@ -129,12 +152,19 @@ def test_zero_clusters_takes_every_cluster_away(hand: Hand) -> None:
     hand.sees(name, *ALL)
     hand.edits(name, numberOfClusters=0)
     hand.sees(name)
-    wait_for(lambda: (hand.condition(name, SATISFIED) or ("", ""))[1] == "NoManagedClusterMatched", what="its reason misleads")
+    wait_for(
+        lambda: (hand.condition(name, SATISFIED) or ("", ""))[1] == "NoManagedClusterMatched",
+        what="its reason misleads",
+    )
     assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False"
 
 
-def test_a_negative_number_of_clusters_panics_in_the_controller_at_every_look(hand: Hand, control_plane: ControlPlane) -> None:
-    """The process survives, because OCM's start-up switches the crash on panic off unless OPENSHIFT_ON_PANIC asks for it."""
+def test_a_negative_number_of_clusters_panics_in_the_controller_at_every_look(
+    hand: Hand, control_plane: ControlPlane
+) -> None:
+    """The process survives, because OCM's start-up switches the crash on panic off unless OPENSHIFT_ON_PANIC
+    asks for it.
+    """
     log = control_plane.placement.process.log
     start = log.stat().st_size
 
@@ -154,17 +184,26 @@ def test_a_negative_number_of_clusters_panics_in_the_controller_at_every_look(ha
     wait_for(lambda: panics() > before, what="and again when anything happens to the Placement")
     assert hand.decided(name) == ALL, "the old decision stays"
     assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False", "no condition tells"
-    hand.sees(hand.places(prioritizerPolicy=exact()), *ALL)  # the only worker comes back for the others after a second
+    hand.sees(
+        hand.places(prioritizerPolicy=exact()), *ALL
+    )  # the only worker comes back for the others after a second
     hand.edits(name, numberOfClusters=1)
     hand.sees(name, A)
 
 
 def test_a_quoted_group_size_deletes_the_decisions_and_says_satisfied(hand: Hand) -> None:
-    name = hand.places(prioritizerPolicy=exact(), decisionStrategy={"groupStrategy": {"clustersPerDecisionGroup": 5}})
+    name = hand.places(
+        prioritizerPolicy=exact(), decisionStrategy={"groupStrategy": {"clustersPerDecisionGroup": 5}}
+    )
     hand.sees(name, *ALL)
     hand.edits(name, decisionStrategy={"groupStrategy": {"clustersPerDecisionGroup": "5"}})
-    wait_for(lambda: pages(hand.hub, name, namespace=NAMESPACE) == [], what="there is no PlacementDecision any more")
-    wait_for(lambda: (hand.condition(name, MISCONFIGURED) or ("",))[0] == "True", what="only this condition tells")
+    wait_for(
+        lambda: pages(hand.hub, name, namespace=NAMESPACE) == [],
+        what="there is no PlacementDecision any more",
+    )
+    wait_for(
+        lambda: (hand.condition(name, MISCONFIGURED) or ("",))[0] == "True", what="only this condition tells"
+    )
     assert (hand.condition(name, SATISFIED) or ("",))[0] == "True"
 
 
@@ -180,7 +219,9 @@ def test_a_name_over_63_bytes_is_never_decided_and_nothing_says_why(hand: Hand) 
 
 
 def test_a_binding_must_be_named_as_its_set(hub: Client, clusters: tuple[str, ...]) -> None:
-    with pytest.raises(ApiError, match="The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet"):
+    with pytest.raises(
+        ApiError, match="The ManagedClusterSetBinding must have the same name as the target ManagedClusterSet"
+    ):
         hub.create(binding(NAMESPACE, namespace=NAMESPACE, name="another-name"))
 
 
@@ -250,7 +291,9 @@ def test_cel_is_not_asked_again_when_a_score_changes(hand: Hand) -> None:
 
 def test_a_failing_cel_expression_drops_the_cluster_silently(hand: Hand) -> None:
     expression = 'managedCluster.metadata.labels["tier"] == "gold"'
-    name = hand.places(predicates=[{"requiredClusterSelector": {"celSelector": {"celExpressions": [expression]}}}])
+    name = hand.places(
+        predicates=[{"requiredClusterSelector": {"celSelector": {"celExpressions": [expression]}}}]
+    )
     hand.sees(name)
     wait_for(lambda: hand.condition(name, SATISFIED), what="it has a status")
     assert (hand.condition(name, MISCONFIGURED) or ("",))[0] == "False"
@@ -265,32 +308,47 @@ def test_one_value_beyond_100_refuses_all_scores(hub: Client, hand: Hand) -> Non
 
 def test_a_create_drops_the_scores(hub: Client, hand: Hand) -> None:
     """The status is a subresource: what one apply from git could deliver is an object without scores."""
-    body = {"apiVersion": SCORE.rpartition("/")[0], "kind": "AddOnPlacementScore", "metadata": {"name": hand.load, "namespace": A}}
+    body = {
+        "apiVersion": SCORE.rpartition("/")[0],
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": hand.load, "namespace": A},
+    }
     created = hub.create({**body, "status": {"scores": [{"name": "cpu", "value": 5}]}})
     assert "status" not in created
 
 
 @pytest.mark.parametrize("over", [0, 1])
-def test_a_work_may_have_512000_bytes_and_not_one_more(hub: Client, clusters: tuple[str, ...], over: int) -> None:
+def test_a_work_may_have_512000_bytes_and_not_one_more(
+    hub: Client, clusters: tuple[str, ...], over: int
+) -> None:
     """The sum is ours, too (DSF501): compact JSON, and four bytes for each manifest of this size."""
     empty = len(json.dumps(config_map("large", ""), separators=(",", ":"))) + 4
     body = work(A, "large", [config_map("large", "x" * (LIMIT + over - empty))])
     path = hub.path(WORK, namespace=A)
     if over:
-        with pytest.raises(ApiError, match=rf"the size of manifests is {LIMIT + 1} bytes which exceeds the {LIMIT} limit"):
+        with pytest.raises(
+            ApiError, match=rf"the size of manifests is {LIMIT + 1} bytes which exceeds the {LIMIT} limit"
+        ):
             hub.request("POST", path, body=body, parameters={"dryRun": "All"})
     else:
         hub.request("POST", path, body=body, parameters={"dryRun": "All"})
 
 
 def test_a_work_with_one_object_twice_is_refused(hub: Client, clusters: tuple[str, ...]) -> None:
-    with pytest.raises(ApiError, match=r"duplicate manifest for resource hazard-works/same with resource type v1\.ConfigMap"):
+    with pytest.raises(
+        ApiError, match=r"duplicate manifest for resource hazard-works/same with resource type v1\.ConfigMap"
+    ):
         hub.create(work(A, "twice", [config_map("same", "1"), config_map("same", "2")]))
 
 
-def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(control_plane: ControlPlane, hub: Client) -> None:
+def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(
+    control_plane: ControlPlane, hub: Client
+) -> None:
     spoke = control_plane.spokes["cluster1"].admin
-    value = lambda: (spoke.find("v1/ConfigMap", "shared", namespace=CONFLICT) or {"data": {}})["data"].get("key")  # noqa: E731
+
+    def value() -> object:
+        return (spoke.find("v1/ConfigMap", "shared", namespace=CONFLICT) or {"data": {}})["data"].get("key")
+
     spoke.apply(namespace_object(CONFLICT))
     try:
         for writer in ("first", "second"):
@@ -306,7 +364,11 @@ def test_two_works_with_one_object_overwrite_each_other_and_both_say_applied(con
         for writer in ("first", "second"):
             hub.delete(WORK, f"hazard-{writer}", namespace="cluster1")
         for writer in ("first", "second"):
-            wait_for(lambda writer=writer: hub.find(WORK, f"hazard-{writer}", namespace="cluster1") is None, what="gone", timeout=60)  # type: ignore[misc]
+            wait_for(
+                lambda writer=writer: hub.find(WORK, f"hazard-{writer}", namespace="cluster1") is None,
+                what="gone",
+                timeout=60,
+            )  # type: ignore[misc]
         spoke.delete("v1/Namespace", CONFLICT)
 
 
@@ -316,10 +378,20 @@ def applied(hub: Client, name: str) -> bool:
 
 
 def config_map(name: str, value: str) -> Object:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": CONFLICT}, "data": {"key": value}}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": CONFLICT},
+        "data": {"key": value},
+    }
 
 
 def work(cluster: str, name: str, manifests: list[Object]) -> Object:
     version, _, kind = WORK.rpartition("/")
     metadata = {"name": name, "namespace": cluster}
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": {"workload": {"manifests": manifests}}}
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": metadata,
+        "spec": {"workload": {"manifests": manifests}},
+    }

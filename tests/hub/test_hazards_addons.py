@@ -1,4 +1,6 @@
-"""What OCM's add-on manager does with an add-on unlike ours: the reason of each choice in what we render. docs/hazards.md lists them."""
+"""What OCM's add-on manager does with an add-on unlike ours: the reason of each choice in what we render.
+docs/hazards.md lists them.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,23 +55,37 @@ def defined(hub: Client, items: list[Object]) -> Iterator[None]:
             hub.delete(ROLE, role)
 
 
-def test_rights_of_the_template_let_one_clusters_agent_write_another_clusters_scores(control_plane: ControlPlane, hub: Client) -> None:
-    """OCM binds to the group of all agents of the add-on; our works carry a RoleBinding for the one cluster instead."""
+def test_rights_of_the_template_let_one_clusters_agent_write_another_clusters_scores(
+    control_plane: ControlPlane, hub: Client
+) -> None:
+    """OCM binds to the group of all agents of the add-on; our works carry a RoleBinding for the one cluster
+    instead.
+    """
     addon = "hazard-rights"
     with defined(hub, tiny_addon(addon)):
         for cluster in SPOKES:
             hub.apply(managed_cluster_addon(addon, cluster))
-        body: Object = {"apiVersion": f"{CLUSTER}/v1alpha1", "kind": "AddOnPlacementScore", "metadata": {"name": addon}}
+        body: Object = {
+            "apiVersion": f"{CLUSTER}/v1alpha1",
+            "kind": "AddOnPlacementScore",
+            "metadata": {"name": addon},
+        }
         try:
             with control_plane.hub.client(addon_identity(cluster="cluster1", addon=addon)) as agent:
                 elsewhere = {**body, "metadata": {"name": addon, "namespace": "cluster2"}}
                 wait_for(lambda: agent.create(elsewhere), what="the agent of cluster1 writes into cluster2")
             subjects = hub.get(
-                "rbac.authorization.k8s.io/v1/RoleBinding", f"open-cluster-management:{addon}:clusterrole:agent", namespace="cluster2"
+                "rbac.authorization.k8s.io/v1/RoleBinding",
+                f"open-cluster-management:{addon}:clusterrole:agent",
+                namespace="cluster2",
             )["subjects"]
-            assert f"system:open-cluster-management:addon:{addon}" in [subject["name"] for subject in subjects]
+            assert f"system:open-cluster-management:addon:{addon}" in [
+                subject["name"] for subject in subjects
+            ]
             # Without the shared group: the rights are those of the cluster's own.
-            alone = Identity(user="agent", groups=(f"system:open-cluster-management:cluster:cluster1:addon:{addon}",))
+            alone = Identity(
+                user="agent", groups=(f"system:open-cluster-management:cluster:cluster1:addon:{addon}",)
+            )
             with control_plane.hub.client(alone) as agent, pytest.raises(ApiError, match="403 Forbidden"):
                 agent.list(SCORE, namespace="cluster2")
         finally:
@@ -82,13 +98,17 @@ def test_two_current_cluster_permissions_collide(hub: Client) -> None:
     items = tiny_addon(addon)
     role = definition(items, "ClusterRole")
     second = {**role, "metadata": {"name": f"{addon}-second"}}
-    permissions = definition(items, "AddOnTemplate")["spec"]["registration"][0]["kubeClient"]["hubPermissions"]
+    permissions = definition(items, "AddOnTemplate")["spec"]["registration"][0]["kubeClient"][
+        "hubPermissions"
+    ]
     permissions.append({"type": "CurrentCluster", "currentCluster": {"clusterRoleName": f"{addon}-second"}})
     with defined(hub, [second, *items]):
         hub.apply(managed_cluster_addon(addon, "cluster1"))
 
         def registration() -> Object:
-            conditions = hub.get(INSTALLED, addon, namespace="cluster1").get("status", {}).get("conditions") or []
+            conditions = (
+                hub.get(INSTALLED, addon, namespace="cluster1").get("status", {}).get("conditions") or []
+            )
             return next((one for one in conditions if one["type"] == "RegistrationApplied"), {})
 
         wait_for(
@@ -100,7 +120,9 @@ def test_two_current_cluster_permissions_collide(hub: Client) -> None:
 
 
 def test_a_deployment_config_without_a_namespace_moves_the_agent(hub: Client) -> None:
-    """The CRD fills in a default, and with it every namespaced object moves and the Namespace itself is renamed."""
+    """The CRD fills in a default, and with it every namespaced object moves and the Namespace itself is
+    renamed.
+    """
     addon = "hazard-moved"
     items = tiny_addon(addon)
     config: Object = {
@@ -122,7 +144,9 @@ def test_a_deployment_config_without_a_namespace_moves_the_agent(hub: Client) ->
             hub.apply(managed_cluster_addon(addon, "cluster1"))
             manifests = delivered(hub, addon)
             moved = "open-cluster-management-agent-addon"
-            assert {item["metadata"]["namespace"] for item in manifests if item["kind"] != "Namespace"} == {moved}
+            assert {item["metadata"]["namespace"] for item in manifests if item["kind"] != "Namespace"} == {
+                moved
+            }
             assert [item["metadata"]["name"] for item in manifests if item["kind"] == "Namespace"] == [moved]
     finally:
         hub.delete(CONFIG, addon, namespace="default")
@@ -134,27 +158,49 @@ def test_braces_in_a_template_are_erased(hub: Client) -> None:
     items = tiny_addon(addon)
     manifests = definition(items, "AddOnTemplate")["spec"]["agentSpec"]["workload"]["manifests"]
     text = "cluster {{CLUSTER_NAME}}: {{ CLUSTER_NAME }} and {{ $labels.pod }}"
-    manifests.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "alerts", "namespace": addon}, "data": {"text": text}})
+    manifests.append(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "alerts", "namespace": addon},
+            "data": {"text": text},
+        }
+    )
     with defined(hub, items):
         hub.apply(managed_cluster_addon(addon, "cluster1"))
         alerts = next(item for item in delivered(hub, addon) if item["kind"] == "ConfigMap")
         assert alerts["data"]["text"] == "cluster cluster1:  and "
 
 
-def test_installing_by_placement_removes_what_people_installed(control_plane: ControlPlane, hub: Client) -> None:
-    """Every ManagedClusterAddOn outside of the decision goes; and a Placement that is not there counts as an empty decision."""
+def test_installing_by_placement_removes_what_people_installed(
+    control_plane: ControlPlane, hub: Client
+) -> None:
+    """Every ManagedClusterAddOn outside of the decision goes; and a Placement that is not there counts as an
+    empty decision.
+    """
     addon, place = "hazard-install", "hazard-install"
     chosen, other = "hazard-install-a", "hazard-install-b"
-    with clusters_in_set(control_plane, place, {chosen: {"env": "prod"}, other: {}}), defined(hub, tiny_addon(addon)):
+    with (
+        clusters_in_set(control_plane, place, {chosen: {"env": "prod"}, other: {}}),
+        defined(hub, tiny_addon(addon)),
+    ):
         for cluster in (chosen, other):
             hub.apply(managed_cluster_addon(addon, cluster))
         predicate = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"env": "prod"}}}}
         hub.create(placement(place, namespace=place, predicates=[predicate], prioritizerPolicy=exact()))
-        hold_for(lambda: installed_on(hub, addon) == [chosen, other], what="Manual leaves both alone", seconds=2)
+        hold_for(
+            lambda: installed_on(hub, addon) == [chosen, other], what="Manual leaves both alone", seconds=2
+        )
         by_placement(hub, addon, place)
-        wait_for(lambda: installed_on(hub, addon) == [chosen], what=f"the one on {other} is deleted", timeout=60)
+        wait_for(
+            lambda: installed_on(hub, addon) == [chosen], what=f"the one on {other} is deleted", timeout=60
+        )
         by_placement(hub, addon, "a-placement-that-is-not-there")
-        wait_for(lambda: installed_on(hub, addon) == [], what="a Placement that is not there uninstalls everywhere", timeout=60)
+        wait_for(
+            lambda: installed_on(hub, addon) == [],
+            what="a Placement that is not there uninstalls everywhere",
+            timeout=60,
+        )
 
 
 def by_placement(hub: Client, addon: str, name: str) -> None:

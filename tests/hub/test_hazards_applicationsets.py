@@ -1,6 +1,8 @@
-"""What Argo CD does with an ApplicationSet unlike ours: the reason of rules DSF401 to DSF409. docs/hazards.md lists them.
+"""What Argo CD does with an ApplicationSet unlike ours: the reason of rules DSF401 to DSF409. docs/hazards.md
+lists them.
 
-The decisions are written by hand here, so that each test says exactly what the controller finds; how they are read is as we render it.
+The decisions are written by hand here, so that each test says exactly what the controller finds; how they are
+read is as we render it.
 """
 
 from collections.abc import Iterator
@@ -20,7 +22,9 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.tim
 SPOKES = ("cluster1", "cluster2")
 NAME = "hazard-followers"
 LABEL = "test.example.com/set"
-GENERATOR: dict[str, str] = next(item["data"] for item in decision_readers("argocd") if item["kind"] == "ConfigMap")
+GENERATOR: dict[str, str] = next(
+    item["data"] for item in decision_readers("argocd") if item["kind"] == "ConfigMap"
+)
 CONFIG = "hazard-generator"
 REFRESH = "argocd.argoproj.io/application-set-refresh"
 FOLLOWING = {"labelSelector": {"matchLabels": {PLACEMENT_LABEL: NAME}}}
@@ -48,14 +52,20 @@ class Followers:
         decisions = [{"clusterName": cluster, "reason": ""} for cluster in clusters]
         self.hub.patch_status(DECISION, name, {"decisions": decisions}, namespace=self.namespace)
 
-    def follow(self, *, policy: str, lookup: Object = FOLLOWING, labels: dict[str, str] | None = None) -> None:
+    def follow(
+        self, *, policy: str, lookup: Object = FOLLOWING, labels: dict[str, str] | None = None
+    ) -> None:
         """Write the ApplicationSet, whole, and ask the controller to look now."""
         generator = {"configMapRef": CONFIG, "requeueAfterSeconds": 3, **lookup}
         template: Object = {
             "metadata": {"name": f"{NAME}-{{{{.name}}}}", "labels": {LABEL: NAME, **(labels or {})}},
             "spec": {
                 "project": "default",
-                "source": {"repoURL": "https://git.example.invalid/none.git", "path": ".", "targetRevision": "main"},
+                "source": {
+                    "repoURL": "https://git.example.invalid/none.git",
+                    "path": ".",
+                    "targetRevision": "main",
+                },
                 "destination": {"name": "{{.name}}", "namespace": "hazards"},
             },
         }
@@ -67,32 +77,59 @@ class Followers:
             "syncPolicy": {"applicationsSync": policy, "preserveResourcesOnDeletion": True},
         }
         version, _, kind = APPLICATION_SET.rpartition("/")
-        self.hub.apply({"apiVersion": version, "kind": kind, "metadata": {"name": NAME, "namespace": self.namespace}, "spec": spec})
+        self.hub.apply(
+            {
+                "apiVersion": version,
+                "kind": kind,
+                "metadata": {"name": NAME, "namespace": self.namespace},
+                "spec": spec,
+            }
+        )
         self.look()
 
     def look(self) -> None:
         refresh_set(self.hub, NAME, namespace=self.namespace)
 
     def annotations(self) -> dict[str, str]:
-        found: dict[str, str] = self.hub.get(APPLICATION_SET, NAME, namespace=self.namespace)["metadata"].get("annotations", {})
+        found: dict[str, str] = self.hub.get(APPLICATION_SET, NAME, namespace=self.namespace)["metadata"].get(
+            "annotations", {}
+        )
         return found
 
     def clusters(self) -> list[str]:
         items = self.hub.list(APPLICATION, namespace=self.namespace, labels=f"{LABEL}={NAME}")
-        return sorted(item["spec"]["destination"]["name"] for item in items if "deletionTimestamp" not in item["metadata"])
+        return sorted(
+            item["spec"]["destination"]["name"]
+            for item in items
+            if "deletionTimestamp" not in item["metadata"]
+        )
 
     def become(self, *clusters: str) -> None:
         wait_for(
-            lambda: self.clusters() == list(clusters), what=f"Applications for {clusters}", seen=lambda: (self.clusters(), self.error())
+            lambda: self.clusters() == list(clusters),
+            what=f"Applications for {clusters}",
+            seen=lambda: (self.clusters(), self.error()),
         )
 
     def error(self) -> str:
         """What the controller complains of, or nothing."""
-        conditions = self.hub.get(APPLICATION_SET, NAME, namespace=self.namespace).get("status", {}).get("conditions") or []
-        return next((one["message"] for one in conditions if one["type"] == "ErrorOccurred" and one["status"] == "True"), "")
+        conditions = (
+            self.hub.get(APPLICATION_SET, NAME, namespace=self.namespace).get("status", {}).get("conditions")
+            or []
+        )
+        return next(
+            (
+                one["message"]
+                for one in conditions
+                if one["type"] == "ErrorOccurred" and one["status"] == "True"
+            ),
+            "",
+        )
 
     def is_content(self) -> None:
-        """It complains of nothing. That an update came too late is said until its next look, which follows at once."""
+        """It complains of nothing. That an update came too late is said until its next look, which follows at
+        once.
+        """
         wait_for(lambda: not self.error(), what="the ApplicationSet complains of nothing", seen=self.error)
 
     def complains(self, text: str) -> None:
@@ -100,7 +137,10 @@ class Followers:
 
     def clear(self) -> None:
         self.hub.delete(APPLICATION_SET, NAME, namespace=self.namespace)
-        wait_for(lambda: self.hub.find(APPLICATION_SET, NAME, namespace=self.namespace) is None, what="the ApplicationSet is gone")
+        wait_for(
+            lambda: self.hub.find(APPLICATION_SET, NAME, namespace=self.namespace) is None,
+            what="the ApplicationSet is gone",
+        )
         for item in self.hub.list(APPLICATION, namespace=self.namespace, labels=f"{LABEL}={NAME}"):
             self.hub.delete(APPLICATION, item["metadata"]["name"], namespace=self.namespace)
         for item in self.hub.list(DECISION, namespace=self.namespace, labels=f"{PLACEMENT_LABEL}={NAME}"):
@@ -111,18 +151,34 @@ class Followers:
 @pytest.fixture(scope="module")
 def readable(argocd: ArgoCD, control_plane: ControlPlane, hub: Client) -> Iterator[None]:
     """The controller may list decisions, as our rendered Role lets it, and Argo CD knows both spokes."""
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": NAME, "namespace": argocd.namespace}}
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": NAME, "namespace": argocd.namespace},
+    }
     rules = [{"apiGroups": [CLUSTER], "resources": ["placementdecisions"], "verbs": ["list"]}]
     hub.apply({**role, "rules": rules})
-    subject = {"kind": "ServiceAccount", "name": "argocd-applicationset-controller", "namespace": argocd.namespace}
+    subject = {
+        "kind": "ServiceAccount",
+        "name": "argocd-applicationset-controller",
+        "namespace": argocd.namespace,
+    }
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME}
     hub.apply({**role, "kind": "RoleBinding", "roleRef": reference, "subjects": [subject]})
     for name in SPOKES:
-        argocd.add_cluster_secret(name, control_plane.spokes[name].url, control_plane.spokes[name].kubeconfig())
-    # A role counts a moment after it is written, and a look that is refused would be the last for three minutes.
-    kubeconfig = control_plane.hub.service_account_kubeconfig(argocd.namespace, "argocd-applicationset-controller")
+        argocd.add_cluster_secret(
+            name, control_plane.spokes[name].url, control_plane.spokes[name].kubeconfig()
+        )
+    # A role counts a moment after it is written, and a look that is refused would be the last for three
+    # minutes.
+    kubeconfig = control_plane.hub.service_account_kubeconfig(
+        argocd.namespace, "argocd-applicationset-controller"
+    )
     with Client(kubeconfig) as controller:
-        wait_for(lambda: controller.list(DECISION, namespace=argocd.namespace) is not None, what="the controller may list decisions")
+        wait_for(
+            lambda: controller.list(DECISION, namespace=argocd.namespace) is not None,
+            what="the controller may list decisions",
+        )
     yield
     for name in SPOKES:
         argocd.remove_cluster_secret(name)
@@ -189,22 +245,46 @@ def test_a_cluster_on_two_pages_is_an_error_that_deletes_nothing(followers: Foll
     hold_for(lambda: followers.clusters() == list(SPOKES), what="both stay", seconds=3)
 
 
-def test_an_application_that_two_sets_would_make_stays_with_the_first(followers: Followers, hub: Client) -> None:
-    """The names of `a` on the cluster `b-1` and of `a-b` on `1` are one name; here the second set writes it out."""
+def test_an_application_that_two_sets_would_make_stays_with_the_first(
+    followers: Followers, hub: Client
+) -> None:
+    """The names of `a` on the cluster `b-1` and of `a-b` on `1` are one name; here the second set writes it
+    out.
+    """
     followers.page(1, "cluster1")
     followers.follow(policy="create-update")
     followers.become("cluster1")
     second, namespace = f"{NAME}-second", followers.namespace
     body = hub.get(APPLICATION_SET, NAME, namespace=namespace)
     version, _, kind = APPLICATION_SET.rpartition("/")
-    hub.apply({"apiVersion": version, "kind": kind, "metadata": {"name": second, "namespace": namespace}, "spec": body["spec"]})
+    hub.apply(
+        {
+            "apiVersion": version,
+            "kind": kind,
+            "metadata": {"name": second, "namespace": namespace},
+            "spec": body["spec"],
+        }
+    )
 
     def said() -> str:
-        conditions = hub.get(APPLICATION_SET, second, namespace=namespace).get("status", {}).get("conditions") or []
-        return next((one["message"] for one in conditions if one["type"] == "ErrorOccurred" and one["status"] == "True"), "")
+        conditions = (
+            hub.get(APPLICATION_SET, second, namespace=namespace).get("status", {}).get("conditions") or []
+        )
+        return next(
+            (
+                one["message"]
+                for one in conditions
+                if one["type"] == "ErrorOccurred" and one["status"] == "True"
+            ),
+            "",
+        )
 
     try:
-        wait_for(lambda: "already owned by another ApplicationSet" in said(), what="the second set complains", seen=said)
+        wait_for(
+            lambda: "already owned by another ApplicationSet" in said(),
+            what="the second set complains",
+            seen=said,
+        )
         [made] = hub.list(APPLICATION, namespace=namespace, labels=f"{LABEL}={NAME}")
         assert [owner["name"] for owner in made["metadata"]["ownerReferences"]] == [NAME]
         followers.is_content()
@@ -236,7 +316,9 @@ def test_a_cluster_that_argocd_does_not_know_is_skipped_silently(followers: Foll
     followers.is_content()
 
 
-def test_removing_a_cluster_secret_deletes_the_application(followers: Followers, argocd: ArgoCD, control_plane: ControlPlane) -> None:
+def test_removing_a_cluster_secret_deletes_the_application(
+    followers: Followers, argocd: ArgoCD, control_plane: ControlPlane
+) -> None:
     followers.page(1, *SPOKES)
     followers.follow(policy="sync")
     followers.become(*SPOKES)
@@ -249,9 +331,12 @@ def test_removing_a_cluster_secret_deletes_the_application(followers: Followers,
         argocd.add_cluster_secret("cluster2", spoke.url, spoke.kubeconfig())
 
 
-def test_after_an_error_the_controller_looks_again_in_minutes_whatever_is_asked_for(followers: Followers) -> None:
-    """`requeueAfterSeconds` is 3 here. Only the annotation makes it look, and after an error it must have another value than before:
-    the controller removes it when it succeeds, and the same value once more is no change.
+def test_after_an_error_the_controller_looks_again_in_minutes_whatever_is_asked_for(
+    followers: Followers,
+) -> None:
+    """`requeueAfterSeconds` is 3 here. Only the annotation makes it look, and after an error it must have
+    another value than before: the controller removes it when it succeeds, and the same value once more is no
+    change.
     """
     followers.hub.delete("v1/ConfigMap", CONFIG, namespace=followers.namespace)
     followers.page(1, *SPOKES)
@@ -267,7 +352,11 @@ def test_after_an_error_the_controller_looks_again_in_minutes_whatever_is_asked_
     change = {"metadata": {"annotations": {REFRESH: "another value"}}}
     followers.hub.patch(APPLICATION_SET, NAME, change, namespace=followers.namespace)
     followers.become(*SPOKES)
-    wait_for(lambda: REFRESH not in followers.annotations(), what="the annotation is gone after success", seen=followers.annotations)
+    wait_for(
+        lambda: REFRESH not in followers.annotations(),
+        what="the annotation is gone after success",
+        seen=followers.annotations,
+    )
 
 
 def test_no_decision_at_all_is_an_error_that_deletes_nothing(followers: Followers) -> None:

@@ -1,4 +1,6 @@
-"""A cluster joins a fleet of more than 100: the pages of the decision shift, and nothing of the other clusters is touched."""
+"""A cluster joins a fleet of more than 100: the pages of the decision shift, and nothing of the other
+clusters is touched.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +17,15 @@ from tests.hub.controlplane.argocd import ArgoCD
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.controlplane.waiting import hold_for, wait_for
-from tests.hub.scenario.fleet import APPLICATION, FLEET_LABEL, Fleet, application, cluster, scorer, write_fleet
+from tests.hub.scenario.fleet import (
+    APPLICATION,
+    FLEET_LABEL,
+    Fleet,
+    application,
+    cluster,
+    scorer,
+    write_fleet,
+)
 from tests.hub.scenario.installation import ADDON, WORK, installed
 from tests.hub.scenario.placements import clusters_of, pages, remove_clusters
 
@@ -24,7 +34,8 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.tim
 FLEET = "crowd"
 CLUSTERS = tuple(f"crowd-{number:03}" for number in range(1, 103))
 EDGE = "crowd-100"
-"""The last of the first page until a cluster joins that sorts before it; then the first of the second page."""
+"""The last of the first page until a cluster joins that sorts before it; then the first of the second page.
+"""
 NEWCOMERS = ("crowd-000", "crowd-000a")
 FOLLOWED = ("crowd-099", EDGE, "crowd-101")
 """Clusters that Argo CD knows: three Applications around the edge of a page show what a hundred would."""
@@ -45,25 +56,40 @@ class Crowd:
         for kind, names in ((ADDON, {ADDON_NAME}), (WORK, {CONFIG_WORK, AGENT_WORK})):
             for item in self.hub.list(kind):
                 metadata = item["metadata"]
-                if metadata["namespace"].startswith(f"{FLEET}-") and metadata["name"] in names and "deletionTimestamp" not in metadata:
-                    found[f"{kind.rpartition('/')[2]} {metadata['name']} of {metadata['namespace']}"] = metadata["uid"]
+                if (
+                    metadata["namespace"].startswith(f"{FLEET}-")
+                    and metadata["name"] in names
+                    and "deletionTimestamp" not in metadata
+                ):
+                    found[f"{kind.rpartition('/')[2]} {metadata['name']} of {metadata['namespace']}"] = (
+                        metadata["uid"]
+                    )
         return found
 
     def applications(self) -> dict[str, str]:
-        items = self.hub.list(APPLICATIONS, namespace="argocd", labels=f"gitops-dsf.io/application={APPLICATION}")
+        items = self.hub.list(
+            APPLICATIONS, namespace="argocd", labels=f"gitops-dsf.io/application={APPLICATION}"
+        )
         return {
-            item["spec"]["destination"]["name"]: item["metadata"]["uid"] for item in items if "deletionTimestamp" not in item["metadata"]
+            item["spec"]["destination"]["name"]: item["metadata"]["uid"]
+            for item in items
+            if "deletionTimestamp" not in item["metadata"]
         }
 
     def pages(self) -> dict[str, list[str]]:
-        return {page["metadata"]["name"]: clusters_of(page) for page in pages(self.hub, APPLICATION, namespace="argocd")}
+        return {
+            page["metadata"]["name"]: clusters_of(page)
+            for page in pages(self.hub, APPLICATION, namespace="argocd")
+        }
 
     def decided(self) -> list[str]:
         """The clusters of all pages, one by one."""
         return [name for page in self.pages().values() for name in page]
 
     def render(self, clusters: tuple[str, ...]) -> None:
-        """Not with --strict: more than 100 clusters in one decision is a warning, and the reason of this test."""
+        """Not with --strict: more than 100 clusters in one decision is a warning, and the reason of this
+        test.
+        """
         for name in clusters:
             self.fleet.write(f"clusters/{name}.yaml", cluster(name, fleet=FLEET))
         ran = self.fleet.run("render", "--allow-shrink")
@@ -78,11 +104,19 @@ class Crowd:
 
     def refresh(self) -> None:
         annotations = {"argocd.argoproj.io/application-set-refresh": str(time.time_ns())}
-        self.hub.patch(APPLICATION_SET, APPLICATION, {"metadata": {"annotations": annotations}}, namespace="argocd")
+        self.hub.patch(
+            APPLICATION_SET, APPLICATION, {"metadata": {"annotations": annotations}}, namespace="argocd"
+        )
 
 
 @pytest.fixture(scope="module")
-def crowd(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hub: Client, note: Callable[[str], None]) -> Iterator[Crowd]:
+def crowd(
+    control_plane: ControlPlane,
+    argocd: ArgoCD,
+    git_server: GitServer,
+    hub: Client,
+    note: Callable[[str], None],
+) -> Iterator[Crowd]:
     fleet = Fleet(repository=git_server.create(FLEET), name=FLEET)
     write_fleet(fleet, clusters=[])
     fleet.write("scorers/cpu-headroom.yaml", scorer(publish={"deadband": 1, "minIntervalSeconds": 60}))
@@ -99,11 +133,26 @@ def crowd(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hu
         crowd.render(CLUSTERS)
         stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
         stack.callback(remove_applications, hub)
-        wait_for(lambda: len(crowd.ids()) == 3 * len(CLUSTERS), what="the agent's work is made for each cluster", timeout=120)
-        wait_for(lambda: sorted(crowd.decided()) == list(CLUSTERS), what="all clusters are decided", seen=crowd.pages)
+        wait_for(
+            lambda: len(crowd.ids()) == 3 * len(CLUSTERS),
+            what="the agent's work is made for each cluster",
+            timeout=120,
+        )
+        wait_for(
+            lambda: sorted(crowd.decided()) == list(CLUSTERS),
+            what="all clusters are decided",
+            seen=crowd.pages,
+        )
         crowd.refresh()
-        wait_for(lambda: sorted(crowd.applications()) == list(FOLLOWED), what="the Applications are there", seen=crowd.applications)
-        note(f"large fleet: {len(CLUSTERS)} clusters registered and installed after {time.monotonic() - clock:.0f} s")
+        wait_for(
+            lambda: sorted(crowd.applications()) == list(FOLLOWED),
+            what="the Applications are there",
+            seen=crowd.applications,
+        )
+        note(
+            f"large fleet: {len(CLUSTERS)} clusters registered and installed after"
+            f" {time.monotonic() - clock:.0f} s"
+        )
         yield crowd
 
 
@@ -121,8 +170,14 @@ def test_a_cluster_joins_and_nothing_of_the_others_is_touched(crowd: Crowd, newc
     assert len(moved) == 1, "one cluster moved from the first page to the second"
     assert moved <= set(second[f"{APPLICATION}-decision-2"])
     crowd.refresh()
-    wait_for(lambda: len(crowd.ids()) == len(before) + 3, what="the newcomer has its add-on and works", timeout=60)
-    hold_for(lambda: before.items() <= crowd.ids().items(), what="add-ons and works of the others are the same objects", seconds=4)
+    wait_for(
+        lambda: len(crowd.ids()) == len(before) + 3, what="the newcomer has its add-on and works", timeout=60
+    )
+    hold_for(
+        lambda: before.items() <= crowd.ids().items(),
+        what="add-ons and works of the others are the same objects",
+        seconds=4,
+    )
     assert crowd.applications() == applications
 
 
@@ -130,5 +185,7 @@ def remove_applications(hub: Client) -> None:
     hub.delete(APPLICATION_SET, APPLICATION, namespace="argocd")
     for item in hub.list(APPLICATIONS, namespace="argocd", labels=f"gitops-dsf.io/application={APPLICATION}"):
         # Nobody answers at the destination, so Argo CD could never finish a cascade.
-        hub.patch(APPLICATIONS, item["metadata"]["name"], {"metadata": {"finalizers": None}}, namespace="argocd")
+        hub.patch(
+            APPLICATIONS, item["metadata"]["name"], {"metadata": {"finalizers": None}}, namespace="argocd"
+        )
         hub.delete(APPLICATIONS, item["metadata"]["name"], namespace="argocd")

@@ -1,4 +1,6 @@
-"""Suspending a cluster's last scorer in git takes its scores off the hub, and nothing else; without it they come back."""
+"""Suspending a cluster's last scorer in git takes its scores off the hub, and nothing else; without it they
+come back.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -38,7 +40,12 @@ class Running:
         fleet.write(f"scorers/{SCORER}.yaml", scorer(source={"type": "None"}, suspend=suspended))
         fleet.render()
         self.installation.apply()
-        wait_for(lambda: (self.summaries() == "[]") is suspended, what="the agent's file follows", timeout=60, seen=self.summaries)
+        wait_for(
+            lambda: (self.summaries() == "[]") is suspended,
+            what="the agent's file follows",
+            timeout=60,
+            seen=self.summaries,
+        )
 
     def summaries(self) -> str:
         return self.agent.summaries.read_text(encoding="utf-8").strip()
@@ -48,7 +55,9 @@ class Running:
 
 
 @pytest.fixture(scope="module")
-def running(control_plane: ControlPlane, git_server: GitServer, hub: Client, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def running(
+    control_plane: ControlPlane, git_server: GitServer, hub: Client, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
     fleet = Fleet(repository=git_server.create("lastscorer"), name="lastscorer")
     write_fleet(fleet, clusters=[CLUSTER])
     (fleet.root / f"apps/{APPLICATION}.yaml").unlink()
@@ -60,7 +69,9 @@ def running(control_plane: ControlPlane, git_server: GitServer, hub: Client, tmp
         names = stack.enter_context(ClusterDns({SCORING: api.url}))
         environment = {**names.environment, "PRUNE_DELAY": "1"}
         agent = stack.enter_context(
-            spoke_agent(control_plane, CLUSTER, folder=tmp_path_factory.mktemp("lastscorer"), environment=environment)
+            spoke_agent(
+                control_plane, CLUSTER, folder=tmp_path_factory.mktemp("lastscorer"), environment=environment
+            )
         )
         yield Running(installation=installation, agent=agent, hub=hub)
 
@@ -71,12 +82,23 @@ def test_the_last_scorer_is_suspended_and_resumed(running: Running) -> None:
     published = running.score()
     assert published is not None
     assert published["metadata"]["labels"][MANAGED_BY_LABEL] == AGENT_MANAGER
-    foreign: Object = {**{key: published[key] for key in ("apiVersion", "kind")}, "metadata": {"name": "foreign", "namespace": CLUSTER}}
+    foreign: Object = {
+        **{key: published[key] for key in ("apiVersion", "kind")},
+        "metadata": {"name": "foreign", "namespace": CLUSTER},
+    }
     hub.create(foreign)
 
     running.suspend(True)
-    hold_for(lambda: running.score() is not None, what="an empty list deletes nothing at once", seconds=STAND_SECONDS / 2)
-    wait_for(lambda: running.score() is None, what="the suspended scorer's score is off the hub", seen=running.agent.process.tail)
+    hold_for(
+        lambda: running.score() is not None,
+        what="an empty list deletes nothing at once",
+        seconds=STAND_SECONDS / 2,
+    )
+    wait_for(
+        lambda: running.score() is None,
+        what="the suspended scorer's score is off the hub",
+        seen=running.agent.process.tail,
+    )
     assert running.score("foreign") is not None
     assert running.agent.ready()["configuration"]["trouble"] is None
 

@@ -33,20 +33,30 @@ def test_the_copy_is_changed_and_stands_for_the_module(tmp_path: Path, module: P
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     changed = write_patched([RULE], modules=modules, scratch=scratch, module_folder=lambda _: module)
-    assert (scratch / "module-0/pkg/main.go").read_text(encoding="utf-8") == 'package main\n\nvar address = "127.0.0.1:%d"\n'
+    assert (scratch / "module-0/pkg/main.go").read_text(
+        encoding="utf-8"
+    ) == 'package main\n\nvar address = "127.0.0.1:%d"\n'
     assert "0.0.0.0" in (module / "pkg/main.go").read_text(encoding="utf-8")
     text = changed.read_text(encoding="utf-8")
     assert text.startswith((modules / "go.mod").read_text(encoding="utf-8"))
     assert text.endswith(f'\nreplace example.com/program => "{scratch / "module-0"}"\n')
-    assert changed.with_suffix(".sum").read_text(encoding="utf-8") == (modules / "go.sum").read_text(encoding="utf-8")
+    assert changed.with_suffix(".sum").read_text(encoding="utf-8") == (modules / "go.sum").read_text(
+        encoding="utf-8"
+    )
 
 
-@pytest.mark.parametrize(("content", "count"), [("package main\n", 0), ('a = "0.0.0.0:%d"\nb = "0.0.0.0:%d"\n', 2)])
-def test_another_text_than_expected_fails_the_build(tmp_path: Path, module: Path, modules: Path, content: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("content", "count"), [("package main\n", 0), ('a = "0.0.0.0:%d"\nb = "0.0.0.0:%d"\n', 2)]
+)
+def test_another_text_than_expected_fails_the_build(
+    tmp_path: Path, module: Path, modules: Path, content: str, count: int
+) -> None:
     (module / "pkg").chmod(0o755)
     (module / "pkg/main.go").chmod(0o644)
     (module / "pkg/main.go").write_text(content, encoding="utf-8")
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    with pytest.raises(PatchError, match=rf"example\.com/program: .* stands {count} times in pkg/main\.go, not once"):
+    with pytest.raises(
+        PatchError, match=rf"example\.com/program: .* stands {count} times in pkg/main\.go, not once"
+    ):
         write_patched([RULE], modules=modules, scratch=scratch, module_folder=lambda _: module)

@@ -1,6 +1,8 @@
-"""Make before break on a real hub, with the reconciler's own account: the old copy goes, with its workload, when the new one is Healthy.
+"""Make before break on a real hub, with the reconciler's own account: the old copy goes, with its workload,
+when the new one is Healthy.
 
-Deployments run nowhere here, so a test says what their status is, and real Argo CD concludes their health from it.
+Deployments run nowhere here, so a test says what their status is, and real Argo CD concludes their health
+from it.
 """
 
 import json
@@ -37,7 +39,9 @@ pytestmark = [pytest.mark.family("kubernetes", "ocm", "argocd"), pytest.mark.tim
 
 FLEET = "moving"
 CLUSTERS = ("cluster1", "cluster2", "cluster3", "cluster4")
-"""The last two are the same spokes under another address: Argo CD takes them for others, and each has a workload of its own name."""
+"""The last two are the same spokes under another address: Argo CD takes them for others, and each has a
+workload of its own name.
+"""
 SINGLE, KEPT, WIDE = "moving-single", "moving-kept", "moving-wide"
 HUB_NAMESPACE, ARGOCD_NAMESPACE = "open-cluster-management", "argocd"
 DEPLOYMENT, EVENT = "apps/v1/Deployment", "v1/Event"
@@ -46,7 +50,9 @@ PREFIX = "gitops_dsf_reconciler"
 GOOD: Object = {"observedGeneration": 1_000}
 DEGRADED: Object = {
     "observedGeneration": 1_000,
-    "conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "test"}],
+    "conditions": [
+        {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "test"}
+    ],
 }
 
 
@@ -70,13 +76,19 @@ class Running:
     def waiting(self, name: str) -> set[str]:
         """What the copies of an ApplicationSet wait for."""
         series = self.series("moves_waiting")
-        return {labels.split('reason="')[1].split('"')[0] for labels in series if f'applicationset="{name}"' in labels}
+        return {
+            labels.split('reason="')[1].split('"')[0]
+            for labels in series
+            if f'applicationset="{name}"' in labels
+        }
 
     def removed(self, name: str) -> float:
         return self.series("copies_removed_total").get(f'{{applicationset="{name}"}}', 0.0)
 
     def said(self, words: str) -> list[str]:
-        """Messages with these words, in the log of every process of this name; one that was killed may have left half a line."""
+        """Messages with these words, in the log of every process of this name; one that was killed may have
+        left half a line.
+        """
         lines = self.process.log.read_text(encoding="utf-8").splitlines()
         messages = [str(json.loads(line)["message"]) for line in lines if line.endswith("}")]
         return [message for message in messages if words in message]
@@ -96,14 +108,20 @@ class Scene:
         """Makes these the best for an application, and waits until OCM has decided."""
         for cluster in CLUSTERS:
             publish(self.hub, cluster, name, {name.replace("-", "_"): 90 if cluster in clusters else 5})
-        wait_for(lambda: self.decision(name) == sorted(clusters), what=f"OCM decides for {clusters}", seen=lambda: self.decision(name))
+        wait_for(
+            lambda: self.decision(name) == sorted(clusters),
+            what=f"OCM decides for {clusters}",
+            seen=lambda: self.decision(name),
+        )
 
     def decision(self, name: str) -> list[str]:
         return decided(self.hub, name, namespace=ARGOCD_NAMESPACE)
 
     def copies(self, name: str) -> dict[str, Object]:
         """Cluster to Application, those that go included."""
-        items = self.hub.list(APPLICATION, namespace=ARGOCD_NAMESPACE, labels=f"gitops-dsf.io/application={name}")
+        items = self.hub.list(
+            APPLICATION, namespace=ARGOCD_NAMESPACE, labels=f"gitops-dsf.io/application={name}"
+        )
         return {item["spec"]["destination"]["name"]: item for item in items}
 
     def states(self, name: str) -> dict[str, str]:
@@ -111,7 +129,9 @@ class Scene:
         for cluster, item in self.copies(name).items():
             status = item.get("status", {})
             going = "going " if "deletionTimestamp" in item["metadata"] else ""
-            found[cluster] = f"{going}{status.get('health', {}).get('status')}/{status.get('sync', {}).get('status')}"
+            found[cluster] = (
+                f"{going}{status.get('health', {}).get('status')}/{status.get('sync', {}).get('status')}"
+            )
         return found
 
     def uid(self, name: str, cluster: str) -> str:
@@ -127,8 +147,20 @@ class Scene:
         )
 
     def error(self, name: str) -> str:
-        conditions = self.hub.get(APPLICATION_SET, name, namespace=ARGOCD_NAMESPACE).get("status", {}).get("conditions") or []
-        return next((one["message"] for one in conditions if one["type"] == "ErrorOccurred" and one["status"] == "True"), "")
+        conditions = (
+            self.hub.get(APPLICATION_SET, name, namespace=ARGOCD_NAMESPACE)
+            .get("status", {})
+            .get("conditions")
+            or []
+        )
+        return next(
+            (
+                one["message"]
+                for one in conditions
+                if one["type"] == "ErrorOccurred" and one["status"] == "True"
+            ),
+            "",
+        )
 
     def workload_on(self, name: str, cluster: str) -> Object | None:
         return self.spoke(cluster).admin.find(DEPLOYMENT, cluster, namespace=name)
@@ -138,7 +170,9 @@ class Scene:
 
         def look() -> bool:
             # Argo CD may have replaced the Deployment since: said once more, it does no harm.
-            self.spoke(cluster).admin.patch_status(DEPLOYMENT, cluster, {"conditions": None, **status}, namespace=name)
+            self.spoke(cluster).admin.patch_status(
+                DEPLOYMENT, cluster, {"conditions": None, **status}, namespace=name
+            )
             return self.states(name).get(cluster) == f"{health}/Synced"
 
         wait_for(look, what=f"the copy on {cluster} is {health}", timeout=60, seen=lambda: self.states(name))
@@ -146,7 +180,12 @@ class Scene:
     def settle(self, name: str, *clusters: str) -> None:
         """The application runs on these clusters and nowhere else, Healthy. Needs a reconciler that runs."""
         self.prefer(name, *clusters)
-        wait_for(lambda: set(self.copies(name)) >= set(clusters), what=f"{name} on {clusters}", timeout=60, seen=lambda: self.states(name))
+        wait_for(
+            lambda: set(self.copies(name)) >= set(clusters),
+            what=f"{name} on {clusters}",
+            timeout=60,
+            seen=lambda: self.states(name),
+        )
         for cluster in clusters:
             self.report(name, cluster, GOOD, health="Healthy")
         self.become(name, *clusters)
@@ -162,17 +201,23 @@ class Scene:
         ]
 
     def annotate(self, name: str, **annotations: str) -> None:
-        self.hub.patch(APPLICATION_SET, name, {"metadata": {"annotations": annotations}}, namespace=ARGOCD_NAMESPACE)
+        self.hub.patch(
+            APPLICATION_SET, name, {"metadata": {"annotations": annotations}}, namespace=ARGOCD_NAMESPACE
+        )
 
     @contextmanager
     def reconciler(self, name: str = "moves-reconciler") -> Iterator[Running]:
         port = free_port()
         kubeconfig = self.plane.hub.service_account_kubeconfig(HUB_NAMESPACE, NAME)
         arguments = [f"--kubeconfig={kubeconfig}", f"--metrics-address=127.0.0.1:{port}"]
-        process = self.plane.processes.start(name, [sys.executable, "-m", "gitops_dsf", "reconcile", *arguments])
+        process = self.plane.processes.start(
+            name, [sys.executable, "-m", "gitops_dsf", "reconcile", *arguments]
+        )
         running = Running(process=process, url=f"http://127.0.0.1:{port}")
         try:
-            wait_for(lambda: running.get("/readyz") == "ok\n", what="the reconciler is ready", seen=process.tail)
+            wait_for(
+                lambda: running.get("/readyz") == "ok\n", what="the reconciler is ready", seen=process.tail
+            )
             wait_for(lambda: running.series("leader") == {"": 1.0}, what="it leads", seen=process.tail)
             yield running
         finally:
@@ -181,7 +226,10 @@ class Scene:
 
 def deployment(cluster: str, **spec: Any) -> str:
     labels = {"app": cluster}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "example.invalid/web:1"}]}}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "web", "image": "example.invalid/web:1"}]},
+    }
     body = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -192,7 +240,10 @@ def deployment(cluster: str, **spec: Any) -> str:
 
 
 def workload_files(paused: Mapping[str, bool]) -> dict[str, str]:
-    return {f"{name}/deployment.yaml": deployment(name, **({"paused": True} if paused.get(name) else {})) for name in CLUSTERS}
+    return {
+        f"{name}/deployment.yaml": deployment(name, **({"paused": True} if paused.get(name) else {}))
+        for name in CLUSTERS
+    }
 
 
 def write_moving_fleet(fleet: Fleet, workload: str) -> None:
@@ -201,13 +252,21 @@ def write_moving_fleet(fleet: Fleet, workload: str) -> None:
     fleet.write("clusters/set.yaml", cluster_set(FLEET))
     for name in CLUSTERS:
         fleet.write(f"clusters/{name}.yaml", cluster_document(name, fleet=FLEET))
-    for name, clusters, strategy in ((SINGLE, 1, "MakeBeforeBreak"), (KEPT, 1, "Keep"), (WIDE, 3, "MakeBeforeBreak")):
+    for name, clusters, strategy in (
+        (SINGLE, 1, "MakeBeforeBreak"),
+        (KEPT, 1, "Keep"),
+        (WIDE, 3, "MakeBeforeBreak"),
+    ):
         ranking = scorer()
         ranking["metadata"]["name"] = name
         ranking["spec"]["scoring"]["params"]["name"] = name.replace("-", "_")
         fleet.write(f"scorers/{name}.yaml", ranking)
         item = application(FLEET, name=name, strategy=strategy, scores=[{"scorer": name}])
-        item["spec"]["application"]["source"] = {"repoURL": workload, "path": "{{.name}}", "targetRevision": "main"}
+        item["spec"]["application"]["source"] = {
+            "repoURL": workload,
+            "path": "{{.name}}",
+            "targetRevision": "main",
+        }
         del item["spec"]["application"]["syncPolicy"]
         item["spec"]["placement"]["numberOfClusters"] = clusters
         fleet.write(f"apps/{name}.yaml", item)
@@ -234,16 +293,23 @@ def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hu
         yield found
 
 
-def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: Scene, note: Callable[[str], None]) -> None:
+def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(
+    scene: Scene, note: Callable[[str], None]
+) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(SINGLE, "cluster1")
         assert scene.workload_on(SINGLE, "cluster1") is not None
         removed = reconciler.removed(SINGLE)
         scene.prefer(SINGLE, "cluster2")
         scene.become(SINGLE, "cluster1", "cluster2")
-        wait_for(lambda: reconciler.waiting(SINGLE) == {"NewCopyNotHealthy"}, what="it waits for the new copy")
         wait_for(
-            lambda: any("moving-single-cluster1 on cluster1 is still there" in text for _, text in scene.events(SINGLE, "MoveWaits")),
+            lambda: reconciler.waiting(SINGLE) == {"NewCopyNotHealthy"}, what="it waits for the new copy"
+        )
+        wait_for(
+            lambda: any(
+                "moving-single-cluster1 on cluster1 is still there" in text
+                for _, text in scene.events(SINGLE, "MoveWaits")
+            ),
             what="an Event says so",
             seen=lambda: (scene.events(SINGLE, "MoveWaits"), reconciler.process.tail()),
         )
@@ -264,15 +330,19 @@ def test_the_old_copy_goes_with_its_workload_when_the_new_one_is_healthy(scene: 
         )
         asked = time.monotonic() - clock
         scene.become(SINGLE, "cluster2")
-        note(f"moves: new copy Healthy to old copy's deletion {asked:.1f} s, to its end with its workload {time.monotonic() - clock:.1f} s")
+        note(
+            f"moves: new copy Healthy to old copy's deletion {asked:.1f} s, to its end with its workload"
+            f" {time.monotonic() - clock:.1f} s"
+        )
         assert scene.workload_on(SINGLE, "cluster1") is None
         hold_for(lambda: list(scene.copies(SINGLE)) == ["cluster2"], what="nobody makes it again", seconds=7)
         assert scene.uid(SINGLE, "cluster2") == new
         assert reconciler.removed(SINGLE) == removed + 1
         assert reconciler.waiting(SINGLE) == set()
-        assert ("Normal", "moving-single-cluster1 on cluster1 is deleted: cluster2 is Healthy and Synced") in scene.events(
-            SINGLE, "CopyRemoved"
-        )
+        assert (
+            "Normal",
+            "moving-single-cluster1 on cluster1 is deleted: cluster2 is Healthy and Synced",
+        ) in scene.events(SINGLE, "CopyRemoved")
 
 
 def test_a_decision_that_flips_back_costs_only_the_copy_that_nobody_wants(scene: Scene) -> None:
@@ -285,24 +355,37 @@ def test_a_decision_that_flips_back_costs_only_the_copy_that_nobody_wants(scene:
         scene.become(SINGLE, "cluster1", "cluster2")
         scene.prefer(SINGLE, "cluster1")
         scene.become(SINGLE, "cluster1")
-        hold_for(lambda: scene.uid(SINGLE, "cluster1") == old, what="the old one was never touched", seconds=3)
+        hold_for(
+            lambda: scene.uid(SINGLE, "cluster1") == old, what="the old one was never touched", seconds=3
+        )
         assert len(reconciler.said("removed from cluster1")) == removed
 
 
-def test_a_new_copy_that_fails_never_costs_the_old_one_and_a_suspended_one_does_after_the_time_out(scene: Scene) -> None:
+def test_a_new_copy_that_fails_never_costs_the_old_one_and_a_suspended_one_does_after_the_time_out(
+    scene: Scene,
+) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(SINGLE, "cluster1")
         scene.annotate(SINGLE, **{TIMEOUT_ANNOTATION: "3"})
         scene.prefer(SINGLE, "cluster2")
         scene.become(SINGLE, "cluster1", "cluster2")
         scene.report(SINGLE, "cluster2", DEGRADED, health="Degraded")
-        wait_for(lambda: reconciler.waiting(SINGLE) == {"TimedOut"}, what="the time-out is over", seen=reconciler.process.tail)
         wait_for(
-            lambda: any(kind == "Warning" and "is Degraded/Synced" in text for kind, text in scene.events(SINGLE, "MoveWaits")),
+            lambda: reconciler.waiting(SINGLE) == {"TimedOut"},
+            what="the time-out is over",
+            seen=reconciler.process.tail,
+        )
+        wait_for(
+            lambda: any(
+                kind == "Warning" and "is Degraded/Synced" in text
+                for kind, text in scene.events(SINGLE, "MoveWaits")
+            ),
             what="a Warning says why",
             seen=lambda: scene.events(SINGLE, "MoveWaits"),
         )
-        hold_for(lambda: scene.states(SINGLE)["cluster1"] == "Healthy/Synced", what="the old copy stays", seconds=5)
+        hold_for(
+            lambda: scene.states(SINGLE)["cluster1"] == "Healthy/Synced", what="the old copy stays", seconds=5
+        )
         scene.workload.commit(workload_files({"cluster2": True}))
         try:
             scene.become(SINGLE, "cluster2")
@@ -316,17 +399,35 @@ def test_an_empty_decision_removes_nothing(scene: Scene) -> None:
     with scene.reconciler() as reconciler:
         scene.settle(SINGLE, "cluster1")
         before = scene.uid(SINGLE, "cluster1")
-        nothing = [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"test.example.com/none": "here"}}}}]
+        nothing = [
+            {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"test.example.com/none": "here"}}}}
+        ]
         predicates = scene.hub.get(PLACEMENT, SINGLE, namespace=ARGOCD_NAMESPACE)["spec"].get("predicates")
         scene.hub.patch(PLACEMENT, SINGLE, {"spec": {"predicates": nothing}}, namespace=ARGOCD_NAMESPACE)
         try:
-            wait_for(lambda: scene.decision(SINGLE) == [], what="the decision is empty", seen=lambda: scene.decision(SINGLE))
-            wait_for(lambda: reconciler.waiting(SINGLE) == {"DecisionEmpty"}, what="it says so", seen=reconciler.process.tail)
+            wait_for(
+                lambda: scene.decision(SINGLE) == [],
+                what="the decision is empty",
+                seen=lambda: scene.decision(SINGLE),
+            )
+            wait_for(
+                lambda: reconciler.waiting(SINGLE) == {"DecisionEmpty"},
+                what="it says so",
+                seen=reconciler.process.tail,
+            )
             hold_for(lambda: scene.uid(SINGLE, "cluster1") == before, what="the copy stays", seconds=8)
         finally:
-            scene.hub.patch(PLACEMENT, SINGLE, {"spec": {"predicates": predicates}}, namespace=ARGOCD_NAMESPACE)
-        wait_for(lambda: scene.decision(SINGLE) == ["cluster1"], what="the decision is back", seen=lambda: scene.decision(SINGLE))
-        wait_for(lambda: reconciler.waiting(SINGLE) == set(), what="nothing waits", seen=reconciler.process.tail)
+            scene.hub.patch(
+                PLACEMENT, SINGLE, {"spec": {"predicates": predicates}}, namespace=ARGOCD_NAMESPACE
+            )
+        wait_for(
+            lambda: scene.decision(SINGLE) == ["cluster1"],
+            what="the decision is back",
+            seen=lambda: scene.decision(SINGLE),
+        )
+        wait_for(
+            lambda: reconciler.waiting(SINGLE) == set(), what="nothing waits", seen=reconciler.process.tail
+        )
 
 
 def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: Scene) -> None:
@@ -335,13 +436,21 @@ def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: Scen
     with scene.reconciler("moves-killed") as reconciler:
         scene.prefer(SINGLE, "cluster2")
         scene.become(SINGLE, "cluster1", "cluster2")
-        wait_for(lambda: "NewCopyNotHealthy" in reconciler.waiting(SINGLE), what="it waits", seen=reconciler.process.tail)
+        wait_for(
+            lambda: "NewCopyNotHealthy" in reconciler.waiting(SINGLE),
+            what="it waits",
+            seen=reconciler.process.tail,
+        )
         scene.plane.processes.stop("moves-killed", kill=True)
     new = scene.uid(SINGLE, "cluster2")
     scene.report(SINGLE, "cluster2", GOOD, health="Healthy")
     hold_for(lambda: len(scene.copies(SINGLE)) == 2, what="without a reconciler both stay", seconds=3)
     with scene.reconciler("moves-killed") as reconciler:
-        wait_for(lambda: scene.states(SINGLE).get("cluster1", "going").startswith("going"), what="it deletes", seen=reconciler.process.tail)
+        wait_for(
+            lambda: scene.states(SINGLE).get("cluster1", "going").startswith("going"),
+            what="it deletes",
+            seen=reconciler.process.tail,
+        )
         scene.plane.processes.stop("moves-killed", kill=True)
     with scene.reconciler("moves-killed") as reconciler:
         scene.become(SINGLE, "cluster2")
@@ -376,9 +485,18 @@ def test_one_of_three_copies_moves_and_the_others_are_not_touched(scene: Scene) 
         # A cluster that is away makes the decision smaller; three were asked for, so nothing goes.
         scene.plane.set_available("cluster4", "Unknown")
         try:
-            wait_for(lambda: "cluster4" not in scene.decision(WIDE), what="OCM leaves it out", seen=lambda: scene.decision(WIDE))
+            wait_for(
+                lambda: "cluster4" not in scene.decision(WIDE),
+                what="OCM leaves it out",
+                seen=lambda: scene.decision(WIDE),
+            )
             hold_for(lambda: "cluster4" in scene.copies(WIDE), what="its copy stays", seconds=8)
-            assert reconciler.waiting(WIDE) <= {"ClusterUnreachable", "DecisionUnsettled", "NewCopyNotHealthy", "NewCopyMissing"}
+            assert reconciler.waiting(WIDE) <= {
+                "ClusterUnreachable",
+                "DecisionUnsettled",
+                "NewCopyNotHealthy",
+                "NewCopyMissing",
+            }
         finally:
             scene.plane.set_available("cluster4", "True", since=LONG_AGO_SECONDS)
 
@@ -390,12 +508,24 @@ def test_an_application_that_somebody_moved_or_made_is_left_alone(scene: Scene) 
         body = {
             "apiVersion": stranger["apiVersion"],
             "kind": stranger["kind"],
-            "metadata": {"name": f"{SINGLE}-by-hand", "namespace": ARGOCD_NAMESPACE, "labels": stranger["metadata"]["labels"]},
-            "spec": {**stranger["spec"], "destination": {"name": "cluster4", "namespace": "by-hand"}, "syncPolicy": {}},
+            "metadata": {
+                "name": f"{SINGLE}-by-hand",
+                "namespace": ARGOCD_NAMESPACE,
+                "labels": stranger["metadata"]["labels"],
+            },
+            "spec": {
+                **stranger["spec"],
+                "destination": {"name": "cluster4", "namespace": "by-hand"},
+                "syncPolicy": {},
+            },
         }
         scene.hub.create(body)
         try:
-            hold_for(lambda: "cluster4" in scene.copies(SINGLE), what="one that no ApplicationSet controls stays", seconds=8)
+            hold_for(
+                lambda: "cluster4" in scene.copies(SINGLE),
+                what="one that no ApplicationSet controls stays",
+                seconds=8,
+            )
             assert reconciler.waiting(SINGLE) == set()
         finally:
             scene.hub.delete(APPLICATION, f"{SINGLE}-by-hand", namespace=ARGOCD_NAMESPACE)
@@ -408,14 +538,30 @@ def test_the_hub_refuses_to_delete_another_version_or_another_object(scene: Scen
         "source": {"repoURL": scene.workload.url, "path": "cluster1", "targetRevision": "main"},
         "destination": {"name": "cluster1", "namespace": "by-hand"},
     }
-    body = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "versions", "namespace": ARGOCD_NAMESPACE}}
+    body = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "versions", "namespace": ARGOCD_NAMESPACE},
+    }
     made = scene.hub.create({**body, "spec": spec})["metadata"]
     path = scene.hub.path(APPLICATION, "versions", namespace=ARGOCD_NAMESPACE)
     try:
-        scene.hub.patch(APPLICATION, "versions", {"metadata": {"annotations": {"changed": "yes"}}}, namespace=ARGOCD_NAMESPACE)
-        for conditions in ({"uid": made["uid"], "resourceVersion": made["resourceVersion"]}, {"uid": "another"}):
+        scene.hub.patch(
+            APPLICATION,
+            "versions",
+            {"metadata": {"annotations": {"changed": "yes"}}},
+            namespace=ARGOCD_NAMESPACE,
+        )
+        for conditions in (
+            {"uid": made["uid"], "resourceVersion": made["resourceVersion"]},
+            {"uid": "another"},
+        ):
             with pytest.raises(ApiError) as refused:
-                scene.hub.request("DELETE", path, body={"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions})
+                scene.hub.request(
+                    "DELETE",
+                    path,
+                    body={"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions},
+                )
             assert refused.value.code == httpx.codes.CONFLICT
         assert scene.hub.find(APPLICATION, "versions", namespace=ARGOCD_NAMESPACE) is not None
     finally:
@@ -432,10 +578,21 @@ def test_a_look_that_failed_is_asked_for_again(scene: Scene) -> None:
             scene.prefer(SINGLE, "cluster2")
             wait_for(lambda: scene.error(SINGLE), what="its look fails", seen=lambda: scene.error(SINGLE))
             first = wait_for(lambda: annotation(scene), what="it is asked")
-            hold_for(lambda: annotation(scene) == first, what="the look fails, and the annotation is left", seconds=3)
+            hold_for(
+                lambda: annotation(scene) == first,
+                what="the look fails, and the annotation is left",
+                seconds=3,
+            )
         finally:
-            metadata = {"name": DUCK_TYPE_CONFIGMAP, "namespace": ARGOCD_NAMESPACE, "labels": config["metadata"].get("labels", {})}
-            restore(scene.hub, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": config["data"]})
+            metadata = {
+                "name": DUCK_TYPE_CONFIGMAP,
+                "namespace": ARGOCD_NAMESPACE,
+                "labels": config["metadata"].get("labels", {}),
+            }
+            restore(
+                scene.hub,
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": config["data"]},
+            )
         scene.become(SINGLE, "cluster1", "cluster2")
         wait_for(lambda: annotation(scene) is None, what="Argo CD looked", seen=lambda: annotation(scene))
         assert first != "true"
@@ -443,7 +600,11 @@ def test_a_look_that_failed_is_asked_for_again(scene: Scene) -> None:
 
 
 def annotation(scene: Scene) -> str | None:
-    found: str | None = scene.hub.get(APPLICATION_SET, SINGLE, namespace=ARGOCD_NAMESPACE)["metadata"].get("annotations", {}).get(REFRESH)
+    found: str | None = (
+        scene.hub.get(APPLICATION_SET, SINGLE, namespace=ARGOCD_NAMESPACE)["metadata"]
+        .get("annotations", {})
+        .get(REFRESH)
+    )
     return found
 
 

@@ -15,7 +15,10 @@ from tests.hub.controlplane.processes import ProcessError, Processes
 
 ROOT = Path(__file__).parent.parent.parent
 
-LISTEN = "import socket, sys, time; s = socket.socket(); s.bind((sys.argv[1], int(sys.argv[2]))); s.listen(); time.sleep(600)"
+LISTEN = (
+    "import socket, sys, time; s = socket.socket(); s.bind((sys.argv[1], int(sys.argv[2]))); s.listen();"
+    " time.sleep(600)"
+)
 
 
 def listener(address: str) -> list[str]:
@@ -90,7 +93,9 @@ def test_nothing_outlives_a_suite_that_is_killed(tmp_path: Path) -> None:
         "processes = Processes(logs=Path(sys.argv[1]));"
         "print(processes.start('one', ['/bin/sleep', '600']).pid, flush=True); time.sleep(600)"
     )
-    suite = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    suite = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
     assert suite.stdout is not None
     child = int(suite.stdout.readline())
     suite.send_signal(signal.SIGKILL)
@@ -102,7 +107,9 @@ def test_nothing_outlives_a_suite_that_is_killed(tmp_path: Path) -> None:
     assert session_members([child]) == {}
 
 
-def test_the_environment_of_the_person_is_not_inherited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_of_the_person_is_not_inherited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KUBECONFIG", "/somewhere/else")
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.invalid:3128")
     with Processes(logs=tmp_path) as processes:
@@ -114,7 +121,9 @@ def test_the_environment_of_the_person_is_not_inherited(tmp_path: Path, monkeypa
     assert os.environ["KUBECONFIG"] == "/somewhere/else"
 
 
-def test_processes_that_run_tests_side_by_side_draw_from_different_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_that_run_tests_side_by_side_draw_from_different_ports(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     drawn = []
     monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "3")
     for worker in range(3):

@@ -1,4 +1,6 @@
-"""Proposals with a real hub and real git over HTTP: a drifted lock and a cluster that joined come back as branches, whatever ends when."""
+"""Proposals with a real hub and real git over HTTP: a drifted lock and a cluster that joined come back as
+branches, whatever ends when.
+"""
 
 import tempfile
 from collections.abc import Iterator
@@ -58,22 +60,33 @@ class Scene:
         return sorted(name for name in self.repository.branches() if name != "main")
 
     def offered(self, count: int, reconciler: Reconciler) -> list[str]:
-        wait_for(lambda: len(self.proposals()) == count, what=f"{count} branches", timeout=LOOKS, seen=reconciler.process.tail)
+        wait_for(
+            lambda: len(self.proposals()) == count,
+            what=f"{count} branches",
+            timeout=LOOKS,
+            seen=reconciler.process.tail,
+        )
         return self.proposals()
 
     def changed(self, branch: str) -> list[str]:
-        return git("diff", "--name-only", "--no-renames", f"main...{branch}", folder=self.repository.bare).split()
+        return git(
+            "diff", "--name-only", "--no-renames", f"main...{branch}", folder=self.repository.bare
+        ).split()
 
     def validated(self, branch: str) -> str:
         """What `gitops-dsf validate` says to a clone of the branch; empty when it finds nothing."""
         copy = Path(tempfile.mkdtemp(dir=self.folder)) / "copy"
         git("clone", "--quiet", "--branch", branch, str(self.repository.bare), str(copy), folder=self.folder)
-        ran = Fleet(repository=GitRepository(url="", bare=self.repository.bare, clone=copy), name="copy").run("validate", "--strict")
+        ran = Fleet(repository=GitRepository(url="", bare=self.repository.bare, clone=copy), name="copy").run(
+            "validate", "--strict"
+        )
         return ran.stdout if ran.code == 0 else f"{ran.code}: {ran.stdout}{ran.stderr}"
 
 
 @pytest.fixture(scope="module")
-def scene(control_plane: ControlPlane, argocd: object, hub: Client, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def scene(
+    control_plane: ControlPlane, argocd: object, hub: Client, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Scene]:
     folder = tmp_path_factory.mktemp("proposals")
     secret = folder / "secret"
     secret.mkdir()
@@ -85,7 +98,10 @@ def scene(control_plane: ControlPlane, argocd: object, hub: Client, tmp_path_fac
         fleet = Fleet(repository=server.create("proposals"), name="proposals")
         write_fleet(fleet, clusters=list(CLUSTERS))
         spec: dict[str, Any] = {"configURL": f"{pages.url}/config", "configSyncMode": "Full", "scoring": {}}
-        fleet.write(f"scorers/{SCORER}.yaml", scorer(**{**spec, "source": {"host": "http://prometheus.monitoring.svc:9090"}}))
+        fleet.write(
+            f"scorers/{SCORER}.yaml",
+            scorer(**{**spec, "source": {"host": "http://prometheus.monitoring.svc:9090"}}),
+        )
         assert fleet.run("sync").code == 0
         fleet.render()
         stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
@@ -95,7 +111,15 @@ def scene(control_plane: ControlPlane, argocd: object, hub: Client, tmp_path_fac
         assert imported.code == 0, imported.stderr
         fleet.publish("A fleet")
         server.manners.account = f"x-access-token:{TOKEN}"
-        yield Scene(plane=control_plane, hub=hub, server=server, repository=fleet.repository, pages=pages, secret=secret, folder=folder)
+        yield Scene(
+            plane=control_plane,
+            hub=hub,
+            server=server,
+            repository=fleet.repository,
+            pages=pages,
+            secret=secret,
+            folder=folder,
+        )
 
 
 @pytest.fixture
@@ -133,8 +157,16 @@ def test_drift_and_a_joining_cluster_come_back_as_branches(scene: Scene) -> None
         assert "tier: gold" in scene.repository.read(f"clusters/{JOINED}.yaml", branch=inventory)
         for branch in (lock, inventory):
             assert scene.validated(branch) == ""
-        wait_for(lambda: events(scene.hub, SCORER, "LockProposed"), what="an Event tells of it", seen=reconciler.process.tail)
-        wait_for(lambda: reconciler.metric("proposal_open", kind="locks") == 1, what="its look is over", seen=reconciler.process.tail)
+        wait_for(
+            lambda: events(scene.hub, SCORER, "LockProposed"),
+            what="an Event tells of it",
+            seen=reconciler.process.tail,
+        )
+        wait_for(
+            lambda: reconciler.metric("proposal_open", kind="locks") == 1,
+            what="its look is over",
+            seen=reconciler.process.tail,
+        )
         assert reconciler.metric("proposals_total", kind="locks", outcome="pushed") == 1
         before = scene.repository.branches()
         pushes = scene.server.manners.pushes
@@ -148,7 +180,12 @@ def test_a_killed_reconciler_leaves_one_branch_in_the_end(scene: Scene) -> None:
     scene.server.manners.push_seconds = 3.0
     begun = scene.server.manners.pushes
     with scene.reconciling() as reconciler:
-        wait_for(lambda: scene.server.manners.pushes > begun, what="a push begins", timeout=LOOKS, seen=reconciler.process.tail)
+        wait_for(
+            lambda: scene.server.manners.pushes > begun,
+            what="a push begins",
+            timeout=LOOKS,
+            seen=reconciler.process.tail,
+        )
         scene.plane.processes.stop(reconciler.process.name, kill=True)
     scene.server.manners.push_seconds = 0.0
     with scene.reconciling() as reconciler:

@@ -1,4 +1,6 @@
-"""The reconciler as a process with the rights that it needs and no others: status on a real hub, and applications that move at once."""
+"""The reconciler as a process with the rights that it needs and no others: status on a real hub, and
+applications that move at once.
+"""
 
 import json
 import sys
@@ -59,12 +61,24 @@ class Scene:
 
     def rendered(self, kind: str) -> Object:
         """The application's object of that kind."""
-        return next(item for _, item in self.installation.rendered() if item["kind"] == kind and item["metadata"]["name"] == APPLICATION)
+        return next(
+            item
+            for _, item in self.installation.rendered()
+            if item["kind"] == kind and item["metadata"]["name"] == APPLICATION
+        )
 
     def error(self) -> str:
         """What the ApplicationSet controller complains of, or nothing."""
-        found = self.hub.get(APPLICATION_SET, APPLICATION, namespace=ARGOCD_NAMESPACE).get("status", {}).get("conditions") or []
-        return next((one["message"] for one in found if one["type"] == "ErrorOccurred" and one["status"] == "True"), "")
+        found = (
+            self.hub.get(APPLICATION_SET, APPLICATION, namespace=ARGOCD_NAMESPACE)
+            .get("status", {})
+            .get("conditions")
+            or []
+        )
+        return next(
+            (one["message"] for one in found if one["type"] == "ErrorOccurred" and one["status"] == "True"),
+            "",
+        )
 
     def scores(self, **values: int) -> None:
         """Published as agents do it, valid for an hour."""
@@ -77,16 +91,34 @@ class Scene:
 
     def applications(self) -> list[str]:
         items = self.hub.list(
-            "argoproj.io/v1alpha1/Application", namespace=ARGOCD_NAMESPACE, labels=f"gitops-dsf.io/application={APPLICATION}"
+            "argoproj.io/v1alpha1/Application",
+            namespace=ARGOCD_NAMESPACE,
+            labels=f"gitops-dsf.io/application={APPLICATION}",
         )
-        return sorted(item["spec"]["destination"]["name"] for item in items if "deletionTimestamp" not in item["metadata"])
+        return sorted(
+            item["spec"]["destination"]["name"]
+            for item in items
+            if "deletionTimestamp" not in item["metadata"]
+        )
 
     def move(self, cluster: str) -> float:
-        """Makes this cluster the best; seconds from OCM's decision until the Application is there and nowhere else."""
+        """Makes this cluster the best; seconds from OCM's decision until the Application is there and nowhere
+        else.
+        """
         self.scores(**{name: 90 if name == cluster else 5 for name in CLUSTERS})
-        wait_for(lambda: self.decision() == [cluster], what=f"OCM decides for {cluster}", timeout=90, seen=self.decision)
+        wait_for(
+            lambda: self.decision() == [cluster],
+            what=f"OCM decides for {cluster}",
+            timeout=90,
+            seen=self.decision,
+        )
         clock = time.monotonic()
-        wait_for(lambda: self.applications() == [cluster], what=f"the Application is on {cluster}", timeout=90, seen=self.applications)
+        wait_for(
+            lambda: self.applications() == [cluster],
+            what=f"the Application is on {cluster}",
+            timeout=90,
+            seen=self.applications,
+        )
         return time.monotonic() - clock
 
     def status(self) -> dict[str, Any]:
@@ -117,11 +149,15 @@ class Scene:
             "--probe-interval=1",
             "--probe-timeout=2",
         ]
-        process = self.plane.processes.start(name, [sys.executable, "-m", "gitops_dsf", "reconcile", *arguments])
+        process = self.plane.processes.start(
+            name, [sys.executable, "-m", "gitops_dsf", "reconcile", *arguments]
+        )
         running = Running(process=process, url=f"http://127.0.0.1:{port}")
         try:
             wait_for(
-                lambda: (running.leads or not leads) and running.get("/readyz") == "ok\n", what="the reconciler is ready", seen=process.tail
+                lambda: (running.leads or not leads) and running.get("/readyz") == "ok\n",
+                what="the reconciler is ready",
+                seen=process.tail,
             )
             yield running
         finally:
@@ -168,7 +204,10 @@ def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hu
         pages = stack.enter_context(PageServer())
         pages.pages["/config"] = says(**PAGE)
         spec: dict[str, Any] = {"configURL": f"{pages.url}/config", "configSyncMode": "Full", "scoring": {}}
-        fleet.write(f"scorers/{SCORER}.yaml", scorer(**{**spec, "source": {"host": "http://prometheus.monitoring.svc:9090"}}))
+        fleet.write(
+            f"scorers/{SCORER}.yaml",
+            scorer(**{**spec, "source": {"host": "http://prometheus.monitoring.svc:9090"}}),
+        )
         synced = fleet.run("sync")
         assert synced.code == 0, synced.stdout + synced.stderr
         fleet.render()
@@ -189,14 +228,20 @@ def test_an_application_set_that_missed_its_decision_gets_it(scene: Scene) -> No
     application_set, placement = scene.rendered("ApplicationSet"), scene.rendered("Placement")
     for kind in (APPLICATION_SET, PLACEMENT):
         scene.hub.delete(kind, APPLICATION, namespace=ARGOCD_NAMESPACE)
-    wait_for(lambda: not scene.decision() and not scene.applications(), what="nothing is decided and nothing runs", timeout=90)
+    wait_for(
+        lambda: not scene.decision() and not scene.applications(),
+        what="nothing is decided and nothing runs",
+        timeout=90,
+    )
     scene.hub.apply(application_set)
     try:
         wait_for(scene.error, what="it finds no decision")
     finally:
         scene.hub.apply(placement)
     wait_for(scene.decision, what="OCM decides")
-    hold_for(lambda: not scene.applications(), what="by itself Argo CD looks again after three minutes", seconds=2)
+    hold_for(
+        lambda: not scene.applications(), what="by itself Argo CD looks again after three minutes", seconds=2
+    )
     with scene.reconciler() as reconciler:
         wait_for(scene.applications, what="the Application is made", seen=reconciler.process.tail)
 
@@ -210,7 +255,8 @@ def test_the_application_moves_in_seconds_with_the_reconciler_and_at_the_next_po
         taken = []
         for number, cluster in enumerate(("cluster2", "cluster1"), start=1):
             taken.append(scene.move(cluster))
-            # A poll that comes just then may bring the Application before the decision has held still for 5 s; it is asked all the same.
+            # A poll that comes just then may bring the Application before the decision has held still for 5
+            # s; it is asked all the same.
             wait_for(
                 lambda number=number: reconciler.refreshes() == before + number,  # type: ignore[misc]
                 what="it asked Argo CD to look",
@@ -220,7 +266,10 @@ def test_the_application_moves_in_seconds_with_the_reconciler_and_at_the_next_po
         assert max(there, back) < POLL_SECONDS / 2
         assert reconciler.refreshes_at_rest() == before + 2
     without = scene.move("cluster2")
-    note(f"reconciler: decision to Application {there:.1f} and {back:.1f} s with it, {without:.1f} s without (poll every {POLL_SECONDS} s)")
+    note(
+        f"reconciler: decision to Application {there:.1f} and {back:.1f} s with it, {without:.1f} s without"
+        f" (poll every {POLL_SECONDS} s)"
+    )
 
 
 def test_status_is_written_once_and_columns_show_it(scene: Scene) -> None:
@@ -231,7 +280,11 @@ def test_status_is_written_once_and_columns_show_it(scene: Scene) -> None:
             "Scored": ("True", "Fresh", "fresh on 2 clusters"),
             "ConfigSynced": ("True", "InSync", "/config says what was accepted"),
         }
-        wait_for(lambda: {kind: scene.condition(kind) for kind in wanted} == wanted, what="status is written", seen=scene.status)
+        wait_for(
+            lambda: {kind: scene.condition(kind) for kind in wanted} == wanted,
+            what="status is written",
+            seen=scene.status,
+        )
         found = scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)
         assert found["status"]["healthStatus"] == "Active"
         assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
@@ -240,7 +293,9 @@ def test_status_is_written_once_and_columns_show_it(scene: Scene) -> None:
         assert (columns["HEALTH"], columns["SCORED"], columns["CONFIGSYNCED"]) == ("Active", "True", "True")
         version = found["metadata"]["resourceVersion"]
         hold_for(
-            lambda: scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"] == version,
+            lambda: (
+                scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)["metadata"]["resourceVersion"] == version
+            ),
             what="nothing is written while nothing changes",
             seconds=12,
         )
@@ -252,15 +307,25 @@ def test_what_changes_is_seen(scene: Scene) -> None:
     with scene.reconciler():
         wait_for(lambda: scene.condition("ConfigSynced")[1] == "InSync", what="in sync", seen=scene.status)
         scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 7}}})
-        wait_for(lambda: scene.condition("ConfigSynced")[1] == "Drifted", what="drift is seen", seen=scene.status)
+        wait_for(
+            lambda: scene.condition("ConfigSynced")[1] == "Drifted", what="drift is seen", seen=scene.status
+        )
         assert "scoring.params.interval is 7 instead of 5" in scene.condition("ConfigSynced")[2]
         scene.pages.pages["/config"] = Answer(body=b"<html>", media="text/html")
-        wait_for(lambda: scene.condition("ConfigSynced")[1] == "Invalid", what="nonsense is seen", seen=scene.status)
+        wait_for(
+            lambda: scene.condition("ConfigSynced")[1] == "Invalid",
+            what="nonsense is seen",
+            seen=scene.status,
+        )
         assert scene.status()["lastSyncedConfig"]["scoring"]["params"]["interval"] == 7
         scene.pages.pages["/healthz"] = Answer(status=500)
         wait_for(lambda: scene.status()["healthStatus"] == "Inactive", what="it is down", seen=scene.status)
         publish(scene.hub, "cluster2", RESOURCE, {SCORE: 5}, valid_until="2024-01-01T00:00:00Z")
-        wait_for(lambda: scene.condition("Scored")[:2] == ("False", "Expired"), what="expiry is seen", seen=scene.status)
+        wait_for(
+            lambda: scene.condition("Scored")[:2] == ("False", "Expired"),
+            what="expiry is seen",
+            seen=scene.status,
+        )
         assert "(cluster2)" in scene.condition("Scored")[2]
 
 
@@ -280,14 +345,24 @@ def test_it_survives_an_api_server_that_restarts(scene: Scene) -> None:
         scene.plane.restart_hub_apiserver()
         before = reconciler.refreshes()
         scene.move("cluster2")
-        wait_for(lambda: reconciler.refreshes() > before, what="it asked Argo CD to look", seen=reconciler.process.tail)
+        wait_for(
+            lambda: reconciler.refreshes() > before,
+            what="it asked Argo CD to look",
+            seen=reconciler.process.tail,
+        )
         scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 8}}})
-        wait_for(lambda: "is 8 instead of 5" in scene.condition("ConfigSynced")[2], what="status is written", seen=scene.status)
+        wait_for(
+            lambda: "is 8 instead of 5" in scene.condition("ConfigSynced")[2],
+            what="status is written",
+            seen=scene.status,
+        )
         assert reconciler.process.running
 
 
 def test_a_single_pass_writes_and_ends(scene: Scene) -> None:
     scene.pages.pages["/config"] = says(**{**PAGE, "scoring": {"params": {"name": SCORE, "interval": 9}}})
-    ran = gitops_dsf_process("reconcile", "--once", f"--kubeconfig={scene.kubeconfig()}", folder=scene.fleet.root)
+    ran = gitops_dsf_process(
+        "reconcile", "--once", f"--kubeconfig={scene.kubeconfig()}", folder=scene.fleet.root
+    )
     assert (ran.code, ran.stdout) == (0, "1 statuses written\n"), ran.stderr
     assert scene.condition("ConfigSynced")[1] == "Drifted"

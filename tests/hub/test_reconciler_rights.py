@@ -1,4 +1,6 @@
-"""The reconciler's account on a real hub: every act that it needs works, and nothing else does, by RBAC or by an admission policy."""
+"""The reconciler's account on a real hub: every act that it needs works, and nothing else does, by RBAC or by
+an admission policy.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -53,9 +55,15 @@ class Guarded:
     def patch_set(self, change: Object) -> None:
         self.account.patch(APPLICATION_SET, SET, change, namespace=ARGOCD)
 
-    def application(self, name: str, *, labels: Object | None = None, owned: bool = True, controls: bool = True) -> str:
+    def application(
+        self, name: str, *, labels: Object | None = None, owned: bool = True, controls: bool = True
+    ) -> str:
         """Makes an Application as the ApplicationSet controller would; its UID."""
-        meta: Object = {"name": name, "namespace": ARGOCD, "labels": {"gitops-dsf.io/application": SET} if labels is None else labels}
+        meta: Object = {
+            "name": name,
+            "namespace": ARGOCD,
+            "labels": {"gitops-dsf.io/application": SET} if labels is None else labels,
+        }
         if owned:
             owner = self.application_set()
             meta["ownerReferences"] = [
@@ -73,13 +81,21 @@ class Guarded:
             "source": {"repoURL": "http://127.0.0.1:9/none.git", "path": ".", "targetRevision": "main"},
             "destination": {"server": "https://kubernetes.default.svc", "namespace": "default"},
         }
-        made = self.hub.create({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": meta, "spec": spec})
+        made = self.hub.create(
+            {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": meta, "spec": spec}
+        )
         self.made.append((APPLICATION, name, ARGOCD))
         return str(made["metadata"]["uid"])
 
     def score(self, name: str, labels: Object) -> None:
         api, _, kind = SCORE.rpartition("/")
-        self.hub.create({"apiVersion": api, "kind": kind, "metadata": {"name": name, "namespace": "cluster1", "labels": labels}})
+        self.hub.create(
+            {
+                "apiVersion": api,
+                "kind": kind,
+                "metadata": {"name": name, "namespace": "cluster1", "labels": labels},
+            }
+        )
         self.made.append((SCORE, name, "cluster1"))
 
     def delete(self, kind: str, name: str, *, namespace: str, uid: str | None = None) -> None:
@@ -96,7 +112,9 @@ class Guarded:
 
 
 @pytest.fixture(scope="module")
-def guarded(control_plane: ControlPlane, argocd: object, git_server: GitServer, hub: Client) -> Iterator[Guarded]:
+def guarded(
+    control_plane: ControlPlane, argocd: object, git_server: GitServer, hub: Client
+) -> Iterator[Guarded]:
     fleet = Fleet(repository=git_server.create("guarded"), name="guarded")
     write_fleet(fleet, clusters=["cluster1"])
     fleet.render()
@@ -121,15 +139,33 @@ def _leave_nothing(guarded: Guarded) -> Iterator[None]:
 
 
 def refused_by_every_policy(found: Guarded) -> bool:
-    """By a dry run of one forbidden act for each: a policy counts a moment after it is written, and a role, too."""
+    """By a dry run of one forbidden act for each: a policy counts a moment after it is written, and a role,
+    too.
+    """
     found.score("probe", {})
     found.application("probe", labels={})
     elsewhere = {"name": "probe", "namespace": HUB}
     acts: tuple[tuple[str, str, Object], ...] = (
-        ("PATCH", found.account.path(APPLICATION_SET, SET, namespace=ARGOCD), {"metadata": {"labels": {"probe": "yes"}}}),
-        ("DELETE", found.account.path(APPLICATION, "probe", namespace=ARGOCD), {"apiVersion": "v1", "kind": "DeleteOptions"}),
-        ("DELETE", found.account.path(SCORE, "probe", namespace="cluster1"), {"apiVersion": "v1", "kind": "DeleteOptions"}),
-        ("POST", found.account.path(CONFIG_MAP, namespace=HUB), {"apiVersion": "v1", "kind": "ConfigMap", "metadata": elsewhere}),
+        (
+            "PATCH",
+            found.account.path(APPLICATION_SET, SET, namespace=ARGOCD),
+            {"metadata": {"labels": {"probe": "yes"}}},
+        ),
+        (
+            "DELETE",
+            found.account.path(APPLICATION, "probe", namespace=ARGOCD),
+            {"apiVersion": "v1", "kind": "DeleteOptions"},
+        ),
+        (
+            "DELETE",
+            found.account.path(SCORE, "probe", namespace="cluster1"),
+            {"apiVersion": "v1", "kind": "DeleteOptions"},
+        ),
+        (
+            "POST",
+            found.account.path(CONFIG_MAP, namespace=HUB),
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": elsewhere},
+        ),
         (
             "POST",
             found.account.path(LEASE, namespace=HUB),
@@ -140,7 +176,9 @@ def refused_by_every_policy(found: Guarded) -> bool:
         for method, path, body in acts:
             media = "application/merge-patch+json" if method == "PATCH" else "application/json"
             try:
-                found.account.request(method, path, body=body, content_type=media, parameters={"dryRun": "All"})
+                found.account.request(
+                    method, path, body=body, content_type=media, parameters={"dryRun": "All"}
+                )
             except ApiError as error:
                 if "ValidatingAdmissionPolicy" not in str(error):
                     return False
@@ -169,7 +207,11 @@ def application_set() -> Object:
                 "metadata": {"name": "{{name}}"},
                 "spec": {
                     "project": "default",
-                    "source": {"repoURL": "http://127.0.0.1:9/none.git", "path": ".", "targetRevision": "main"},
+                    "source": {
+                        "repoURL": "http://127.0.0.1:9/none.git",
+                        "path": ".",
+                        "targetRevision": "main",
+                    },
                     "destination": {"server": "https://kubernetes.default.svc", "namespace": "default"},
                 },
             },
@@ -178,8 +220,14 @@ def application_set() -> Object:
 
 
 def granted(client: Client, namespace: str) -> Held:
-    """(group/resource, verb, object name or "") that an account holds in a namespace, as the hub's authorizer says."""
-    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": namespace}}
+    """(group/resource, verb, object name or "") that an account holds in a namespace, as the hub's authorizer
+    says.
+    """
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": namespace},
+    }
     answer = client.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", body=review)
     return {
         (f"{group}/{resource}", verb, name)
@@ -215,20 +263,29 @@ def test_it_holds_exactly_what_the_list_says(guarded: Guarded) -> None:
 def test_it_lists_and_follows_what_it_must(guarded: Guarded) -> None:
     """Every right to list, and to watch, by a request."""
     for right in RIGHTS:
-        prefix = "/api/v1" if not right.group else f"/apis/{right.group}/{version_of(guarded, right.group, right.resource)}"
+        prefix = (
+            "/api/v1"
+            if not right.group
+            else f"/apis/{right.group}/{version_of(guarded, right.group, right.resource)}"
+        )
         where = f"/namespaces/{NAMESPACES[right.where]}" if right.where in NAMESPACES else ""
         path = f"{prefix}{where}/{right.resource}"
         if "list" in right.verbs:
             assert "items" in guarded.account.request("GET", path)
         if "watch" in right.verbs:
             latest = guarded.account.request("GET", path)["metadata"]["resourceVersion"]
-            answer = guarded.account._http.get(path, params={"watch": "1", "timeoutSeconds": "1", "resourceVersion": latest})
+            answer = guarded.account._http.get(
+                path, params={"watch": "1", "timeoutSeconds": "1", "resourceVersion": latest}
+            )
             assert answer.status_code == 200, answer.text
 
 
 def version_of(guarded: Guarded, group: str, resource: str) -> str:
     for version in guarded.hub.request("GET", f"/apis/{group}")["versions"]:
-        names = {entry["name"] for entry in guarded.hub.request("GET", f"/apis/{version['groupVersion']}")["resources"]}
+        names = {
+            entry["name"]
+            for entry in guarded.hub.request("GET", f"/apis/{version['groupVersion']}")["resources"]
+        }
         if resource in names:
             return str(version["version"])
     raise AssertionError(f"{group} has no {resource}")
@@ -251,8 +308,12 @@ class TestAllowed:
         guarded.hub.delete(CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB)
         written = guarded.account.create(named(CONFIG_MAP, SUSPENDED_CONFIGMAP, data={"scorers": "[]"}))
         written["data"] = {"scorers": '["a"]'}
-        guarded.account.request("PUT", guarded.account.path(CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB), body=written)
-        assert guarded.account.get(CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB)["data"] == {"scorers": '["a"]'}
+        guarded.account.request(
+            "PUT", guarded.account.path(CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB), body=written
+        )
+        assert guarded.account.get(CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB)["data"] == {
+            "scorers": '["a"]'
+        }
 
     def test_what_is_masked(self, guarded: Guarded) -> None:
         assert guarded.account.get(CONFIG_MAP, MASKS_CONFIGMAP, namespace=HUB)["data"] == {"masks": "[]"}
@@ -274,24 +335,37 @@ class TestAllowed:
         assert guarded.hub.get(EVENT, f"{NAME}-test", namespace=namespace)["count"] == 2
 
     def test_a_decision(self, guarded: Guarded) -> None:
-        wait_for(lambda: guarded.account.list(DECISION, namespace=ARGOCD, labels=f"{PLACEMENT_LABEL}={GUESTBOOK}"), what="OCM decided")
+        wait_for(
+            lambda: guarded.account.list(DECISION, namespace=ARGOCD, labels=f"{PLACEMENT_LABEL}={GUESTBOOK}"),
+            what="OCM decided",
+        )
 
     def test_asking_argocd_to_look(self, guarded: Guarded) -> None:
         before = guarded.application_set()
-        asked = guarded.account.patch(APPLICATION_SET, SET, {"metadata": {"annotations": {REFRESH: "true"}}}, namespace=ARGOCD)
+        asked = guarded.account.patch(
+            APPLICATION_SET, SET, {"metadata": {"annotations": {REFRESH: "true"}}}, namespace=ARGOCD
+        )
         assert (asked["spec"], asked["metadata"]["labels"]) == (before["spec"], before["metadata"]["labels"])
         # Argo CD takes it away when it has looked; the reconciler might as well.
-        wait_for(lambda: REFRESH not in guarded.application_set()["metadata"]["annotations"], what="Argo CD looked")
+        wait_for(
+            lambda: REFRESH not in guarded.application_set()["metadata"]["annotations"], what="Argo CD looked"
+        )
         guarded.patch_set({"metadata": {"annotations": {REFRESH: None}}})
         assert guarded.account.get(APPLICATION_SET, SET, namespace=ARGOCD)
 
     def test_removing_the_old_copy_by_its_uid(self, guarded: Guarded) -> None:
         uid = guarded.application("old-copy")
-        assert uid in {item["metadata"]["uid"] for item in guarded.account.list(APPLICATION, namespace=ARGOCD)}
+        assert uid in {
+            item["metadata"]["uid"] for item in guarded.account.list(APPLICATION, namespace=ARGOCD)
+        }
         with pytest.raises(ApiError, match="409 Conflict"):
-            guarded.delete(APPLICATION, "old-copy", namespace=ARGOCD, uid="00000000-0000-0000-0000-000000000000")
+            guarded.delete(
+                APPLICATION, "old-copy", namespace=ARGOCD, uid="00000000-0000-0000-0000-000000000000"
+            )
         guarded.delete(APPLICATION, "old-copy", namespace=ARGOCD, uid=uid)
-        wait_for(lambda: guarded.hub.find(APPLICATION, "old-copy", namespace=ARGOCD) is None, what="it is gone")
+        wait_for(
+            lambda: guarded.hub.find(APPLICATION, "old-copy", namespace=ARGOCD) is None, what="it is gone"
+        )
 
     def test_removing_a_dead_score(self, guarded: Guarded) -> None:
         guarded.score("dead", OURS)
@@ -312,20 +386,31 @@ def test_the_hub_takes_it_with_everything_switched_on(guarded: Guarded) -> None:
         "gitSecret": {"name": "fleet-push"},
     }
     git = {"url": "https://git.example.com/platform/fleet.git"}
-    repository = FleetRepository.model_validate({"metadata": {"name": "guarded"}, "spec": {"git": git, "reconciler": spec}})
-    parameters = {"fieldManager": "argocd-controller", "fieldValidation": "Strict", "force": "true", "dryRun": "All"}
+    repository = FleetRepository.model_validate(
+        {"metadata": {"name": "guarded"}, "spec": {"git": git, "reconciler": spec}}
+    )
+    parameters = {
+        "fieldManager": "argocd-controller",
+        "fieldValidation": "Strict",
+        "force": "true",
+        "dryRun": "All",
+    }
     kinds = set()
     for item in reconciler(repository):
         kind, meta = f"{item['apiVersion']}/{item['kind']}", item["metadata"]
         path = guarded.hub.path(kind, meta["name"], namespace=meta.get("namespace"))
-        guarded.hub.request("PATCH", path, body=item, content_type="application/apply-patch+yaml", parameters=parameters)
+        guarded.hub.request(
+            "PATCH", path, body=item, content_type="application/apply-patch+yaml", parameters=parameters
+        )
         kinds.add(item["kind"])
     assert kinds >= {"Deployment", "ConfigMap", "ValidatingAdmissionPolicy", "NetworkPolicy"}
 
 
 CHANGES: dict[str, Object] = {
     "policy": {"spec": {"syncPolicy": {"applicationsSync": "sync"}}},
-    "source": {"spec": {"template": {"spec": {"source": {"repoURL": "https://elsewhere.example.com/x.git"}}}}},
+    "source": {
+        "spec": {"template": {"spec": {"source": {"repoURL": "https://elsewhere.example.com/x.git"}}}}
+    },
     "label changed": {"metadata": {"labels": {"team": "b"}}},
     "label removed": {"metadata": {"labels": {"team": None}}},
     "label added": {"metadata": {"labels": {"more": "x"}}},
@@ -333,15 +418,22 @@ CHANGES: dict[str, Object] = {
     "annotation removed": {"metadata": {"annotations": {"gitops-dsf.io/moves-strategy": None}}},
     "another beside the one": {"metadata": {"annotations": {REFRESH: "true", "other": "x"}}},
     "finalizer": {"metadata": {"finalizers": ["resources-finalizer.argocd.argoproj.io"]}},
-    "owner": {"metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "y"}]}},
+    "owner": {
+        "metadata": {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "y"}]}
+    },
 }
 
 
 class TestRefusedByPolicy:
     @pytest.mark.parametrize("change", CHANGES)
-    def test_an_application_set_keeps_everything_but_one_annotation(self, guarded: Guarded, change: str) -> None:
+    def test_an_application_set_keeps_everything_but_one_annotation(
+        self, guarded: Guarded, change: str
+    ) -> None:
         before = guarded.application_set()["metadata"]["generation"]
-        with pytest.raises(ApiError, match=f"403 Forbidden.*may change the annotation {REFRESH} of an ApplicationSet and nothing else"):
+        with pytest.raises(
+            ApiError,
+            match=f"403 Forbidden.*may change the annotation {REFRESH} of an ApplicationSet and nothing else",
+        ):
             guarded.patch_set(CHANGES[change])
         assert guarded.application_set()["metadata"]["generation"] == before
 
@@ -349,12 +441,17 @@ class TestRefusedByPolicy:
         ("arguments", "message"),
         [
             ({"labels": {}}, "with the label gitops-dsf.io/application and no others"),
-            ({"labels": {"gitops-dsf.io/application": ""}}, "with the label gitops-dsf.io/application and no others"),
+            (
+                {"labels": {"gitops-dsf.io/application": ""}},
+                "with the label gitops-dsf.io/application and no others",
+            ),
             ({"owned": False}, "that an ApplicationSet controls and no others"),
             ({"controls": False}, "that an ApplicationSet controls and no others"),
         ],
     )
-    def test_an_application_that_is_not_a_copy_of_ours_stays(self, guarded: Guarded, arguments: dict[str, Any], message: str) -> None:
+    def test_an_application_that_is_not_a_copy_of_ours_stays(
+        self, guarded: Guarded, arguments: dict[str, Any], message: str
+    ) -> None:
         uid = guarded.application("kept", **arguments)
         with pytest.raises(ApiError, match=f"403 Forbidden.*{message}"):
             guarded.delete(APPLICATION, "kept", namespace=ARGOCD, uid=uid)
@@ -369,7 +466,9 @@ class TestRefusedByPolicy:
     @pytest.mark.parametrize("labels", [{}, {"app.kubernetes.io/managed-by": "somebody"}])
     def test_a_score_that_no_agent_of_ours_wrote_stays(self, guarded: Guarded, labels: Object) -> None:
         guarded.score("theirs", labels)
-        with pytest.raises(ApiError, match=r"403 Forbidden.*app.kubernetes.io/managed-by=gitops-dsf-agent and no others"):
+        with pytest.raises(
+            ApiError, match=r"403 Forbidden.*app.kubernetes.io/managed-by=gitops-dsf-agent and no others"
+        ):
             guarded.delete(SCORE, "theirs", namespace="cluster1")
         assert guarded.hub.find(SCORE, "theirs", namespace="cluster1")
 
@@ -378,7 +477,10 @@ class TestRefusedByPolicy:
     def test_no_other_object_is_made(self, guarded: Guarded, kind: str, only: str, meta: Object) -> None:
         item = named(kind, "")
         item["metadata"] = {**meta, "namespace": HUB}
-        with pytest.raises(ApiError, match=f"403 Forbidden.*may write the {kind.rpartition('/')[2]} {HUB}/{only} and no other"):
+        with pytest.raises(
+            ApiError,
+            match=f"403 Forbidden.*may write the {kind.rpartition('/')[2]} {HUB}/{only} and no other",
+        ):
             guarded.account.create(item)
 
     def test_everybody_else_may_do_what_they_could(self, guarded: Guarded) -> None:
@@ -392,21 +494,37 @@ class TestRefusedByPolicy:
 
 WRITES: dict[str, Callable[[Guarded], object]] = {
     "read settings of Argo CD": lambda it: it.account.get(CONFIG_MAP, "argocd-cm", namespace=ARGOCD),
-    "change masks": lambda it: it.account.patch(CONFIG_MAP, MASKS_CONFIGMAP, {"data": {"masks": ""}}, namespace=HUB),
+    "change masks": lambda it: it.account.patch(
+        CONFIG_MAP, MASKS_CONFIGMAP, {"data": {"masks": ""}}, namespace=HUB
+    ),
     "delete the suspensions": lambda it: it.account.delete(CONFIG_MAP, SUSPENDED_CONFIGMAP, namespace=HUB),
     "delete the lease": lambda it: it.account.delete(LEASE, NAME, namespace=HUB),
-    "change a scorer": lambda it: it.account.patch(DYNAMIC_SCORER, SCORER, {"spec": {"suspend": True}}, namespace=HUB),
+    "change a scorer": lambda it: it.account.patch(
+        DYNAMIC_SCORER, SCORER, {"spec": {"suspend": True}}, namespace=HUB
+    ),
     "delete a scorer": lambda it: it.account.delete(DYNAMIC_SCORER, SCORER, namespace=HUB),
-    "change a work": lambda it: it.account.patch(WORK, "gitops-dsf-config", {"metadata": {"labels": {"a": "b"}}}, namespace="cluster1"),
+    "change a work": lambda it: it.account.patch(
+        WORK, "gitops-dsf-config", {"metadata": {"labels": {"a": "b"}}}, namespace="cluster1"
+    ),
     "delete a work": lambda it: it.account.delete(WORK, "gitops-dsf-config", namespace="cluster1"),
-    "change a Placement": lambda it: it.account.patch(PLACEMENT, GUESTBOOK, {"spec": {"numberOfClusters": 2}}, namespace=ARGOCD),
-    "change an Application": lambda it: it.account.patch(APPLICATION, "kept", {"metadata": {"labels": {"a": "b"}}}, namespace=ARGOCD),
-    "make an ApplicationSet": lambda it: it.account.create({**application_set(), "metadata": {"name": "mine", "namespace": ARGOCD}}),
+    "change a Placement": lambda it: it.account.patch(
+        PLACEMENT, GUESTBOOK, {"spec": {"numberOfClusters": 2}}, namespace=ARGOCD
+    ),
+    "change an Application": lambda it: it.account.patch(
+        APPLICATION, "kept", {"metadata": {"labels": {"a": "b"}}}, namespace=ARGOCD
+    ),
+    "make an ApplicationSet": lambda it: it.account.create(
+        {**application_set(), "metadata": {"name": "mine", "namespace": ARGOCD}}
+    ),
     "delete an ApplicationSet": lambda it: it.account.delete(APPLICATION_SET, SET, namespace=ARGOCD),
-    "delete all Applications": lambda it: it.account.request("DELETE", it.account.path(APPLICATION, namespace=ARGOCD)),
+    "delete all Applications": lambda it: it.account.request(
+        "DELETE", it.account.path(APPLICATION, namespace=ARGOCD)
+    ),
     "make a score": lambda it: it.account.create(named(SCORE, "mine", namespace="cluster1")),
     "change a score": lambda it: it.account.patch_status(SCORE, "any", {"scores": []}, namespace="cluster1"),
-    "delete a cluster": lambda it: it.account.delete("cluster.open-cluster-management.io/v1/ManagedCluster", "cluster1"),
+    "delete a cluster": lambda it: it.account.delete(
+        "cluster.open-cluster-management.io/v1/ManagedCluster", "cluster1"
+    ),
     "delete a policy": lambda it: it.account.delete(POLICY, f"{NAME}-applications"),
     "delete a policy's binding": lambda it: it.account.delete(BINDING, f"{NAME}-applications"),
     "be somebody else": lambda it: it.account.token(HUB, "default"),

@@ -1,4 +1,6 @@
-"""Scores that should be there and are not, on a real hub: in the status, in Events, in metrics, and for Placements that rank by them."""
+"""Scores that should be there and are not, on a real hub: in the status, in Events, in metrics, and for
+Placements that rank by them.
+"""
 
 import time
 from collections import Counter
@@ -38,7 +40,9 @@ class Scene:
     installation: Installation
     reconciler: Reconciler
 
-    def publish(self, cluster: str, resource: str = RESOURCE, score: str = SCORE, *, seconds: float = 3600) -> None:
+    def publish(
+        self, cluster: str, resource: str = RESOURCE, score: str = SCORE, *, seconds: float = 3600
+    ) -> None:
         until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
         publish(self.hub, cluster, resource, {score: 50}, valid_until=until)
 
@@ -61,13 +65,21 @@ class Scene:
 
     def said(self, name: str, *, namespace: str = HUB_NAMESPACE) -> list[tuple[str, str, int]]:
         """(type, reason, count) of the Events about an object, in the order in which they were first said."""
-        found = [item for item in self.hub.list("v1/Event", namespace=namespace) if item["involvedObject"]["name"] == name]
+        found = [
+            item
+            for item in self.hub.list("v1/Event", namespace=namespace)
+            if item["involvedObject"]["name"] == name
+        ]
         ours = [item for item in found if item["source"].get("component") == "gitops-dsf-reconciler"]
-        ordered = sorted(ours, key=lambda item: (item["firstTimestamp"], int(item["metadata"]["resourceVersion"])))
+        ordered = sorted(
+            ours, key=lambda item: (item["firstTimestamp"], int(item["metadata"]["resourceVersion"]))
+        )
         return [(item["type"], item["reason"], item["count"]) for item in ordered]
 
     def columns(self, name: str) -> dict[str, str]:
-        lines = self.plane.kubectl("get", "dynamicscorers", name, "-n", HUB_NAMESPACE, "-o", "wide").splitlines()
+        lines = self.plane.kubectl(
+            "get", "dynamicscorers", name, "-n", HUB_NAMESPACE, "-o", "wide"
+        ).splitlines()
         return dict(zip(lines[0].split(), lines[1].split(), strict=False))
 
 
@@ -82,15 +94,28 @@ def scene(control_plane: ControlPlane, argocd: object, git_server: GitServer, hu
         fleet.render()
         installation = stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
         reconciler = stack.enter_context(reconciling(control_plane))
-        yield Scene(plane=control_plane, hub=hub, fleet=fleet, installation=installation, reconciler=reconciler)
+        yield Scene(
+            plane=control_plane, hub=hub, fleet=fleet, installation=installation, reconciler=reconciler
+        )
 
 
 @pytest.fixture
 def late(scene: Scene) -> Iterator[str]:
     """A scorer that was made a moment ago."""
     item: Object = scene.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE)
-    spec = {**item["spec"], "scoring": {**item["spec"]["scoring"], "params": {**item["spec"]["scoring"]["params"], "name": "late"}}}
-    made = {"apiVersion": item["apiVersion"], "kind": item["kind"], "metadata": {"name": "late", "namespace": HUB_NAMESPACE}, "spec": spec}
+    spec = {
+        **item["spec"],
+        "scoring": {
+            **item["spec"]["scoring"],
+            "params": {**item["spec"]["scoring"]["params"], "name": "late"},
+        },
+    }
+    made = {
+        "apiVersion": item["apiVersion"],
+        "kind": item["kind"],
+        "metadata": {"name": "late", "namespace": HUB_NAMESPACE},
+        "spec": spec,
+    }
     scene.hub.apply(made)
     yield "late"
     scene.hub.delete(KIND, "late", namespace=HUB_NAMESPACE)
@@ -98,7 +123,9 @@ def late(scene: Scene) -> Iterator[str]:
         scene.unpublish(cluster, "late")
 
 
-def test_a_cluster_that_never_published_is_missing_after_a_while_unless_it_is_masked(scene: Scene, late: str) -> None:
+def test_a_cluster_that_never_published_is_missing_after_a_while_unless_it_is_masked(
+    scene: Scene, late: str
+) -> None:
     """One test, because both halves wait for the same two minutes."""
     scene.publish("cluster1")
     scene.unpublish("cluster2")
@@ -111,7 +138,9 @@ def missing_until_it_publishes(scene: Scene, late: str) -> None:
     assert scene.scored(late)[0] == "Unknown"
     scene.publish("cluster1", "late", "late")
     scene.is_scored("Fresh", "not published yet on 1 cluster (cluster2)", name=late)
-    scene.is_scored("Missing", "fresh on 1 cluster; missing on 1 cluster (cluster2)", name=late, timeout=PATIENCE)
+    scene.is_scored(
+        "Missing", "fresh on 1 cluster; missing on 1 cluster (cluster2)", name=late, timeout=PATIENCE
+    )
     assert scene.columns(late)["SCORED"] == "False"
     assert scene.reconciler.metric("scored_clusters", scorer=late, state="missing") == 1
     assert scene.reconciler.metric("score_not_fresh", scorer=late, cluster="cluster2", state="missing") == 1
@@ -132,8 +161,14 @@ def missing_until_it_publishes(scene: Scene, late: str) -> None:
 def not_missing_while_masked(scene: Scene) -> None:
     scene.is_scored("Missing", "missing on 1 cluster (cluster2)", timeout=PATIENCE)
     mask = {"clusterName": "cluster2", "scoreName": SCORE}
-    config: Object = {"apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1", "kind": "DynamicScoringConfig"}
-    scene.fleet.write("config/config.yaml", {**config, "metadata": {"name": "dynamic-scoring-config"}, "spec": {"masks": [mask]}})
+    config: Object = {
+        "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
+        "kind": "DynamicScoringConfig",
+    }
+    scene.fleet.write(
+        "config/config.yaml",
+        {**config, "metadata": {"name": "dynamic-scoring-config"}, "spec": {"masks": [mask]}},
+    )
     scene.fleet.render()
     try:
         scene.installation.apply()
@@ -152,19 +187,25 @@ def test_a_placement_that_ranks_by_a_dead_score_is_named_and_told(scene: Scene) 
     for cluster in CLUSTERS:
         scene.publish(cluster)
     wait_for(
-        lambda: scene.reconciler.metric("placement_missing_scores", placement=APPLICATION, scorer=SCORER) == 0,
+        lambda: (
+            scene.reconciler.metric("placement_missing_scores", placement=APPLICATION, scorer=SCORER) == 0
+        ),
         what="the Placement has all scores",
         seen=lambda: scene.reconciler.get("/metrics"),
     )
     scene.is_scored("Fresh", "fresh on 2 clusters")
     before = told(scene)
     scene.publish("cluster2", seconds=-60)
-    scene.is_scored("Expired", f"expired or empty on 1 cluster (cluster2). Placement {APPLICATION} counts 1 cluster as 0")
+    scene.is_scored(
+        "Expired", f"expired or empty on 1 cluster (cluster2). Placement {APPLICATION} counts 1 cluster as 0"
+    )
     assert scene.reconciler.metric("placement_missing_scores", placement=APPLICATION, scorer=SCORER) == 1
     scene.publish("cluster2")
     scene.is_scored("Fresh", "fresh on 2 clusters")
     news = Counter({("Warning", "ScoresMissing"): 1, ("Normal", "ScoresComplete"): 1})
-    wait_for(lambda: told(scene) - before == news, what="beginning and end are told once", seen=lambda: told(scene))
+    wait_for(
+        lambda: told(scene) - before == news, what="beginning and end are told once", seen=lambda: told(scene)
+    )
 
 
 def told(scene: Scene) -> Counter[tuple[str, str]]:

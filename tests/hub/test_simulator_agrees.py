@@ -1,7 +1,8 @@
-"""The simulator says beforehand what the real placement controller then decides: decisions, labels, conditions, first and second pass.
+"""The simulator says beforehand what the real placement controller then decides: decisions, labels,
+conditions, first and second pass.
 
-Each test reads the hub, lets the simulator predict, makes the change, and compares with what OCM wrote. No test depends on another:
-a prediction starts from whatever is on the hub.
+Each test reads the hub, lets the simulator predict, makes the change, and compares with what OCM wrote. No
+test depends on another: a prediction starts from whatever is on the hub.
 """
 
 import time
@@ -63,7 +64,8 @@ def cel(*expressions: str) -> Object:
 def grouped(*groups: tuple[str, dict[str, str]], per_group: int | str | None = None) -> Object:
     strategy: Object = {
         "decisionGroups": [
-            {"groupName": name, "groupClusterSelector": {"labelSelector": {"matchLabels": labels}}} for name, labels in groups
+            {"groupName": name, "groupClusterSelector": {"labelSelector": {"matchLabels": labels}}}
+            for name, labels in groups
         ]
     }
     if per_group is not None:
@@ -81,18 +83,39 @@ CASES: dict[str, Object] = {
     "one-by-default": {"numberOfClusters": 1},
     "best-cpu": {"numberOfClusters": 1, "prioritizerPolicy": exact(CPU)},
     "best-three": {"numberOfClusters": 3, "prioritizerPolicy": exact(CPU), "tolerations": [MAINTENANCE]},
-    "lowest-cpu": {"numberOfClusters": 2, "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpu", weight=-1))},
+    "lowest-cpu": {
+        "numberOfClusters": 2,
+        "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpu", weight=-1)),
+    },
     "missing-beats-negative": {"numberOfClusters": 2, "prioritizerPolicy": exact(GPU)},
-    "two-scores": {"numberOfClusters": 2, "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpu", weight=3), GPU)},
-    "listed-twice": {"numberOfClusters": 2, "prioritizerPolicy": exact(CPU, CPU, score_prioritizer(LOAD, "gpu", weight=2))},
+    "two-scores": {
+        "numberOfClusters": 2,
+        "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpu", weight=3), GPU),
+    },
+    "listed-twice": {
+        "numberOfClusters": 2,
+        "prioritizerPolicy": exact(CPU, CPU, score_prioritizer(LOAD, "gpu", weight=2)),
+    },
     "misspelled-score": {"numberOfClusters": 2, "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpuu"))},
-    "expired-score": {"numberOfClusters": 1, "prioritizerPolicy": exact(score_prioritizer("agree-old", "cpu"))},
-    "sticky": {"numberOfClusters": 2, "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpu", weight=5), STEADY)},
+    "expired-score": {
+        "numberOfClusters": 1,
+        "prioritizerPolicy": exact(score_prioritizer("agree-old", "cpu")),
+    },
+    "sticky": {
+        "numberOfClusters": 2,
+        "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpu", weight=5), STEADY),
+    },
     "balanced": {"numberOfClusters": 3, "prioritizerPolicy": exact(builtin("Balance"))},
     "additive": {"numberOfClusters": 3, "prioritizerPolicy": {"mode": "Additive", "configurations": [CPU]}},
     "cpu-capacity": {"numberOfClusters": 3, "prioritizerPolicy": exact(builtin("ResourceAllocatableCPU"))},
-    "memory-capacity": {"numberOfClusters": 3, "prioritizerPolicy": exact(builtin("ResourceAllocatableMemory", weight=-2))},
-    "zero-weight": {"numberOfClusters": 2, "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpu", weight=0))},
+    "memory-capacity": {
+        "numberOfClusters": 3,
+        "prioritizerPolicy": exact(builtin("ResourceAllocatableMemory", weight=-2)),
+    },
+    "zero-weight": {
+        "numberOfClusters": 2,
+        "prioritizerPolicy": exact(score_prioritizer(LOAD, "cpu", weight=0)),
+    },
     "nothing": {"numberOfClusters": 0},
     "more-than-there-are": {"numberOfClusters": 40},
     "by-label": {"predicates": [selector(env="prod")]},
@@ -102,12 +125,16 @@ CASES: dict[str, Object] = {
     "no-such-label": {"predicates": [selector(env="nowhere")]},
     "cel-label": {"predicates": [cel('managedCluster.metadata.labels["env"] == "prod"')]},
     "cel-missing-key": {"predicates": [cel('managedCluster.metadata.labels["tier"] == "gold"')]},
-    "cel-score": {"predicates": [cel(f'managedCluster.scores("{LOAD}").exists(s, s.name == "cpu" && s.value >= 40)')]},
+    "cel-score": {
+        "predicates": [cel(f'managedCluster.scores("{LOAD}").exists(s, s.name == "cpu" && s.value >= 40)')]
+    },
     "cel-expired-score": {"predicates": [cel('managedCluster.scores("agree-old").size() > 0')]},
     "cel-does-not-compile": {"predicates": [cel("managedCluster.metadata.labels[")]},
     "tolerates-all": {"tolerations": [{"operator": "Exists"}]},
     "tolerates-by-value": {"tolerations": [{"key": "maintenance", "operator": "Equal", "value": "planned"}]},
-    "tolerates-another-value": {"tolerations": [{"key": "maintenance", "operator": "Equal", "value": "never"}]},
+    "tolerates-another-value": {
+        "tolerations": [{"key": "maintenance", "operator": "Equal", "value": "never"}]
+    },
     "tolerates-for-long": {"tolerations": [tolerating("maintenance", tolerationSeconds=86400)]},
     "tolerated-too-short": {"tolerations": [tolerating("maintenance", tolerationSeconds=0)]},
     "bad-toleration": {"tolerations": [{"operator": "Equal", "value": "x"}]},
@@ -153,12 +180,18 @@ def fleet(control_plane: ControlPlane, hub: Client) -> Iterator[Client]:
         hub.apply(binding("agree-europe", namespace=NAMESPACE))
         for name, cpu in zip(NAMES, (55, 90, -20, 40, 39, 71, 71), strict=False):
             # agree-h publishes nothing; only the prod clusters have a GPU, and it is busy.
-            publish(hub, name, LOAD, {"cpu": cpu, **({"gpu": -cpu - 1} if labels[name]["env"] == "prod" else {})})
+            publish(
+                hub, name, LOAD, {"cpu": cpu, **({"gpu": -cpu - 1} if labels[name]["env"] == "prod" else {})}
+            )
         publish(hub, "agree-f", "agree-old", {"cpu": 100}, valid_until="2020-01-01T00:00:00Z")
         publish(hub, "agree-e", "agree-old", {"cpu": 10})
         for name, cores in zip(NAMES, ("4", "7500m", "16", "16", "1", "64"), strict=False):
             capacity = {"cpu": cores, "memory": f"{cores.removesuffix('m')}Gi"}
-            hub.patch_status(MANAGED_CLUSTER, name, {"capacity": {"cpu": "64", "memory": "8000Gi"}, "allocatable": capacity})
+            hub.patch_status(
+                MANAGED_CLUSTER,
+                name,
+                {"capacity": {"cpu": "64", "memory": "8000Gi"}, "allocatable": capacity},
+            )
         taint(hub, "agree-b", "maintenance", effect="NoSelect", value="planned")
         taint(hub, "agree-g", "degraded", effect="PreferNoSelect")
         yield hub
@@ -170,8 +203,9 @@ def fleet(control_plane: ControlPlane, hub: Client) -> Iterator[Client]:
 
 @pytest.fixture
 def several(fleet: Client) -> Iterator[Callable[[str], list[str]]]:
-    """Makes several Placements for a test that changes clusters or scores. They go with it, and OCM comes to rest: it looks at all
-    other Placements of the fleet, too, and one that balances depends on what it finds there.
+    """Makes several Placements for a test that changes clusters or scores. They go with it, and OCM comes to
+    rest: it looks at all other Placements of the fleet, too, and one that balances depends on what it finds
+    there.
     """
     made: list[str] = []
 
@@ -192,20 +226,27 @@ def test_a_new_placement_is_decided_as_predicted(fleet: Client, name: str) -> No
     assert predicted.outcome is Outcome.SCHEDULED
     fleet.create(body)
     agrees(fleet, predicted)
-    # Its own decisions are there now: a second pass of the simulator changes nothing, as OCM's own second pass did not.
+    # Its own decisions are there now: a second pass of the simulator changes nothing, as OCM's own second
+    # pass did not.
     again = simulate(observed(fleet), f"{NAMESPACE}/{name}")
     assert expected(again) == expected(predicted)
 
 
 def test_a_name_too_long_for_a_label_is_never_decided(fleet: Client) -> None:
-    """The simulator names the error. OCM ends its pass on it before it writes anything, so that not even a condition tells people."""
+    """The simulator names the error. OCM ends its pass on it before it writes anything, so that not even a
+    condition tells people.
+    """
     body = placement(TOO_LONG, namespace=NAMESPACE, numberOfClusters=1)
     predicted = simulate([*observed(fleet), stored(fleet, body)], f"{NAMESPACE}/{TOO_LONG}")
     assert predicted.sync_error is not None
     assert "must be no more than 63" in predicted.sync_error
     fleet.create(body)
     nothing = Seen(decisions={}, labels={}, groups=[], satisfied=None, misconfigured=None)
-    hold_for(lambda: seen(fleet, [predicted.placement])[predicted.placement] == nothing, what="OCM writes nothing", seconds=2)
+    hold_for(
+        lambda: seen(fleet, [predicted.placement])[predicted.placement] == nothing,
+        what="OCM writes nothing",
+        seconds=2,
+    )
     fleet.delete(PLACEMENT, TOO_LONG, namespace=NAMESPACE)  # or it is retried for ever
 
 
@@ -238,22 +279,36 @@ def test_an_edited_placement_is_decided_as_predicted(fleet: Client, before: str,
     first = simulate([*observed(fleet), stored(fleet, body)], f"{NAMESPACE}/{name}")
     fleet.create(body)
     agrees(fleet, first)
-    others = [item for item in observed(fleet) if not (item["kind"] == "Placement" and item["metadata"]["name"] == name)]
+    others = [
+        item
+        for item in observed(fleet)
+        if not (item["kind"] == "Placement" and item["metadata"]["name"] == name)
+    ]
     predicted = simulate([*others, replaced(fleet, name, CASES[after], dry_run=True)], f"{NAMESPACE}/{name}")
     assert expected(predicted) != expected(first), "the edit must change something, or it shows nothing"
     replaced(fleet, name, CASES[after], dry_run=False)
     agrees(fleet, predicted)
 
 
-def test_a_changed_score_is_followed_as_predicted(fleet: Client, several: Callable[[str], list[str]], note: Callable[[str], None]) -> None:
+def test_a_changed_score_is_followed_as_predicted(
+    fleet: Client, several: Callable[[str], list[str]], note: Callable[[str], None]
+) -> None:
     names = several("score")
-    before = {cluster: scores_of(fleet.get(SCORE, LOAD, namespace=cluster)) for cluster in ("agree-a", "agree-c", "agree-f")}
-    # One change at a time: two would be two passes, and with Steady the first decides where the second starts.
+    before = {
+        cluster: scores_of(fleet.get(SCORE, LOAD, namespace=cluster))
+        for cluster in ("agree-a", "agree-c", "agree-f")
+    }
+    # One change at a time: two would be two passes, and with Steady the first decides where the second
+    # starts.
     moved = 0
     try:
         for cluster, cpu in (("agree-c", 99), ("agree-a", 60), ("agree-f", 5), ("agree-c", -100)):
             objects = observed(fleet)
-            changed = next(item for item in objects if item["kind"] == "AddOnPlacementScore" and key(item) == (cluster, LOAD))
+            changed = next(
+                item
+                for item in objects
+                if item["kind"] == "AddOnPlacementScore" and key(item) == (cluster, LOAD)
+            )
             others = [score for score in changed["status"]["scores"] if score["name"] != "cpu"]
             changed["status"]["scores"] = [{"name": "cpu", "value": cpu}, *others]
             verdicts = [simulate(objects, f"{NAMESPACE}/{name}") for name in names]
@@ -272,8 +327,14 @@ def test_a_new_taint_is_followed_as_predicted(fleet: Client, several: Callable[[
     try:
         for key_, effect in (("draining", "NoSelectIfNew"), ("gone", "NoSelect")):
             objects = observed(fleet)
-            tainted = next(item for item in objects if item["kind"] == "ManagedCluster" and item["metadata"]["name"] == "agree-d")
-            tainted["spec"].setdefault("taints", []).append({"key": key_, "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"})
+            tainted = next(
+                item
+                for item in objects
+                if item["kind"] == "ManagedCluster" and item["metadata"]["name"] == "agree-d"
+            )
+            tainted["spec"].setdefault("taints", []).append(
+                {"key": key_, "effect": effect, "timeAdded": "2026-01-01T00:00:00Z"}
+            )
             verdicts = [simulate(objects, f"{NAMESPACE}/{name}") for name in names]
             taint(fleet, "agree-d", key_, effect=effect)
             agrees(fleet, *verdicts)
@@ -285,8 +346,19 @@ def test_a_new_taint_is_followed_as_predicted(fleet: Client, several: Callable[[
 
 
 def create_several(fleet: Client, prefix: str) -> list[str]:
-    """Placements that do not look at the decisions of others (Balance), so that the order of their passes plays no part."""
-    chosen = ("best-cpu", "best-three", "lowest-cpu", "two-scores", "sticky", "missing-beats-negative", "listed-twice", "by-label")
+    """Placements that do not look at the decisions of others (Balance), so that the order of their passes
+    plays no part.
+    """
+    chosen = (
+        "best-cpu",
+        "best-three",
+        "lowest-cpu",
+        "two-scores",
+        "sticky",
+        "missing-beats-negative",
+        "listed-twice",
+        "by-label",
+    )
     names = []
     for case in chosen:
         fleet.create(placement(f"{prefix}-{case}", namespace=NAMESPACE, **CASES[case]))
@@ -313,7 +385,11 @@ def at_rest(fleet: Client) -> None:
 
     def look() -> bool:
         nonlocal written, since
-        found = {(kind, *key(item)): item["metadata"]["resourceVersion"] for kind in (PLACEMENT, DECISION) for item in fleet.list(kind)}
+        found = {
+            (kind, *key(item)): item["metadata"]["resourceVersion"]
+            for kind in (PLACEMENT, DECISION)
+            for item in fleet.list(kind)
+        }
         if found != written:
             written, since = found, time.monotonic()
         return time.monotonic() - since >= 2
@@ -329,19 +405,30 @@ def agrees(fleet: Client, *verdicts: Verdict) -> None:
         found = seen(fleet, wanted)
         return {name: (verdict, found[name]) for name, verdict in wanted.items() if found[name] != verdict}
 
-    wait_for(lambda: not difference(), what="OCM decides as predicted", seen=lambda: difference_text(difference()))
+    wait_for(
+        lambda: not difference(), what="OCM decides as predicted", seen=lambda: difference_text(difference())
+    )
     hold_for(lambda: not difference(), what="OCM goes on deciding as predicted", seconds=0.2)
 
 
 def difference_text(difference: dict[str, tuple[Seen, Seen]]) -> str:
-    return "\n".join(f"{name}\n  predicted {verdict}\n  OCM       {found}" for name, (verdict, found) in difference.items())
+    return "\n".join(
+        f"{name}\n  predicted {verdict}\n  OCM       {found}" for name, (verdict, found) in difference.items()
+    )
 
 
 def expected(verdict: Verdict) -> Seen:
     name = verdict.placement.partition("/")[2]
     written = {decision.name: decision for decision in verdict.decisions}
-    after = {page: list(clusters) for page, clusters in verdict.after.items() if page.startswith(f"{name}-decision-")}
-    conditions = [None if one is None else (str(one.status), one.reason) for one in (verdict.satisfied, verdict.misconfigured)]
+    after = {
+        page: list(clusters)
+        for page, clusters in verdict.after.items()
+        if page.startswith(f"{name}-decision-")
+    }
+    conditions = [
+        None if one is None else (str(one.status), one.reason)
+        for one in (verdict.satisfied, verdict.misconfigured)
+    ]
     return Seen(
         decisions=after,
         labels={page: dict(written[page].labels) for page in after},
@@ -357,7 +444,11 @@ def seen(fleet: Client, names: Iterable[str]) -> dict[str, Seen]:
     placements = {"/".join(key(item)): item for item in fleet.list(PLACEMENT)}
     found = {}
     for name in names:
-        pages = {item["metadata"]["name"]: item for path, item in every.items() if path.startswith(f"{name}-decision-")}
+        pages = {
+            item["metadata"]["name"]: item
+            for path, item in every.items()
+            if path.startswith(f"{name}-decision-")
+        }
         status = placements[name].get("status", {})
         conditions = {one["type"]: (one["status"], one["reason"]) for one in status.get("conditions") or []}
         found[name] = Seen(
@@ -372,7 +463,11 @@ def seen(fleet: Client, names: Iterable[str]) -> dict[str, Seen]:
 
 def observed(fleet: Client) -> list[Object]:
     """The hub's objects as the API server returns them in lists, each with its kind."""
-    return [{"apiVersion": kind.rpartition("/")[0], "kind": kind.rpartition("/")[2], **item} for kind in KINDS for item in fleet.list(kind)]
+    return [
+        {"apiVersion": kind.rpartition("/")[0], "kind": kind.rpartition("/")[2], **item}
+        for kind in KINDS
+        for item in fleet.list(kind)
+    ]
 
 
 def stored(fleet: Client, body: Object) -> Object:

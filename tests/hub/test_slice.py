@@ -1,4 +1,6 @@
-"""One score moves one application: from YAML in git to the Application on the right cluster, every program real."""
+"""One score moves one application: from YAML in git to the Application on the right cluster, every program
+real.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +21,16 @@ from tests.hub.controlplane.prometheus import start_prometheus
 from tests.hub.controlplane.series import past
 from tests.hub.controlplane.waiting import hold_for, wait_for
 from tests.hub.scenario.clusterdns import ClusterDns
-from tests.hub.scenario.fleet import APPLICATION, PROMETHEUS, RESOURCE, SCORE, SCORING, Fleet, application, write_fleet
+from tests.hub.scenario.fleet import (
+    APPLICATION,
+    PROMETHEUS,
+    RESOURCE,
+    SCORE,
+    SCORING,
+    Fleet,
+    application,
+    write_fleet,
+)
 from tests.hub.scenario.headroom import HeadroomApi
 from tests.hub.scenario.installation import Installation, installed
 from tests.hub.scenario.spokeagent import SpokeAgent, spoke_agent
@@ -52,13 +63,21 @@ class Loop:
         return next((item["value"] for item in items if item["name"] == SCORE), None)
 
     def decision(self, placement: str = APPLICATION) -> list[str]:
-        pages = self.hub.list(DECISIONS, namespace="argocd", labels=f"cluster.open-cluster-management.io/placement={placement}")
-        return sorted(one["clusterName"] for page in pages for one in page.get("status", {}).get("decisions", []))
+        pages = self.hub.list(
+            DECISIONS, namespace="argocd", labels=f"cluster.open-cluster-management.io/placement={placement}"
+        )
+        return sorted(
+            one["clusterName"] for page in pages for one in page.get("status", {}).get("decisions", [])
+        )
 
     def applications(self, name: str = APPLICATION) -> dict[str, Object]:
         """Destination cluster to Application."""
         items = self.hub.list(APPLICATIONS, namespace="argocd", labels=f"gitops-dsf.io/application={name}")
-        return {item["spec"]["destination"]["name"]: item for item in items if "deletionTimestamp" not in item["metadata"]}
+        return {
+            item["spec"]["destination"]["name"]: item
+            for item in items
+            if "deletionTimestamp" not in item["metadata"]
+        }
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +92,9 @@ def loop(
     folder = tmp_path_factory.mktemp("slice")
     fleet = Fleet(repository=git_server.create("slice"), name="slice")
     write_fleet(fleet, clusters=list(CLUSTERS))
-    fleet.write(f"apps/{REPLACED}.yaml", application("slice", name=REPLACED, strategy="Replace", stickiness=0))
+    fleet.write(
+        f"apps/{REPLACED}.yaml", application("slice", name=REPLACED, strategy="Replace", stickiness=0)
+    )
     hops: dict[str, float] = {}
     with ExitStack() as stack:
         clock = time.monotonic()
@@ -118,8 +139,9 @@ def loop(
             )
         hops["both agents run"] = time.monotonic() - clock
         for placement in (APPLICATION, REPLACED):
-            # The ApplicationSet was created in the same second as its Placement and found no decision: an error, after which Argo CD
-            # looks again in 3 minutes whatever requeueAfterSeconds says. The annotation is what the reconciler gives it.
+            # The ApplicationSet was created in the same second as its Placement and found no decision: an
+            # error, after which Argo CD looks again in 3 minutes whatever requeueAfterSeconds says. The
+            # annotation is what the reconciler gives it.
             wait_for(lambda name=placement: loop.decision(name), what=f"OCM decides {placement}")  # type: ignore[misc]
             refresh_set(hub, placement, namespace=argocd.namespace)
         yield loop
@@ -131,12 +153,26 @@ def test_the_application_lands_where_the_headroom_is_best(loop: Loop) -> None:
     clock = time.monotonic()
     loop.set_load("cluster1", 0.2)
     loop.set_load("cluster2", 0.7)
-    wait_for(lambda: near(loop.score("cluster1"), 80), what="cluster1 publishes its headroom", seen=lambda: evidence(loop, "cluster1"))
-    wait_for(lambda: near(loop.score("cluster2"), 30), what="cluster2 publishes its headroom", seen=lambda: evidence(loop, "cluster2"))
+    wait_for(
+        lambda: near(loop.score("cluster1"), 80),
+        what="cluster1 publishes its headroom",
+        seen=lambda: evidence(loop, "cluster1"),
+    )
+    wait_for(
+        lambda: near(loop.score("cluster2"), 30),
+        what="cluster2 publishes its headroom",
+        seen=lambda: evidence(loop, "cluster2"),
+    )
     loop.hops["scores on the hub"] = time.monotonic() - clock
-    wait_for(lambda: loop.decision(REPLACED) == ["cluster1"], what="OCM decides for cluster1", seen=loop.decision)
+    wait_for(
+        lambda: loop.decision(REPLACED) == ["cluster1"], what="OCM decides for cluster1", seen=loop.decision
+    )
     loop.hops["decision"] = time.monotonic() - clock
-    wait_for(lambda: list(loop.applications(REPLACED)) == ["cluster1"], what="the Application is on cluster1", seen=loop.applications)
+    wait_for(
+        lambda: list(loop.applications(REPLACED)) == ["cluster1"],
+        what="the Application is on cluster1",
+        seen=loop.applications,
+    )
     loop.hops["Application"] = time.monotonic() - clock
 
 
@@ -146,13 +182,27 @@ def test_load_moves_the_decision_and_the_application(loop: Loop) -> None:
     clock = time.monotonic()
     loop.set_load("cluster1", 0.95)
     loop.set_load("cluster2", 0.1)
-    wait_for(lambda: near(loop.score("cluster2"), 90), what="the scores follow the load", seen=lambda: evidence(loop, "cluster2"))
+    wait_for(
+        lambda: near(loop.score("cluster2"), 90),
+        what="the scores follow the load",
+        seen=lambda: evidence(loop, "cluster2"),
+    )
     loop.hops["load changed: score"] = time.monotonic() - clock
     for placement in (APPLICATION, REPLACED):
-        wait_for(lambda name=placement: loop.decision(name) == ["cluster2"], what=f"{placement} is decided anew")  # type: ignore[misc]
+        wait_for(
+            lambda name=placement: loop.decision(name) == ["cluster2"], what=f"{placement} is decided anew"
+        )  # type: ignore[misc]
     loop.hops["load changed: decision"] = time.monotonic() - clock
-    wait_for(lambda: "cluster2" in loop.applications(), what="a new copy is made on cluster2", seen=loop.applications)
-    wait_for(lambda: list(loop.applications(REPLACED)) == ["cluster2"], what="the replaced Application moved", timeout=60)
+    wait_for(
+        lambda: "cluster2" in loop.applications(),
+        what="a new copy is made on cluster2",
+        seen=loop.applications,
+    )
+    wait_for(
+        lambda: list(loop.applications(REPLACED)) == ["cluster2"],
+        what="the replaced Application moved",
+        timeout=60,
+    )
     loop.hops["load changed: Application"] = time.monotonic() - clock
     # MakeBeforeBreak never lets the ApplicationSet delete: without a reconciler the old copy stays.
     hold_for(lambda: "cluster1" in loop.applications(), what="the old copy stays", seconds=7)
@@ -163,7 +213,11 @@ def test_a_small_change_does_not_move_what_is_sticky(loop: Loop) -> None:
     loop.set_load("cluster2", 0.10)
     wait_for(lambda: loop.decision() == ["cluster2"], what="cluster2 is clearly best", seen=loop.decision)
     loop.set_load("cluster1", 0.05)  # five points better, and ten would be needed
-    wait_for(lambda: loop.decision(REPLACED) == ["cluster1"], what="without stickiness it moves at once", seen=loop.decision)
+    wait_for(
+        lambda: loop.decision(REPLACED) == ["cluster1"],
+        what="without stickiness it moves at once",
+        seen=loop.decision,
+    )
     hold_for(lambda: loop.decision() == ["cluster2"], what="with stickiness it stays", seconds=3)
 
 
@@ -171,13 +225,22 @@ def test_scores_expire_by_the_hubs_clock_and_carry_our_label(loop: Loop) -> None
     wait_for(lambda: loop.score("cluster1") is not None, what="a score is there")
     found = loop.hub.get(SCORES, RESOURCE, namespace="cluster1")
     assert found["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "gitops-dsf-agent"
-    valid_until = time.mktime(time.strptime(found["status"]["validUntil"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
+    valid_until = (
+        time.mktime(time.strptime(found["status"]["validUntil"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
+    )
     assert 400 < valid_until - time.time() <= 900
 
 
 def test_the_metrics_carry_the_raw_score(loop: Loop) -> None:
     line = wait_for(
-        lambda: next((one for one in loop.agents["cluster1"].metrics().splitlines() if one.startswith("dynamic_score{")), None),
+        lambda: next(
+            (
+                one
+                for one in loop.agents["cluster1"].metrics().splitlines()
+                if one.startswith("dynamic_score{")
+            ),
+            None,
+        ),
         what="the agent exports dynamic_score",
     )
     assert f'ds_score_name="{SCORE}"' in line

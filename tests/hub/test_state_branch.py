@@ -1,4 +1,6 @@
-"""The snapshot of a real hub on a real branch, and the preview that it makes possible: what simulate says is what OCM decided."""
+"""The snapshot of a real hub on a real branch, and the preview that it makes possible: what simulate says is
+what OCM decided.
+"""
 
 import json
 import time
@@ -51,7 +53,9 @@ class Scene:
     def held(self, path: str) -> str:
         """A file of the branch; empty where there is none yet."""
         repository = self.fleet.repository
-        return git("show", f"{BRANCH}:{path}", folder=repository.bare) if BRANCH in repository.branches() else ""
+        return (
+            git("show", f"{BRANCH}:{path}", folder=repository.bare) if BRANCH in repository.branches() else ""
+        )
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +72,17 @@ def scene(control_plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, hu
 
 def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: Scene) -> None:
     url = scene.fleet.repository.url
-    with reconciling(scene.plane, f"--git-url={url}", f"--state-branch={BRANCH}", "--state-interval=10") as reconciler:
-        wait_for(lambda: '"decisions"' in scene.held("decisions.json"), what="a snapshot is there", seen=reconciler.process.tail)
-        assert json.loads(scene.held(f"scores/{RESOURCE}.json"))["scores"][RESOURCE]["cluster1"]["values"] == {SCORE: 90}
+    with reconciling(
+        scene.plane, f"--git-url={url}", f"--state-branch={BRANCH}", "--state-interval=10"
+    ) as reconciler:
+        wait_for(
+            lambda: '"decisions"' in scene.held("decisions.json"),
+            what="a snapshot is there",
+            seen=reconciler.process.tail,
+        )
+        assert json.loads(scene.held(f"scores/{RESOURCE}.json"))["scores"][RESOURCE]["cluster1"][
+            "values"
+        ] == {SCORE: 90}
         assert sorted(json.loads(scene.held("clusters.json"))["clusters"])[:2] == list(CLUSTERS)
         age = reconciler.metric("state_age_seconds")
         assert age is not None
@@ -78,14 +90,32 @@ def test_a_preview_without_access_to_the_hub_says_what_ocm_decided(scene: Scene)
 
         scene.scores(cluster1=5, cluster2=90)
         wait_for(lambda: scene.decision() == ["cluster2"], what="OCM moves it", seen=scene.decision)
-        wait_for(lambda: '"cluster2"' in scene.held("decisions.json"), what="the branch follows", timeout=60, seen=reconciler.process.tail)
+        wait_for(
+            lambda: '"cluster2"' in scene.held("decisions.json"),
+            what="the branch follows",
+            timeout=60,
+            seen=reconciler.process.tail,
+        )
         # OCM may still label a cluster with what it saw of an add-on: news, too.
-        wait_for(lambda: scene.rests(seconds=15), what="nothing new is nothing to push", timeout=90, seen=reconciler.process.tail)
+        wait_for(
+            lambda: scene.rests(seconds=15),
+            what="nothing new is nothing to push",
+            timeout=90,
+            seen=reconciler.process.tail,
+        )
         assert git("rev-list", "--count", BRANCH, folder=scene.fleet.repository.bare).strip() == "1"
 
-    git("fetch", "--quiet", "origin", f"+{BRANCH}:refs/remotes/origin/{BRANCH}", folder=scene.fleet.repository.clone)
+    git(
+        "fetch",
+        "--quiet",
+        "origin",
+        f"+{BRANCH}:refs/remotes/origin/{BRANCH}",
+        folder=scene.fleet.repository.clone,
+    )
     ran = scene.fleet.run("simulate", "--state-branch", BRANCH, "--format", "json")
     assert ran.code == 0, ran.stderr
-    shown = next(item for item in json.loads(ran.stdout)["placements"] if item["placement"].endswith(APPLICATION))
+    shown = next(
+        item for item in json.loads(ran.stdout)["placements"] if item["placement"].endswith(APPLICATION)
+    )
     assert shown["ranked"] == ["cluster2"]
     assert shown["scores"]["cluster2"] > shown["scores"]["cluster1"]

@@ -1,4 +1,6 @@
-"""`gitops-dsf status` on a real hub: what it says of scores, decisions and applications is what OCM and Argo CD made of them."""
+"""`gitops-dsf status` on a real hub: what it says of scores, decisions and applications is what OCM and Argo
+CD made of them.
+"""
 
 import json
 import signal
@@ -43,12 +45,16 @@ class Desk:
 
     def placement(self, *arguments: str) -> dict[str, Any]:
         found: dict[str, Any] = next(
-            item for item in self.look(*arguments)["placements"] if item["placement"] == f"{ARGOCD_NAMESPACE}/{APPLICATION}"
+            item
+            for item in self.look(*arguments)["placements"]
+            if item["placement"] == f"{ARGOCD_NAMESPACE}/{APPLICATION}"
         )
         return found
 
     def application(self) -> dict[str, Any]:
-        found: dict[str, Any] = next(item for item in self.look()["applications"] if item["name"] == APPLICATION)
+        found: dict[str, Any] = next(
+            item for item in self.look()["applications"] if item["name"] == APPLICATION
+        )
         return found
 
     def standings(self) -> dict[str, str]:
@@ -105,7 +111,9 @@ def test_a_score_that_expires_is_told_before_ocm_looks(desk: Desk) -> None:
     scene.move("cluster1")
     scene.publish("cluster2", 60)
     scene.publish("cluster1", 90, age=897)
-    wait_for(lambda: desk.placement()["next"] == ["cluster2"], what="the score has expired", seen=desk.placement)
+    wait_for(
+        lambda: desk.placement()["next"] == ["cluster2"], what="the score has expired", seen=desk.placement
+    )
     found = desk.placement()
     assert found["countedAsZero"] == ["cluster1"]
     scene.publish("cluster1", 90)
@@ -117,18 +125,29 @@ def test_a_move_shows_the_old_copy_waiting_and_the_new_one_starting(desk: Desk) 
     scene.move("cluster1")
     for name, item in scene.applications().items():
         if name != "cluster1":
-            scene.hub.delete("argoproj.io/v1alpha1/Application", item["metadata"]["name"], namespace=ARGOCD_NAMESPACE)
-    wait_for(lambda: list(desk.standings()) == ["cluster1"], what="it is on cluster1 alone", seen=desk.application)
+            scene.hub.delete(
+                "argoproj.io/v1alpha1/Application", item["metadata"]["name"], namespace=ARGOCD_NAMESPACE
+            )
+    wait_for(
+        lambda: list(desk.standings()) == ["cluster1"], what="it is on cluster1 alone", seen=desk.application
+    )
     scene.move("cluster2")
-    wait_for(lambda: desk.standings().get("cluster1") == "waiting", what="the old copy waits", seen=desk.application)
+    wait_for(
+        lambda: desk.standings().get("cluster1") == "waiting",
+        what="the old copy waits",
+        seen=desk.application,
+    )
     assert desk.standings()["cluster2"] in {"starting", "running"}
     assert desk.application()["settled"] is False
-    assert "waiting, no longer decided; stays until the new copies are Healthy and Synced" in desk.run().stdout
+    assert (
+        "waiting, no longer decided; stays until the new copies are Healthy and Synced" in desk.run().stdout
+    )
 
 
 def test_missing_and_unexpected_scores(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = desk.scene
-    # The scorer and the clusters of the suite are younger than the grace, and then a score is awaited, not missing.
+    # The scorer and the clusters of the suite are younger than the grace, and then a score is awaited, not
+    # missing.
     monkeypatch.setattr(freshness, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(freshness, "GRACE_INTERVALS", 0)
     scene.publish("cluster1", 90)
@@ -155,7 +174,9 @@ def test_one_cluster_is_explained(desk: Desk) -> None:
 def test_who_may_see_little_sees_what_is_missing(desk: Desk) -> None:
     ran = desk.run(identity=Identity(user="test:nobody"))
     assert ran.code == 0, ran.stderr
-    assert "not known: needs the right to list managedclusters.cluster.open-cluster-management.io" in ran.stdout
+    assert (
+        "not known: needs the right to list managedclusters.cluster.open-cluster-management.io" in ran.stdout
+    )
     assert "missing" not in ran.stdout.split("Scorers")[0]
 
 

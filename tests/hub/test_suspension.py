@@ -1,4 +1,6 @@
-"""Suspension with real agents: an API goes down, scores go stale, the agents let it be; it comes back, and so do they."""
+"""Suspension with real agents: an API goes down, scores go stale, the agents let it be; it comes back, and so
+do they.
+"""
 
 import json
 import time
@@ -26,7 +28,13 @@ CLUSTERS = ("cluster1", "cluster2")
 TTL = 60
 """The least that a scorer may have."""
 KIND = "dynamic-scoring.open-cluster-management.io/v1alpha1/DynamicScorer"
-READY: Object = {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1, "updatedReplicas": 1, "observedGeneration": 1}
+READY: Object = {
+    "replicas": 1,
+    "readyReplicas": 1,
+    "availableReplicas": 1,
+    "updatedReplicas": 1,
+    "observedGeneration": 1,
+}
 
 
 class FragileApi(Loopback):
@@ -46,7 +54,11 @@ class FragileApi(Loopback):
                 if api.down:
                     self.answer(503, b"down", "text/plain")
                 else:
-                    self.answer(200, json.dumps({"results": [{"metric": {}, "score": api.score}]}).encode(), "application/json")
+                    self.answer(
+                        200,
+                        json.dumps({"results": [{"metric": {}, "score": api.score}]}).encode(),
+                        "application/json",
+                    )
 
         super().__init__(FragileHandler, name="fragile")
 
@@ -70,19 +82,31 @@ class Scene:
     def fresh(self) -> list[str]:
         """Clusters whose score is valid now."""
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        scores = {cluster: self.hub.find(SCORE_KIND, RESOURCE, namespace=cluster) or {} for cluster in CLUSTERS}
-        return [cluster for cluster, item in scores.items() if item.get("status", {}).get("validUntil", "") > now]
+        scores = {
+            cluster: self.hub.find(SCORE_KIND, RESOURCE, namespace=cluster) or {} for cluster in CLUSTERS
+        }
+        return [
+            cluster for cluster, item in scores.items() if item.get("status", {}).get("validUntil", "") > now
+        ]
 
     def publishes(self, score: float) -> None:
-        """The API answers this from now on: both agents publish at once, and their scores have the whole TTL before them."""
+        """The API answers this from now on: both agents publish at once, and their scores have the whole TTL
+        before them.
+        """
         self.api.score = score
         wanted = 1 + 99 * score
-        wait_for(lambda: all(abs(value - wanted) <= 1 for value in self.values()), what=f"both agents publish {score}", seen=self.seen)
+        wait_for(
+            lambda: all(abs(value - wanted) <= 1 for value in self.values()),
+            what=f"both agents publish {score}",
+            seen=self.seen,
+        )
 
     def values(self) -> list[int]:
         """Of both clusters; -1 where there is none."""
         scores = [self.hub.find(SCORE_KIND, RESOURCE, namespace=cluster) or {} for cluster in CLUSTERS]
-        return [next((one["value"] for one in item.get("status", {}).get("scores", [])), -1) for item in scores]
+        return [
+            next((one["value"] for one in item.get("status", {}).get("scores", [])), -1) for item in scores
+        ]
 
     def health(self) -> str:
         return str(self.hub.get(KIND, SCORER, namespace=HUB_NAMESPACE).get("status", {}).get("healthStatus"))
@@ -112,7 +136,9 @@ def scene(
         scoring = {"host": api.url, "params": {"name": SCORE, "interval": 1}}
         fleet.write(
             f"scorers/{SCORER}.yaml",
-            scorer(configURL=f"{api.url}/config", source={"type": "None"}, scoring=scoring, scoreTTLSeconds=TTL),
+            scorer(
+                configURL=f"{api.url}/config", source={"type": "None"}, scoring=scoring, scoreTTLSeconds=TTL
+            ),
         )
         fleet.render()
         stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
@@ -124,14 +150,18 @@ def scene(
                 spoke_agent(control_plane, cluster, folder=folder, environment={"SUSPENSION_POLL": "1"})
             )
             # No kubelet runs here: what a ready replica would make of the status.
-            control_plane.spokes[cluster].admin.patch_status(DEPLOYMENT, ADDON_NAME, READY, namespace=AGENT_NAMESPACE)
+            control_plane.spokes[cluster].admin.patch_status(
+                DEPLOYMENT, ADDON_NAME, READY, namespace=AGENT_NAMESPACE
+            )
         for cluster in CLUSTERS:
             wait_for(
                 lambda cluster=cluster: available(hub.get(ADDON, ADDON_NAME, namespace=cluster)),  # type: ignore[misc]
                 what=f"OCM calls the add-on of {cluster} available",
                 timeout=90,
             )
-        wait_for(lambda: scene.fresh() == list(CLUSTERS), what="both agents publish", timeout=60, seen=scene.seen)
+        wait_for(
+            lambda: scene.fresh() == list(CLUSTERS), what="both agents publish", timeout=60, seen=scene.seen
+        )
         yield scene
 
 
@@ -150,7 +180,12 @@ def test_down_suspended_off_and_on_back_resumed(scene: Scene, note: Callable[[st
         # The agents still have fresh scores: half of the quorum rule is not met.
         hold_for(lambda: scene.suspended() is None, what="probes alone suspend nothing", seconds=8)
         assert scene.fresh()
-        wait_for(lambda: scene.suspended() == [SCORE], what="it is suspended when the scores ran out", timeout=TTL + 40, seen=scene.seen)
+        wait_for(
+            lambda: scene.suspended() == [SCORE],
+            what="it is suspended when the scores ran out",
+            timeout=TTL + 40,
+            seen=scene.seen,
+        )
         stale = time.monotonic() - clock
         assert scene.fresh() == []
         assert first.metric("suspended", scorer=SCORER) == 1
@@ -158,22 +193,41 @@ def test_down_suspended_off_and_on_back_resumed(scene: Scene, note: Callable[[st
         spared(scene)
         assert events(scene.hub, SCORER, "Suspended"), "people are told"
     with reconciling(scene.plane) as without:
-        wait_for(lambda: scene.suspended() == [], what="switched off, it leaves nothing suspended", seen=scene.suspended)
+        wait_for(
+            lambda: scene.suspended() == [],
+            what="switched off, it leaves nothing suspended",
+            seen=scene.suspended,
+        )
         calls = scene.api.calls
-        wait_for(lambda: scene.api.calls > calls, what="the agents call it again, though it is down", seen=scene.states)
-        hold_for(lambda: scene.suspended() == [], what="nothing is suspended without being asked to", seconds=6)
+        wait_for(
+            lambda: scene.api.calls > calls,
+            what="the agents call it again, though it is down",
+            seen=scene.states,
+        )
+        hold_for(
+            lambda: scene.suspended() == [], what="nothing is suspended without being asked to", seconds=6
+        )
         assert without.metric("suspended", scorer=SCORER) is None
     with reconciling(scene.plane, "--suspend"):
-        wait_for(lambda: scene.suspended() == [SCORE], what="switched on again, it is suspended again", seen=scene.seen)
+        wait_for(
+            lambda: scene.suspended() == [SCORE],
+            what="switched on again, it is suspended again",
+            seen=scene.seen,
+        )
     with reconciling(scene.plane, "--suspend") as second:
-        hold_for(lambda: scene.suspended() == [SCORE], what="a new leader lifts nothing before it knows", seconds=5)
+        hold_for(
+            lambda: scene.suspended() == [SCORE], what="a new leader lifts nothing before it knows", seconds=5
+        )
         scene.api.down = False
         clock = time.monotonic()
         wait_for(lambda: scene.suspended() == [], what="it is lifted", seen=scene.seen)
         wait_for(lambda: scene.fresh() == list(CLUSTERS), what="the agents publish again", seen=scene.seen)
         wait_for(lambda: events(scene.hub, SCORER, "Resumed"), what="people are told")
         assert second.metric("suspended", scorer=SCORER) == 0
-        note(f"suspension: {stale:.1f} s after the API went down (TTL {TTL} s); scores {time.monotonic() - clock:.1f} s after it was back")
+        note(
+            f"suspension: {stale:.1f} s after the API went down (TTL {TTL} s); scores"
+            f" {time.monotonic() - clock:.1f} s after it was back"
+        )
 
 
 def spared(scene: Scene) -> None:

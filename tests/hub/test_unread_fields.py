@@ -1,6 +1,7 @@
 """Which fields OCM's CRDs have and OCM's own source never reads, for the kinds that are accepted or rendered.
 
-The source is that of the pinned modules, in the Go module cache. When a pin moves this says what the new OCM reads, or has besides.
+The source is that of the pinned modules, in the Go module cache. When a pin moves this says what the new OCM
+reads, or has besides.
 """
 
 import os
@@ -45,14 +46,18 @@ def modules() -> dict[str, tuple[str, Path]]:
     for name in ("api", *READERS):
         module = f"{GROUP}/{name}"
         go.run("mod", "download", module, what=module, report=print)
-        version, _, folder = go.run("list", "-m", "-f", "{{.Version}} {{.Dir}}", module, what=module, report=print).partition(" ")
+        version, _, folder = go.run(
+            "list", "-m", "-f", "{{.Version}} {{.Dir}}", module, what=module, report=print
+        ).partition(" ")
         found[name] = (version, Path(folder.strip()))
     return found
 
 
 @lru_cache(maxsize=1)
 def selected() -> frozenset[str]:
-    """Every Go name that OCM's own code selects (`x.Name`) or sets (`Name:`), tests and generated code left out."""
+    """Every Go name that OCM's own code selects (`x.Name`) or sets (`Name:`), tests and generated code left
+    out.
+    """
     names: set[str] = set()
     for module in READERS:
         for path in (modules()[module][1] / "pkg").rglob("*.go"):
@@ -67,7 +72,9 @@ def go_names() -> dict[str, set[str]]:
     """JSON name of a field to the names that Go structs of the API give it."""
     found: dict[str, set[str]] = {}
     for path in modules()["api"][1].rglob("types*.go"):
-        for name, key in re.findall(r'^\s*(\w+)\s+[^`\n]+`json:"(\w+)', path.read_text(encoding="utf-8"), re.MULTILINE):
+        for name, key in re.findall(
+            r'^\s*(\w+)\s+[^`\n]+`json:"(\w+)', path.read_text(encoding="utf-8"), re.MULTILINE
+        ):
             found.setdefault(key, set()).add(name)
     return found
 
@@ -90,7 +97,9 @@ def spec_of(kind: str) -> dict[str, Any]:
     for path in (modules()["api"][1] / folder).glob("*.crd.yaml"):
         crd = yaml.safe_load(path.read_text(encoding="utf-8"))
         if crd["spec"]["names"]["kind"] == kind:
-            [version] = [item for item in crd["spec"]["versions"] if item["name"] == folder.rpartition("/")[2]]
+            [version] = [
+                item for item in crd["spec"]["versions"] if item["name"] == folder.rpartition("/")[2]
+            ]
             found: dict[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
             return found
     raise AssertionError(f"no CRD of {kind} in {folder}")
@@ -106,7 +115,9 @@ def unread(kind: str) -> set[Path_]:
 
 
 def test_the_source_that_was_searched_is_the_pinned_one() -> None:
-    assert modules()["ocm"][0] == SEARCHED_OCM, "run this module on the new pin, correct unread_fields.py, then write its version there"
+    assert modules()["ocm"][0] == SEARCHED_OCM, (
+        "run this module on the new pin, correct unread_fields.py, then write its version there"
+    )
 
 
 def test_the_fields_of_placements_that_nothing_reads_are_those_that_validate_names() -> None:
@@ -131,7 +142,10 @@ def test_validate_knows_every_field_of_the_pinned_placement() -> None:
 
 def test_a_field_that_is_read_is_seen_to_be_read() -> None:
     """The search finds what is there: otherwise the other tests would prove nothing."""
-    assert all(is_read(field) for field in ("numberOfClusters", "prioritizerPolicy", "tolerationSeconds", "celExpressions"))
+    assert all(
+        is_read(field)
+        for field in ("numberOfClusters", "prioritizerPolicy", "tolerationSeconds", "celExpressions")
+    )
 
 
 def used(value: Any, path: Path_ = ()) -> Iterator[Path_]:

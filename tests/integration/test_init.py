@@ -1,4 +1,6 @@
-"""`init`: a repository that is valid and renders as it is, in a checkout and from the wheel; and refusals that write nothing."""
+"""`init`: a repository that is valid and renders as it is, in a checkout and from the wheel; and refusals
+that write nothing.
+"""
 
 import subprocess
 import sys
@@ -105,13 +107,17 @@ def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path) -> None:
         ("ok", "https://token@git.internal/x.git", "is not a git URL|holds credentials"),
     ],
 )
-def test_a_bad_name_or_url_is_refused_before_anything_is_written(tmp_path: Path, name: str, url: str | None, message: str) -> None:
+def test_a_bad_name_or_url_is_refused_before_anything_is_written(
+    tmp_path: Path, name: str, url: str | None, message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
         scaffold(target=tmp_path / "fleet", name=name, git_url=url)
     assert not (tmp_path / "fleet").exists()
 
 
-@pytest.mark.parametrize("url", ["git@git.internal:platform/emea.git", "ssh://git@git.internal:2222/platform/emea.git", URL])
+@pytest.mark.parametrize(
+    "url", ["git@git.internal:platform/emea.git", "ssh://git@git.internal:2222/platform/emea.git", URL]
+)
 def test_urls_that_argo_cd_clones_are_accepted(tmp_path: Path, url: str) -> None:
     scaffold(target=tmp_path, name="emea", git_url=url)
     assert yamlfast.load((tmp_path / "gitops-dsf.yaml").read_text("utf-8"))["spec"]["git"]["url"] == url
@@ -133,7 +139,14 @@ def test_a_folder_that_cannot_be_made_is_a_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "name"), [("fleet", "fleet"), ("My Fleet_2", "my-fleet-2"), ("---", "fleet"), ("x" * 80, "x" * 63), (".hidden", "hidden")]
+    ("folder", "name"),
+    [
+        ("fleet", "fleet"),
+        ("My Fleet_2", "my-fleet-2"),
+        ("---", "fleet"),
+        ("x" * 80, "x" * 63),
+        (".hidden", "hidden"),
+    ],
 )
 def test_the_default_name_comes_from_the_folder(tmp_path: Path, folder: str, name: str) -> None:
     assert default_name(tmp_path / folder) == name
@@ -143,7 +156,17 @@ def test_the_default_name_comes_from_the_folder(tmp_path: Path, folder: str, nam
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheels")
     uv = Path(sys.executable).with_name("uv")
-    command = [str(uv), "build", "--quiet", "--wheel", "--offline", "--out-dir", str(out), "--package", "gitops-dsf"]
+    command = [
+        str(uv),
+        "build",
+        "--quiet",
+        "--wheel",
+        "--offline",
+        "--out-dir",
+        str(out),
+        "--package",
+        "gitops-dsf",
+    ]
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
     if built.returncode != 0:
         pytest.fail(f"the wheel does not build: {built.stderr[-2000:]}")
@@ -154,17 +177,32 @@ def test_the_wheel_holds_the_whole_template(wheels: Path) -> None:
     """Dotfiles and workflows included; a wheel without them would make a repository without checks."""
     (wheel,) = wheels.glob("gitops_dsf-*.whl")
     prefix = "gitops_dsf/_data/repo-template/"
-    inside = {name.removeprefix(prefix) for name in zipfile.ZipFile(wheel).namelist() if name.startswith(prefix)}
-    listed = subprocess.run(["git", "ls-files", "repo-template"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    inside = {
+        name.removeprefix(prefix) for name in zipfile.ZipFile(wheel).namelist() if name.startswith(prefix)
+    }
+    listed = subprocess.run(
+        ["git", "ls-files", "repo-template"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     outside = {line.removeprefix("repo-template/") for line in listed.splitlines()}
-    assert {".github/workflows/gitops-dsf.yaml", ".pre-commit-config.yaml", ".gitattributes", ".vscode/settings.json"} <= outside
+    assert {
+        ".github/workflows/gitops-dsf.yaml",
+        ".pre-commit-config.yaml",
+        ".gitattributes",
+        ".vscode/settings.json",
+    } <= outside
     assert inside >= outside
 
 
 def test_the_wheel_holds_every_package(wheels: Path) -> None:
     (wheel,) = wheels.glob("gitops_dsf-*.whl")
-    inside = {name.split("/")[1] for name in zipfile.ZipFile(wheel).namelist() if name.startswith("gitops_dsf/") and name.endswith(".py")}
-    listed = subprocess.run(["git", "ls-files", "gitops_dsf/*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    inside = {
+        name.split("/")[1]
+        for name in zipfile.ZipFile(wheel).namelist()
+        if name.startswith("gitops_dsf/") and name.endswith(".py")
+    }
+    listed = subprocess.run(
+        ["git", "ls-files", "gitops_dsf/*.py"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
     assert {line.split("/")[1] for line in listed.splitlines()} == inside
 
 
@@ -212,8 +250,15 @@ def test_every_step_of_a_newcomer_works_from_the_wheel(wheels: Path, tmp_path: P
     ]
     for step in steps:
         done = subprocess.run(
-            [sys.executable, "-I", "-c", script, *step], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+            [sys.executable, "-I", "-c", script, *step],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         assert done.returncode == 0, (step, done.stdout, done.stderr)
     assert (tmp_path / "fleet" / "rendered" / "INVENTORY").is_file()
-    assert {path.name for path in (tmp_path / "schemas").iterdir()} >= {path.name for path in (ROOT / "schemas").iterdir() if path.is_dir()}
+    assert {path.name for path in (tmp_path / "schemas").iterdir()} >= {
+        path.name for path in (ROOT / "schemas").iterdir() if path.is_dir()
+    }

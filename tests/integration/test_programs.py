@@ -1,4 +1,6 @@
-"""Each verb once as a process of its own; the other tests run its code in the test's process (tests.support.commandline)."""
+"""Each verb once as a process of its own; the other tests run its code in the test's process
+(tests.support.commandline).
+"""
 
 import subprocess
 import sys

@@ -1,4 +1,6 @@
-"""The pipelines of a new repository: ci/publish.sh against real git, races included; workflow files as far as a shell reads them."""
+"""The pipelines of a new repository: ci/publish.sh against real git, races included; workflow files as far as
+a shell reads them.
+"""
 
 import os
 import subprocess
@@ -28,7 +30,9 @@ class Fleet:
         self.clone = root / "clone"
         home = root / "home"
         home.mkdir()
-        (home / ".gitconfig").write_text("[user]\n\tname = someone\n\temail = someone@example.com\n[init]\n\tdefaultBranch = main\n")
+        (home / ".gitconfig").write_text(
+            "[user]\n\tname = someone\n\temail = someone@example.com\n[init]\n\tdefaultBranch = main\n"
+        )
         self.environment = {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(home),
@@ -46,7 +50,14 @@ class Fleet:
         return self.clone / self.folder / "fleet" if self.folder else self.clone
 
     def git(self, *arguments: str, cwd: Path | None = None) -> str:
-        done = subprocess.run(["git", *arguments], cwd=cwd or self.clone, env=self.environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=cwd or self.clone,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, (arguments, done.stderr)
         return done.stdout.strip()
 
@@ -64,7 +75,9 @@ class Fleet:
     def publish(self, *, ci: str = "true") -> subprocess.CompletedProcess[str]:
         environment = self.environment | {"CI": ci}
         command = ["sh", "ci/publish.sh", SOURCES]
-        return subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(
+            command, cwd=self.path, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
 
     def log(self, branch: str) -> list[str]:
         return self.git("log", "--format=%s", branch, cwd=self.origin).splitlines()
@@ -89,7 +102,12 @@ def branch_mode(fleet: Fleet) -> None:
 def render_is_clean(fleet: Fleet, tmp_path: Path) -> bool:
     fresh = tmp_path / "fresh"
     fleet.git("clone", "--quiet", str(fleet.origin), str(fresh), cwd=tmp_path)
-    return subprocess.run(["gitops-dsf", "render", "--check"], cwd=fresh, env=fleet.environment, check=False).returncode == 0
+    return (
+        subprocess.run(
+            ["gitops-dsf", "render", "--check"], cwd=fresh, env=fleet.environment, check=False
+        ).returncode
+        == 0
+    )
 
 
 def test_directory_mode_commits_the_tree_beside_the_sources(fleet: Fleet, tmp_path: Path) -> None:
@@ -239,7 +257,9 @@ def test_a_fleet_in_a_folder_of_a_larger_repository(tmp_path: Path, mode: str) -
     result = fleet.publish()
     assert result.returncode == 0, result.stderr
     branch = RENDERED if mode == "Branch" else SOURCES
-    application = yamlfast.load(fleet.show(branch, "platform/fleet/rendered/argocd/application.gitops-dsf-platform.yaml"))
+    application = yamlfast.load(
+        fleet.show(branch, "platform/fleet/rendered/argocd/application.gitops-dsf-platform.yaml")
+    )
     source = application["spec"]["source"]
     assert source["targetRevision"] == branch
     assert any(path.startswith(f"{source['path']}/") for path in fleet.files(branch))
@@ -274,7 +294,9 @@ def test_actions_are_pinned_by_commit() -> None:
 
 
 def test_hooks_call_verbs_that_exist() -> None:
-    hooks = yamlfast.load((repo_template() / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
+    hooks = yamlfast.load((repo_template() / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0][
+        "hooks"
+    ]
     assert {hook["entry"].split()[1] for hook in hooks} == {"validate", "render"} <= VERBS.keys()
 
 
@@ -282,13 +304,31 @@ def test_hooks_call_verbs_that_exist() -> None:
     ("variables", "code", "said"),
     [
         ({"CI_COMMIT_REF_PROTECTED": "false"}, 0, ""),
-        ({"CI_COMMIT_REF_PROTECTED": "false", "GITOPS_DSF_PUSH_TOKEN": "glpat-secret"}, 1, "mark it Protected"),
+        (
+            {"CI_COMMIT_REF_PROTECTED": "false", "GITOPS_DSF_PUSH_TOKEN": "glpat-secret"},
+            1,
+            "mark it Protected",
+        ),
         ({"GITOPS_DSF_PUSH_TOKEN": "glpat-secret"}, 1, "mark it Protected"),
-        ({"CI_COMMIT_REF_PROTECTED": "true", "GITOPS_DSF_PUSH_TOKEN": "glpat-secret", "CI_COMMIT_BRANCH": "main"}, 0, ""),
-        ({"CI_COMMIT_REF_PROTECTED": "false", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}, 1, "not a protected branch"),
+        (
+            {
+                "CI_COMMIT_REF_PROTECTED": "true",
+                "GITOPS_DSF_PUSH_TOKEN": "glpat-secret",
+                "CI_COMMIT_BRANCH": "main",
+            },
+            0,
+            "",
+        ),
+        (
+            {"CI_COMMIT_REF_PROTECTED": "false", "CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"},
+            1,
+            "not a protected branch",
+        ),
     ],
 )
-def test_a_push_token_that_every_developer_can_read_is_refused(variables: dict[str, str], code: int, said: str) -> None:
+def test_a_push_token_that_every_developer_can_read_is_refused(
+    variables: dict[str, str], code: int, said: str
+) -> None:
     environment = {"PATH": os.environ["PATH"], **variables}
     command = ["sh", str(repo_template() / "ci/protected.sh")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -69,10 +69,19 @@ TRICKY = st.sampled_from(
         "a\u2029b\nc",
     ]
 )
-SCALARS = st.one_of(TEXT, TRICKY, st.booleans(), st.none(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False))
+SCALARS = st.one_of(
+    TEXT,
+    TRICKY,
+    st.booleans(),
+    st.none(),
+    st.integers(-(2**53), 2**53),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.one_of(TEXT, TRICKY), inner, max_size=4)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.one_of(TEXT, TRICKY), inner, max_size=4)
+    ),
     max_leaves=15,
 )
 DOCUMENTS = st.dictionaries(st.one_of(TEXT, TRICKY), VALUES, min_size=1, max_size=5)

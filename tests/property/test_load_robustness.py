@@ -1,7 +1,8 @@
-"""No input ends in a traceback, a signal or exit code 3: valid repositories, mutilated, in a process of their own.
+"""No input ends in a traceback, a signal or exit code 3: valid repositories, mutilated, in a process of their
+own.
 
-Aspects covered: bytes cut, doubled and replaced; nasty words of YAML, PromQL and Kubernetes; values of the wrong type anywhere;
-deep nesting; files in any order.
+Aspects covered: bytes cut, doubled and replaced; nasty words of YAML, PromQL and Kubernetes; values of the
+wrong type anywhere; deep nesting; files in any order.
 """
 
 import copy
@@ -29,15 +30,18 @@ from tests.support.commandline import gitops_dsf
 from tests.support.laws import examples
 
 FILES = {
-    "gitops-dsf.yaml": """\
+    "gitops-dsf.yaml": (
+        """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: FleetRepository
 metadata: {name: fleet}
 spec:
   git: {url: "https://git.example.com/fleet.git"}
   allowedHosts: ["*.example.com"]
-""",
-    "scorers/scorers.yaml": """\
+"""
+    ),
+    "scorers/scorers.yaml": (
+        """\
 apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
 kind: DynamicScorer
 metadata: {name: cpu}
@@ -64,16 +68,20 @@ apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
 kind: DynamicScorer
 metadata: {name: power}
 spec: {description: Power, configURL: "https://power.example.com/config", configSyncMode: Full}
-""",
-    "locks/power.yaml": """\
+"""  # noqa: E501
+    ),
+    "locks/power.yaml": (
+        """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: ScorerLock
 metadata: {name: power}
 spec:
   configURL: https://power.example.com/config
   config: {name: power, scoring: {params: {name: power, interval: 300}}, source: {type: None}}
-""",
-    "config/masks.yaml": """\
+"""
+    ),
+    "config/masks.yaml": (
+        """\
 apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
 kind: DynamicScoringConfig
 metadata: {name: dynamic-scoring-config}
@@ -81,8 +89,10 @@ spec:
   masks:
   - {clusterName: "edge-*", scoreName: cpu_score}
   - {clusterSelector: {matchLabels: {env: prod}}, scoreName: "pow[e]r"}
-""",
-    "clusters/fleet.yaml": """\
+"""
+    ),
+    "clusters/fleet.yaml": (
+        """\
 apiVersion: cluster.open-cluster-management.io/v1
 kind: ManagedCluster
 metadata: {name: prod-1, labels: {env: prod, cluster.open-cluster-management.io/clusterset: eu}}
@@ -97,8 +107,10 @@ apiVersion: cluster.open-cluster-management.io/v1beta2
 kind: ManagedClusterSet
 metadata: {name: eu}
 spec: {clusterSelector: {selectorType: LabelSelector, labelSelector: {matchLabels: {env: prod}}}}
-""",
-    "apps/apps.yaml": """\
+"""
+    ),
+    "apps/apps.yaml": (
+        """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: ScoredApplication
 metadata: {name: web}
@@ -144,7 +156,8 @@ spec:
           configMapRef: gitops-dsf-placement-decisions
           labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: batch}}
   template: {metadata: {name: "batch-{{ .name }}"}, spec: {project: default}}
-""",
+"""  # noqa: E501
+    ),
 }
 
 WORDS = [
@@ -170,7 +183,23 @@ WORDS = [
         "...\n",
         "\t",
     ),
-    *("\x00", "\ufeff", "\u2028", "\x85", "\r", "\ud7ff", "\U0010ffff", "\\", '"\\ud800"', '"\\x0"', "<<: *a\n", "null", "~", "yes", "017"),
+    *(
+        "\x00",
+        "\ufeff",
+        "\u2028",
+        "\x85",
+        "\r",
+        "\ud7ff",
+        "\U0010ffff",
+        "\\",
+        '"\\ud800"',
+        '"\\x0"',
+        "<<: *a\n",
+        "null",
+        "~",
+        "yes",
+        "017",
+    ),
     *(
         "1e999",
         "-.inf",
@@ -229,8 +258,26 @@ VALUES: list[Any] = [
         {"a": [{}]},
         "2001-01-01",
     ),
-    *("None", "Full", "http://", "http://[::1", "https://u:p@h/", "${nope}", "sum(", "a;b;", "-5%", "101%", ["x", 1, None], {"key": "a b"}),
-    *({"matchLabels": 3}, {"matchLabels": {"/": "/"}}, {"matchExpressions": [3]}, {"matchExpressions": [{"key": 1, "operator": []}]}),
+    *(
+        "None",
+        "Full",
+        "http://",
+        "http://[::1",
+        "https://u:p@h/",
+        "${nope}",
+        "sum(",
+        "a;b;",
+        "-5%",
+        "101%",
+        ["x", 1, None],
+        {"key": "a b"},
+    ),
+    *(
+        {"matchLabels": 3},
+        {"matchLabels": {"/": "/"}},
+        {"matchExpressions": [3]},
+        {"matchExpressions": [{"key": 1, "operator": []}]},
+    ),
 ]
 
 
@@ -239,14 +286,18 @@ def cut(generator: random.Random, text: str) -> str:
     for _ in range(generator.randint(1, 4)):
         start = generator.randrange(len(text) + 1)
         end = min(len(text), start + generator.choice([0, 0, 1, 3, 20, 200]))
-        piece = generator.choice([*WORDS, text[start:end] * 2, text[generator.randrange(len(text) + 1) :][:30]])
+        piece = generator.choice(
+            [*WORDS, text[start:end] * 2, text[generator.randrange(len(text) + 1) :][:30]]
+        )
         text = text[:start] + piece + text[end:]
     return text
 
 
 def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield path
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+    for key, value in (
+        data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    ):
         yield from places(value, (*path, key))
 
 
@@ -263,7 +314,9 @@ def bend(generator: random.Random, text: str) -> str:
             parent = parent[part]
         value = copy.deepcopy(generator.choice(VALUES))
         if generator.random() < 0.2 and isinstance(parent, dict):
-            parent[generator.choice(["Source", "endpoint", "mask", "query", "name", "x", 1, None, True])] = value
+            parent[generator.choice(["Source", "endpoint", "mask", "query", "name", "x", 1, None, True])] = (
+                value
+            )
         elif generator.random() < 0.2:
             del parent[path[-1]]
         else:
@@ -291,7 +344,7 @@ for folder in sys.argv[1:]:
             code = main(verb)
         if code not in (0, 1):
             sys.exit(f"{verb} ended with {code}")
-"""
+"""  # noqa: E501
 
 
 def run(seeds: list[int], root: Path) -> None:
@@ -299,7 +352,13 @@ def run(seeds: list[int], root: Path) -> None:
     for seed, folder in zip(seeds, folders, strict=True):
         shutil.rmtree(folder, ignore_errors=True)
         mutilated(seed, folder)
-    result = subprocess.run([sys.executable, "-c", CHILD, *map(str, folders)], capture_output=True, text=True, timeout=240, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", CHILD, *map(str, folders)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
     last = result.stdout.splitlines()[-1:]
     assert result.returncode == 0, f"{last} ended with {result.returncode}:\n{result.stderr[-3000:]}"
     assert "Traceback" not in result.stderr
@@ -344,7 +403,13 @@ def test_deep_nesting_is_a_finding(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["(" * 50_000 + "x" + ")" * 50_000, "-" * 50_000 + "x", "+".join(["x"] * 50_000), "abs(" * 50_000 + "x" + ")" * 50_000]
+    "query",
+    [
+        "(" * 50_000 + "x" + ")" * 50_000,
+        "-" * 50_000 + "x",
+        "+".join(["x"] * 50_000),
+        "abs(" * 50_000 + "x" + ")" * 50_000,
+    ],
 )
 def test_deep_promql_is_a_finding(query: str, tmp_path: Path) -> None:
     for name, text in FILES.items():
@@ -352,7 +417,9 @@ def test_deep_promql_is_a_finding(query: str, tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     path = tmp_path / "scorers" / "scorers.yaml"
     lines = path.read_text().splitlines()
-    path.write_text("\n".join(f"        {query}" if line.strip().startswith("sum by") else line for line in lines))
+    path.write_text(
+        "\n".join(f"        {query}" if line.strip().startswith("sum by") else line for line in lines)
+    )
     result = gitops_dsf("validate", tmp_path)
     assert result.returncode == 1, result.stderr
     assert "DSF109" in result.stdout
@@ -361,9 +428,29 @@ def test_deep_promql_is_a_finding(query: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        *("!" * 50_000 + "true", "-" * 50_000 + "1", "(" * 50_000 + "1" + ")" * 50_000, "[" * 50_000, "{1: " * 50_000, "a" + ".a" * 30_000),
-        *("true ? " * 20_000, " && ".join(["true"] * 12_000), "+".join(["1"] * 40_000), "[1].all(x, " * 190 + "true" + ")" * 190),
-        *("a" + "[0]" * 190, "'" * 50_000, "\\" * 50_000, "a" * 400_000, "9" * 50_000, "'a'.find('" + "(" * 190 + "')", "@" * 50_000),
+        *(
+            "!" * 50_000 + "true",
+            "-" * 50_000 + "1",
+            "(" * 50_000 + "1" + ")" * 50_000,
+            "[" * 50_000,
+            "{1: " * 50_000,
+            "a" + ".a" * 30_000,
+        ),
+        *(
+            "true ? " * 20_000,
+            " && ".join(["true"] * 12_000),
+            "+".join(["1"] * 40_000),
+            "[1].all(x, " * 190 + "true" + ")" * 190,
+        ),
+        *(
+            "a" + "[0]" * 190,
+            "'" * 50_000,
+            "\\" * 50_000,
+            "a" * 400_000,
+            "9" * 50_000,
+            "'a'.find('" + "(" * 190 + "')",
+            "@" * 50_000,
+        ),
     ],
     ids=range(17),
 )
@@ -373,7 +460,9 @@ def test_deep_cel_does_no_harm(expression: str, tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     path = tmp_path / "apps" / "apps.yaml"
     quoted = expression.replace("'", "''")
-    path.write_text(path.read_text().replace("[\"'env' in managedCluster.metadata.labels\"]", f"['{quoted}']"))
+    path.write_text(
+        path.read_text().replace("[\"'env' in managedCluster.metadata.labels\"]", f"['{quoted}']")
+    )
     result = gitops_dsf("validate", tmp_path)
     assert result.returncode in {0, 1}, result.stderr
     assert "Traceback" not in result.stderr
@@ -384,7 +473,10 @@ def test_findings_do_not_depend_on_hash_seed_locale_or_timezone(tmp_path: Path) 
     folders = [tmp_path / str(seed) for seed in range(12)]
     for seed, folder in enumerate(folders):
         mutilated(seed, folder)
-    script = "import sys; from gitops_dsf.cli.main import main; [main(['validate', '--format', 'json', folder]) for folder in sys.argv[1:]]"
+    script = (
+        "import sys; from gitops_dsf.cli.main import main; [main(['validate', '--format', 'json', folder])"
+        " for folder in sys.argv[1:]]"
+    )
 
     def report(**environment: str) -> str:
         result = subprocess.run(
@@ -396,7 +488,9 @@ def test_findings_do_not_depend_on_hash_seed_locale_or_timezone(tmp_path: Path) 
         )
         return result.stdout
 
-    assert report(PYTHONHASHSEED="1", LC_ALL="C", TZ="UTC") == report(PYTHONHASHSEED="2", LC_ALL="C.UTF-8", TZ="Asia/Kathmandu")
+    assert report(PYTHONHASHSEED="1", LC_ALL="C", TZ="UTC") == report(
+        PYTHONHASHSEED="2", LC_ALL="C.UTF-8", TZ="Asia/Kathmandu"
+    )
 
 
 @settings(examples(25))

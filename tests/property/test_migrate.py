@@ -1,6 +1,8 @@
-"""What migrate writes validates, says the same as before, keeps every other byte, and is left alone by a second run.
+"""What migrate writes validates, says the same as before, keeps every other byte, and is left alone by a
+second run.
 
-Scorers are composed of spellings, old and new, in block and flow style, with comments, line ends and indentation of all sorts.
+Scorers are composed of spellings, old and new, in block and flow style, with comments, line ends and
+indentation of all sorts.
 """
 
 from typing import Any
@@ -20,7 +22,12 @@ CANONICAL = {
     "configURL": "http://api.svc:8000/config",
     "configSyncMode": "None",
     "location": "Internal",
-    "source": {"type": "Prometheus", "host": HOST, "path": PATH, "params": {"query": QUERY, "range": 3600, "step": 60}},
+    "source": {
+        "type": "Prometheus",
+        "host": HOST,
+        "path": PATH,
+        "params": {"query": QUERY, "range": 3600, "step": 60},
+    },
     "scoring": {"host": "http://api.svc:8000", "path": "/scoring", "params": {"name": "cpu", "interval": 60}},
 }
 OTHER = "apiVersion: v1 # nobody's business\nkind: 'Other'\nspec:   {mask:   [a]}\n"
@@ -45,7 +52,14 @@ class Writer:
     def line(self, level: int, text: str) -> None:
         in_block_scalar = self.lines[-1].endswith(QUERY)  # a comment there would be content
         if not in_block_scalar and self.draw(st.integers(0, 9)) == 0:
-            self.lines.append(self.choose("", self.step * level + self.comment(), self.step * (level + 1) + self.comment(), self.comment()))
+            self.lines.append(
+                self.choose(
+                    "",
+                    self.step * level + self.comment(),
+                    self.step * (level + 1) + self.comment(),
+                    self.comment(),
+                )
+            )
         tail = f"  {self.comment()}" if self.draw(st.integers(0, 3)) == 0 else ""
         self.lines.append(f"{self.step * level}{text}{tail}")
 
@@ -57,7 +71,10 @@ class Writer:
         return self.choose(*quoted, *plain)
 
     def flow(self, fields: dict[str, Any]) -> str:
-        parts = [f"{name}: {self.flow(value) if isinstance(value, dict) else self.scalar(value)}" for name, value in fields.items()]
+        parts = [
+            f"{name}: {self.flow(value) if isinstance(value, dict) else self.scalar(value)}"
+            for name, value in fields.items()
+        ]
         return "{" + self.choose("", " ") + ", ".join(parts) + self.choose("", " ", ",") + "}"
 
     def mapping(self, level: int, fields: dict[str, Any]) -> None:
@@ -86,9 +103,16 @@ def old_scorers(draw: st.DrawFn) -> str:
         return fields if draw(st.booleans()) else {"endpoint": fields}
 
     params: dict[str, Any] = {"query": QUERY, "range": 3600, "step": 60}
-    source = {either("type", "Type"): either("Prometheus", "prometheus"), **ends(HOST, PATH), either("params", "query"): params}
+    source = {
+        either("type", "Type"): either("Prometheus", "prometheus"),
+        **ends(HOST, PATH),
+        either("params", "query"): params,
+    }
     named = draw(st.booleans())
-    scoring = {**ends("http://api.svc:8000", "/scoring"), "params": {"interval": 60} if named else {"name": "cpu", "interval": 60}}
+    scoring = {
+        **ends("http://api.svc:8000", "/scoring"),
+        "params": {"interval": 60} if named else {"name": "cpu", "interval": 60},
+    }
     fields: list[tuple[str, Any]] = [
         ("description", "CPU: forecast"),
         (either("configURL", "ConfigURL"), "http://api.svc:8000/config"),
@@ -110,7 +134,9 @@ def old_scorers(draw: st.DrawFn) -> str:
 
 @settings(examples(40))
 @given(text=old_scorers(), crlf=st.booleans(), mark=st.booleans(), around=st.booleans())
-def test_what_migrate_writes_validates_and_keeps_the_rest(text: str, crlf: bool, mark: bool, around: bool) -> None:
+def test_what_migrate_writes_validates_and_keeps_the_rest(
+    text: str, crlf: bool, mark: bool, around: bool
+) -> None:
     if around:
         text = f"{OTHER}---\n{text.rstrip()}\n---\n{OTHER}"
     text = text.replace("\n", "\r\n") if crlf else text

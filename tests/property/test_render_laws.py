@@ -1,7 +1,7 @@
 """Laws of the generator, over generated fleet repositories.
 
-Aspects covered: independence of files and their order; of locale, time zone and hash seed; idempotence; locality of a change;
-what a spoke reads is what was planned; one object per identity.
+Aspects covered: independence of files and their order; of locale, time zone and hash seed; idempotence;
+locality of a change; what a spoke reads is what was planned; one object per identity.
 """
 
 import os
@@ -59,7 +59,9 @@ def content(tree: RenderedTree | None) -> dict[str, bytes]:
 
 
 def on_disk(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
 
 
 def differing(before: dict[str, bytes], after: dict[str, bytes]) -> set[str]:
@@ -72,7 +74,9 @@ def objects(tree: dict[str, bytes]) -> dict[str, dict[str, Any]]:
 
 @LAW
 @given(fleets.fleets(modes=("ManifestWork", "UpstreamController")), LAYOUTS, LAYOUTS)
-def test_files_and_their_order_carry_no_meaning(sources: FleetSources, first: int | None, second: int | None) -> None:
+def test_files_and_their_order_carry_no_meaning(
+    sources: FleetSources, first: int | None, second: int | None
+) -> None:
     one, other = rendered(sources, layout=first), rendered(sources, layout=second)
     assert content(one.tree) == content(other.tree)
     assert said(one) == said(other)
@@ -87,26 +91,46 @@ def said(result: Rendered) -> list[tuple[str, str]]:
     "surroundings",
     [
         {"LC_ALL": "C", "TZ": "America/St_Johns", "PYTHONHASHSEED": "1"},
-        {"LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8", "TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "4294967295", "PYTHONUTF8": "0"},
-        {"LC_ALL": "POSIX", "TZ": "UTC", "PYTHONHASHSEED": "random", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "COLUMNS": "20"},
+        {
+            "LC_ALL": "tr_TR.UTF-8",
+            "LANG": "tr_TR.UTF-8",
+            "TZ": "Pacific/Kiritimati",
+            "PYTHONHASHSEED": "4294967295",
+            "PYTHONUTF8": "0",
+        },
+        {
+            "LC_ALL": "POSIX",
+            "TZ": "UTC",
+            "PYTHONHASHSEED": "random",
+            "PYTHONCOERCECLOCALE": "0",
+            "PYTHONUTF8": "0",
+            "COLUMNS": "20",
+        },
     ],
     ids=lambda surroundings: surroundings["LC_ALL"],
 )
 @settings(examples(1), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sources=fleets.fleets(), layout=st.integers(0, 2**32))
-def test_the_surroundings_carry_no_meaning(sources: FleetSources, layout: int, surroundings: dict[str, str]) -> None:
+def test_the_surroundings_carry_no_meaning(
+    sources: FleetSources, layout: int, surroundings: dict[str, str]
+) -> None:
     expected = tree_of(sources, layout=layout)
     with folder() as root:
         fleet, out = fleets.write(root / "Flotte zürich", sources, layout=layout), root / "out"
         command = [sys.executable, "-m", "gitops_dsf", "render", str(fleet), "--out", str(out)]
         environment = {"PATH": os.environ["PATH"], **surroundings}
-        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, timeout=120, check=False)
+        done = subprocess.run(
+            command, cwd=root, env=environment, capture_output=True, timeout=120, check=False
+        )
         assert done.returncode == 0, done.stderr
         assert on_disk(out) == expected
 
 
 @LAW
-@given(fleets.fleets(modes=("ManifestWork", "UpstreamController")), fleets.fleets(modes=("ManifestWork", "UpstreamController")))
+@given(
+    fleets.fleets(modes=("ManifestWork", "UpstreamController")),
+    fleets.fleets(modes=("ManifestWork", "UpstreamController")),
+)
 def test_after_a_render_there_is_nothing_left_to_do(before: FleetSources, after: FleetSources) -> None:
     with folder() as out:
         for sources in (before, after):
@@ -124,14 +148,21 @@ def test_a_new_cluster_changes_its_own_files_alone(sources: FleetSources, name: 
     assume(name not in sources.names("ManagedCluster"))
     before = tree_of(sources)
     after = tree_of(sources.with_documents(fleets.cluster(name, tier="dev")))
-    files = {path for path in after if path.startswith("works-") and Path(path).name.partition(".")[0] == name}
-    assert {Path(path).name for path in files} >= {f"{name}.manifestwork.yaml", f"{name}.managedclusteraddon.yaml"}
+    files = {
+        path for path in after if path.startswith("works-") and Path(path).name.partition(".")[0] == name
+    }
+    assert {Path(path).name for path in files} >= {
+        f"{name}.manifestwork.yaml",
+        f"{name}.managedclusteraddon.yaml",
+    }
     assert differing(before, after) == {*files, "INVENTORY"}
 
 
 @LAW
 @given(fleets.fleets(), st.data())
-def test_a_removed_scorer_changes_the_works_that_carried_it(sources: FleetSources, data: st.DataObject) -> None:
+def test_a_removed_scorer_changes_the_works_that_carried_it(
+    sources: FleetSources, data: st.DataObject
+) -> None:
     used = {score["scorer"] for app in sources.of("ScoredApplication") for score in app["spec"]["scores"]}
     unused = sorted(set(sources.names("DynamicScorer")) - used)
     assume(unused)
@@ -146,7 +177,12 @@ def test_a_removed_scorer_changes_the_works_that_carried_it(sources: FleetSource
     left = sources.without_scorer(gone)
     unmasked = left.of("DynamicScoringConfig") != sources.of("DynamicScoringConfig")
     masks = {"platform/configmap.gitops-dsf-masks.yaml"} if unmasked else set()
-    assert differing(content(before.tree), tree_of(left)) == {*carried, f"platform/dynamicscorer.{gone}.yaml", "INVENTORY", *masks}
+    assert differing(content(before.tree), tree_of(left)) == {
+        *carried,
+        f"platform/dynamicscorer.{gone}.yaml",
+        "INVENTORY",
+        *masks,
+    }
 
 
 @LAW
@@ -161,7 +197,9 @@ def test_a_spoke_reads_what_was_planned(sources: FleetSources) -> None:
         text = result.tree.read(f"works-{work.shard:02d}/{work.cluster}.manifestwork.yaml").decode()
         for loaded in (yamlfast.load(text), YAML(typ="safe", pure=True).load(StringIO(text))):
             assert loaded["metadata"]["namespace"] == work.cluster
-            (config,) = (item for item in loaded["spec"]["workload"]["manifests"] if item["kind"] == "ConfigMap")
+            (config,) = (
+                item for item in loaded["spec"]["workload"]["manifests"] if item["kind"] == "ConfigMap"
+            )
             decoded = decode(config["data"][CONFIGMAP_KEY])
             assert decoded.problems == ()
             assert decoded.summaries == work.configuration.summaries
@@ -170,11 +208,19 @@ def test_a_spoke_reads_what_was_planned(sources: FleetSources) -> None:
 @LAW
 @given(fleets.fleets())
 def test_arguments_arrive_as_they_were_written(sources: FleetSources) -> None:
-    """Nulls, empty values and every character included: in the spokes' summaries and in the custom resource."""
+    """Nulls, empty values and every character included: in the spokes' summaries and in the custom
+    resource.
+    """
     result = rendered(sources)
     assert result.plan is not None
-    written = {fleets.name(item): item["spec"]["scoring"].get("arguments") for item in sources.of("DynamicScorer")}
-    carried = {item.name: item.scoring_arguments for work in result.plan.works for item in work.configuration.summaries}
+    written = {
+        fleets.name(item): item["spec"]["scoring"].get("arguments") for item in sources.of("DynamicScorer")
+    }
+    carried = {
+        item.name: item.scoring_arguments
+        for work in result.plan.works
+        for item in work.configuration.summaries
+    }
     assert carried == {name: written[name] for name in carried}
     for item in objects(content(result.tree)).values():
         if item["kind"] == "DynamicScorer":
@@ -187,14 +233,19 @@ def test_no_object_is_rendered_twice(sources: FleetSources) -> None:
     tree = tree_of(sources)
     identities = [identity(item) for item in objects(tree).values()]
     assert len(identities) == len(set(identities))
-    assert len({path.lower() for path in tree}) == len(tree), "two files that a case-insensitive file system would take for one"
+    assert len({path.lower() for path in tree}) == len(tree), (
+        "two files that a case-insensitive file system would take for one"
+    )
 
 
 @LAW
 @given(fleets.fleets(modes=("UpstreamController",)))
 def test_what_upstream_accepts_is_accepted(sources: FleetSources) -> None:
     """Scorers with upstream's fields alone render in both worlds, and to the same values."""
-    settings = {**sources.settings, "spec": {**sources.settings["spec"], "delivery": {"mode": "ManifestWork"}}}
+    settings = {
+        **sources.settings,
+        "spec": {**sources.settings["spec"], "delivery": {"mode": "ManifestWork"}},
+    }
     ours = FleetSources(settings=settings, documents=sources.documents)
     upstream_specs, our_specs = specs(tree_of(sources)), specs(tree_of(ours))
     assert upstream_specs.keys() == our_specs.keys() == set(sources.names("DynamicScorer"))
@@ -203,4 +254,8 @@ def test_what_upstream_accepts_is_accepted(sources: FleetSources) -> None:
 
 
 def specs(tree: dict[str, bytes]) -> dict[str, dict[str, Any]]:
-    return {item["metadata"]["name"]: item["spec"] for item in objects(tree).values() if item["kind"] == "DynamicScorer"}
+    return {
+        item["metadata"]["name"]: item["spec"]
+        for item in objects(tree).values()
+        if item["kind"] == "DynamicScorer"
+    }

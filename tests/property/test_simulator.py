@@ -54,7 +54,9 @@ def configurations(draw: st.DrawFn, *, steady: st.SearchStrategy[int]) -> list[d
     for name in draw(st.lists(st.sampled_from([*BUILT_INS, "r/a", "r/b", "q/a"]), max_size=5)):
         resource, slash, item = name.partition("/")
         coordinate: dict[str, Any] = (
-            {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": item}} if slash else {"type": "BuiltIn", "builtIn": name}
+            {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": item}}
+            if slash
+            else {"type": "BuiltIn", "builtIn": name}
         )
         weight = draw(steady if name == "Steady" else ANY_WEIGHT)
         found.append({"scoreCoordinate": coordinate, "weight": weight})
@@ -66,7 +68,12 @@ def groups(draw: st.DrawFn) -> dict[str, Any]:
     """A group strategy, sometimes a misconfigured one."""
     size = draw(st.sampled_from([1, 2, 5, "30%", "100%", "5"]))
     eu = {"groupName": "canary", "groupClusterSelector": {"labelSelector": {"matchLabels": {"region": "eu"}}}}
-    return {"groupStrategy": {"clustersPerDecisionGroup": size, "decisionGroups": draw(st.sampled_from([[], [eu]]))}}
+    return {
+        "groupStrategy": {
+            "clustersPerDecisionGroup": size,
+            "decisionGroups": draw(st.sampled_from([[], [eu]])),
+        }
+    }
 
 
 @st.composite
@@ -78,11 +85,20 @@ def hubs(draw: st.DrawFn, *, steady: st.SearchStrategy[int] = ANY_WEIGHT) -> lis
         {
             "kind": "ManagedClusterSet",
             "metadata": {"name": "eu"},
-            "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {"region": "eu"}}}},
+            "spec": {
+                "clusterSelector": {
+                    "selectorType": "LabelSelector",
+                    "labelSelector": {"matchLabels": {"region": "eu"}},
+                }
+            },
         },
     ]
     objects += [
-        {"kind": "ManagedClusterSetBinding", "metadata": {"name": name, "namespace": "ns"}, "spec": {"clusterSet": name}}
+        {
+            "kind": "ManagedClusterSetBinding",
+            "metadata": {"name": name, "namespace": "ns"},
+            "spec": {"clusterSet": name},
+        }
         for name in draw(st.sampled_from([["s1"], ["s1", "eu"], ["eu"], []]))
     ]
     for name in names:
@@ -102,7 +118,13 @@ def hubs(draw: st.DrawFn, *, steady: st.SearchStrategy[int] = ANY_WEIGHT) -> lis
         "tolerations": draw(tolerations),
         "decisionStrategy": draw(groups()),
         "predicates": draw(
-            st.sampled_from([[], cel("managedCluster.scores('r').exists(s, s.value > 0)"), cel("has(managedCluster.status.allocatable)")])
+            st.sampled_from(
+                [
+                    [],
+                    cel("managedCluster.scores('r').exists(s, s.value > 0)"),
+                    cel("has(managedCluster.status.allocatable)"),
+                ]
+            )
         ),
     }
     if draw(st.booleans()):
@@ -136,9 +158,9 @@ def test_a_shared_state_gives_the_same_verdict(objects: list[dict[str, Any]]) ->
 def test_decisions_come_to_rest(objects: list[dict[str, Any]]) -> None:
     """Fed back into the hub, decisions stop changing.
 
-    Usually that is the second pass. A tolerated NoSelectIfNew cluster that lost its decision drops out afterwards,
-    which can shift the scale of a resource prioritizer once more; so a few passes are allowed, an endless change not.
-    A negative Steady weight, which makes every decision undo itself, is left out.
+    Usually that is the second pass. A tolerated NoSelectIfNew cluster that lost its decision drops out
+    afterwards, which can shift the scale of a resource prioritizer once more; so a few passes are allowed, an
+    endless change not. A negative Steady weight, which makes every decision undo itself, is left out.
     """
     seen = []
     for _ in range(MOST_PASSES):
@@ -148,7 +170,9 @@ def test_decisions_come_to_rest(objects: list[dict[str, Any]]) -> None:
         seen.append(sorted(verdict.chosen))
         if len(seen) > 1 and seen[-1] == seen[-2]:
             break
-        objects = [found for found in objects if not _own(found)] + [item.to_object() for item in verdict.decisions]
+        objects = [found for found in objects if not _own(found)] + [
+            item.to_object() for item in verdict.decisions
+        ]
     assert seen[-1] == seen[-2]
 
 
@@ -175,7 +199,11 @@ def test_verdicts_are_consistent(objects: list[dict[str, Any]]) -> None:
 
 def _own(document: dict[str, Any]) -> bool:
     metadata = document["metadata"]
-    return document["kind"] == "PlacementDecision" and metadata["namespace"] == "ns" and metadata["labels"].get(f"{GROUP}/placement") == "p"
+    return (
+        document["kind"] == "PlacementDecision"
+        and metadata["namespace"] == "ns"
+        and metadata["labels"].get(f"{GROUP}/placement") == "p"
+    )
 
 
 def _reversed_mappings(value: Any) -> Any:

@@ -1,6 +1,8 @@
-"""An API server on 127.0.0.1 as far as reading is concerned: discovery, pages, selectors, metadata only, and what it refuses.
+"""An API server on 127.0.0.1 as far as reading is concerned: discovery, pages, selectors, metadata only, and
+what it refuses.
 
-The truth about API servers is in tests/hub; this one is for hubs that are wide, half forbidden, or away for a moment.
+The truth about API servers is in tests/hub; this one is for hubs that are wide, half forbidden, or away for a
+moment.
 """
 
 import json
@@ -23,7 +25,9 @@ Object = dict[str, Any]
 
 @dataclass
 class ApiServer:
-    """Objects by collection path without namespaces, such as `/apis/apps/v1/deployments`; a path that is not there is a 404."""
+    """Objects by collection path without namespaces, such as `/apis/apps/v1/deployments`; a path that is not
+    there is a 404.
+    """
 
     objects: dict[str, list[Object]] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
@@ -72,7 +76,12 @@ class ApiServer:
             head, *rest = path.strip("/").split("/")
             if head == "apis":
                 served.setdefault(rest[0], set()).add(rest[1])
-        return {"groups": [{"name": name, "versions": [{"version": one} for one in sorted(versions)]} for name, versions in served.items()]}
+        return {
+            "groups": [
+                {"name": name, "versions": [{"version": one} for one in sorted(versions)]}
+                for name, versions in served.items()
+            ]
+        }
 
     def _place(self, path: str) -> tuple[str, str, str]:
         """(collection, namespace, name)."""
@@ -99,7 +108,10 @@ class ApiServer:
         shown = items[start:end]
         if metadata_only:
             shown = [{"metadata": item["metadata"]} for item in shown]
-        return {"metadata": {"resourceVersion": "1", **({"continue": str(end)} if end < len(items) else {})}, "items": shown}
+        return {
+            "metadata": {"resourceVersion": "1", **({"continue": str(end)} if end < len(items) else {})},
+            "items": shown,
+        }
 
     def kubeconfig(self, path: Path) -> Path:
         content = {
@@ -124,7 +136,9 @@ def serving(hub: ApiServer) -> Iterator[ApiServer]:
             if hub.away:
                 self.close_connection = True
                 return
-            status, content = hub.answer(self.path, self.headers.get("Accept", ""), self.headers.get("Authorization"))
+            status, content = hub.answer(
+                self.path, self.headers.get("Accept", ""), self.headers.get("Authorization")
+            )
             body = json.dumps(content).encode()
             self.send_response_only(status)
             self.send_header("Date", formatdate(time() + hub.ahead, usegmt=True))

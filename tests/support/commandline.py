@@ -1,7 +1,8 @@
-"""`gitops-dsf` inside this process: the verb's own code, without the half second that a Python of its own takes to import it.
+"""`gitops-dsf` inside this process: the verb's own code, without the half second that a Python of its own
+takes to import it.
 
-What only a process can show (signals, a locale, a full disk, the reader of a pipe that goes away) stays a process of its own, and so does
-one run of each verb: tests/integration/test_programs.py.
+What only a process can show (signals, a locale, a full disk, the reader of a pipe that goes away) stays a
+process of its own, and so does one run of each verb: tests/integration/test_programs.py.
 """
 
 import contextlib
@@ -20,7 +21,9 @@ def gitops_dsf(
 ) -> subprocess.CompletedProcess[str]:
     """Runs one command. `environ` is added to the environment."""
     command = [str(argument) for argument in arguments]
-    given, out, err = (io.TextIOWrapper(io.BytesIO(content), encoding="utf-8") for content in (stdin.encode(), b"", b""))
+    given, out, err = (
+        io.TextIOWrapper(io.BytesIO(content), encoding="utf-8") for content in (stdin.encode(), b"", b"")
+    )
     with (
         contextlib.chdir(cwd or Path.cwd()),
         mock.patch.dict(os.environ, environ or {}),

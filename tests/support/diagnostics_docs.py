@@ -18,7 +18,9 @@ class Entry:
     blocks: list[tuple[str, str, str]]
 
     def example(self, kind: str) -> str | None:
-        return next((text for language, which, text in self.blocks if which == kind and language == "yaml"), None)
+        return next(
+            (text for language, which, text in self.blocks if which == kind and language == "yaml"), None
+        )
 
 
 def read_entries() -> tuple[dict[str, str], list[Entry]]:
@@ -27,7 +29,10 @@ def read_entries() -> tuple[dict[str, str], list[Entry]]:
     intro = text[: heads[0].start()]
     base = {name: body for _, _, block in BLOCK.findall(intro) for name, body in files(block).items()}
     ends = [*(head.start() for head in heads[1:]), len(text)]
-    entries = [Entry(head[1], head[2], BLOCK.findall(text[head.end() : end])) for head, end in zip(heads, ends, strict=True)]
+    entries = [
+        Entry(head[1], head[2], BLOCK.findall(text[head.end() : end]))
+        for head, end in zip(heads, ends, strict=True)
+    ]
     return base, entries
 
 
@@ -41,7 +46,9 @@ BASE, ENTRIES = read_entries()
 
 
 def overlay(base: str, change: str) -> str:
-    """A fragment over a whole file: its fields replace those of the same name, at the top and directly below."""
+    """A fragment over a whole file: its fields replace those of the same name, at the top and
+    directly below.
+    """
     sections, changed = split(base, ""), split(change, "")
     for key, lines in changed.items():
         if key in sections and len(lines) > 1 and len(sections[key]) > 1:

@@ -1,6 +1,8 @@
-"""Generated fleet repositories: valid ones, as values, and written to disk in any order and split over any files.
+"""Generated fleet repositories: valid ones, as values, and written to disk in any order and split over any
+files.
 
-`fleets()` is a hypothesis strategy; what it draws has no errors, though it may have warnings. `write` lays the documents out.
+`fleets()` is a hypothesis strategy; what it draws has no errors, though it may have warnings. `write` lays
+the documents out.
 """
 
 import random
@@ -45,11 +47,16 @@ class FleetSources:
         return replace(self, documents=(*self.documents, *documents))
 
     def without(self, kind: str, gone: str) -> "FleetSources":
-        return replace(self, documents=tuple(item for item in self.documents if (item["kind"], name(item)) != (kind, gone)))
+        return replace(
+            self,
+            documents=tuple(item for item in self.documents if (item["kind"], name(item)) != (kind, gone)),
+        )
 
     def without_scorer(self, gone: str) -> "FleetSources":
         """Without a scorer, its lock and the masks that name its score; applications must not rank by it."""
-        score = next(item for item in self.of("DynamicScorer") if name(item) == gone)["spec"]["scoring"]["params"]["name"]
+        score = next(item for item in self.of("DynamicScorer") if name(item) == gone)["spec"]["scoring"][
+            "params"
+        ]["name"]
         documents: list[Object] = []
         for item in self.without("DynamicScorer", gone).without("ScorerLock", gone).documents:
             if item["kind"] == "DynamicScoringConfig":
@@ -74,7 +81,9 @@ def cluster(cluster_name: str, **labels: str) -> Object:
 
 
 def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Path:
-    """Writes a repository: one document per file, or with a layout shuffled and thrown together into files of any name and style."""
+    """Writes a repository: one document per file, or with a layout shuffled and thrown together into files of
+    any name and style.
+    """
     root.mkdir(parents=True, exist_ok=True)
     (root / "gitops-dsf.yaml").write_text(text_of([sources.settings]), encoding="utf-8")
     rng = random.Random(layout)
@@ -86,7 +95,7 @@ def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Pa
         folder = FOLDERS[item["kind"]]
         path = f"{folder}/{number:03}.yaml"
         if layout is not None:
-            path = f"{folder}/{rng.choice(('', 'team-a/', 'team-b/deep/'))}{rng.choice('xyz')}.{rng.choice(('yaml', 'yml'))}"
+            path = f"{folder}/{rng.choice(('', 'team-a/', 'team-b/deep/'))}{rng.choice('xyz')}.{rng.choice(('yaml', 'yml'))}"  # noqa: E501
         files.setdefault(path, []).append(item)
     for path, items in files.items():
         target = root / path
@@ -97,7 +106,9 @@ def write(root: Path, sources: FleetSources, *, layout: int | None = None) -> Pa
 
 def text_of(documents: Sequence[Object], *, flow: bool = False) -> str:
     """YAML in which every string is quoted, so that no reader can take it for something else."""
-    return yaml.dump_all(documents, Dumper=_Quoting, sort_keys=False, default_flow_style=flow, explicit_start=True, width=100)
+    return yaml.dump_all(
+        documents, Dumper=_Quoting, sort_keys=False, default_flow_style=flow, explicit_start=True, width=100
+    )
 
 
 class _Quoting(yaml.CSafeDumper):
@@ -105,14 +116,22 @@ class _Quoting(yaml.CSafeDumper):
         return True
 
 
-_Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
+_Quoting.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+)
 
 DNS_LABELS = st.from_regex(r"[a-z]([a-z0-9-]{0,10}[a-z0-9])?", fullmatch=True)
 """Starting with a letter: a name that looks like a number is a case of its own."""
 
 JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
-    lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=8), children, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=12),
+    lambda children: (
+        st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=8), children, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -121,7 +140,10 @@ JSON_VALUES = st.recursive(
 def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> FleetSources:
     """A valid repository of at most six clusters, five scorers and three applications."""
     names = draw(st.lists(DNS_LABELS, min_size=0, max_size=6, unique=True))
-    clusters = [cluster(each, region=draw(st.sampled_from(REGIONS)), tier=draw(st.sampled_from(("dev", "prod")))) for each in names]
+    clusters = [
+        cluster(each, region=draw(st.sampled_from(REGIONS)), tier=draw(st.sampled_from(("dev", "prod"))))
+        for each in names
+    ]
     clusters = [_in_its_set(item) for item in clusters]
     mode = draw(st.sampled_from(modes))
     scorers = [
@@ -135,14 +157,18 @@ def fleets(draw: st.DrawFn, *, modes: tuple[str, ...] = ("ManifestWork",)) -> Fl
     documents += draw(_masks(names, masked))
     if clusters and free:
         regions = sorted({item["metadata"]["labels"]["region"] for item in clusters})
-        apps = draw(st.lists(DNS_LABELS, max_size=3, unique=True).filter(lambda apps: not names_meet(apps, names)))
+        apps = draw(
+            st.lists(DNS_LABELS, max_size=3, unique=True).filter(lambda apps: not names_meet(apps, names))
+        )
         documents += [draw(_application(each, regions, [name(item) for item in free])) for each in apps]
     return FleetSources(settings=draw(_settings(mode)), documents=tuple(documents))
 
 
 def names_meet(applications: Sequence[str], clusters: Sequence[str]) -> bool:
     """Whether two applications would make one Application: `a` on `b-c` and `a-b` on `c`."""
-    return len({f"{each}-{one}" for each in applications for one in clusters}) < len(applications) * len(clusters)
+    return len({f"{each}-{one}" for each in applications for one in clusters}) < len(applications) * len(
+        clusters
+    )
 
 
 def _in_its_set(item: Object) -> Object:
@@ -151,7 +177,10 @@ def _in_its_set(item: Object) -> Object:
 
 
 def _sets() -> list[Object]:
-    return [{"apiVersion": f"{OCM}/v1beta2", "kind": "ManagedClusterSet", "metadata": {"name": region}} for region in REGIONS]
+    return [
+        {"apiVersion": f"{OCM}/v1beta2", "kind": "ManagedClusterSet", "metadata": {"name": region}}
+        for region in REGIONS
+    ]
 
 
 @st.composite
@@ -161,11 +190,17 @@ def _settings(draw: st.DrawFn, mode: str) -> Object:
         "kind": "FleetRepository",
         "metadata": {"name": "generated"},
         "spec": {
-            "git": {"url": "https://git.example.com/fleet.git", "path": draw(st.sampled_from(("", "fleets/a")))},
+            "git": {
+                "url": "https://git.example.com/fleet.git",
+                "path": draw(st.sampled_from(("", "fleets/a"))),
+            },
             "allowedTokenHosts": ["scores.example.com"],
             "hubNamespace": draw(st.sampled_from(("open-cluster-management", "scoring"))),
             "delivery": {"mode": mode},
-            "output": {"mode": draw(st.sampled_from(("Directory", "Branch"))), "shards": draw(st.integers(1, 3))},
+            "output": {
+                "mode": draw(st.sampled_from(("Directory", "Branch"))),
+                "shards": draw(st.integers(1, 3)),
+            },
         },
     }
 
@@ -174,8 +209,14 @@ def _settings(draw: st.DrawFn, mode: str) -> Object:
 def _scorer(draw: st.DrawFn, each: str, *, upstream: bool) -> Object:
     source: dict[str, Any] = {"type": "None"}
     if draw(st.booleans()):
-        queries = [query for query in QUERIES if not (upstream and '"a;b"' in query)]  # its agent cuts a query at every `;`
-        params = {"query": draw(st.sampled_from(queries)), "range": draw(st.integers(60, 7200)), "step": draw(st.integers(15, 600))}
+        queries = [
+            query for query in QUERIES if not (upstream and '"a;b"' in query)
+        ]  # its agent cuts a query at every `;`
+        params = {
+            "query": draw(st.sampled_from(queries)),
+            "range": draw(st.integers(60, 7200)),
+            "step": draw(st.integers(15, 600)),
+        }
         source = {"type": "Prometheus", "host": "http://prometheus.monitoring.svc:9090", "params": params}
         if draw(st.booleans()):
             source["auth"] = {"tokenSecretRef": {"name": draw(DNS_LABELS), "key": "token"}}
@@ -207,7 +248,9 @@ def _optional(draw: st.DrawFn, spec: dict[str, Any]) -> None:
     if draw(st.booleans()):
         spec["scoring"]["path"] = draw(st.sampled_from(("/scoring", "/v2/score", "")))
     if draw(st.booleans()):
-        spec["scoring"]["host"] = draw(st.sampled_from(("http://elsewhere.svc:9000", "https://scores.example.com", "")))
+        spec["scoring"]["host"] = draw(
+            st.sampled_from(("http://elsewhere.svc:9000", "https://scores.example.com", ""))
+        )
     if spec["source"]["type"] == "Prometheus" and draw(st.booleans()):
         spec["source"]["path"] = draw(st.sampled_from(("/api/v1/query_range", "")))
 
@@ -218,10 +261,14 @@ def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
     optional: dict[str, st.SearchStrategy[Any]] = {
         "suspend": st.booleans(),
         "clusterSelector": st.sampled_from(("dev", "prod")).map(lambda tier: {"matchLabels": {"tier": tier}}),
-        "scoreRange": st.sampled_from(({"min": 0, "max": 1}, {"min": -2.5, "max": 1e9, "outputMin": 100, "outputMax": 1})),
+        "scoreRange": st.sampled_from(
+            ({"min": 0, "max": 1}, {"min": -2.5, "max": 1e9, "outputMin": 100, "outputMax": 1})
+        ),
         "scoreAggregation": st.sampled_from(("Last", "Mean", "Min", "Max", "Sum")),
         "scoreTTLSeconds": st.integers(9000, 90_000),
-        "publish": st.fixed_dictionaries({"deadband": st.integers(0, 10), "minIntervalSeconds": st.integers(0, 300)}),
+        "publish": st.fixed_dictionaries(
+            {"deadband": st.integers(0, 10), "minIntervalSeconds": st.integers(0, 300)}
+        ),
     }
     for field, values in optional.items():
         if draw(st.integers(0, 3)) == 0:
@@ -229,19 +276,30 @@ def _extras(draw: st.DrawFn, spec: dict[str, Any]) -> None:
     if draw(st.booleans()):
         spec["scoring"]["arguments"] = draw(st.dictionaries(st.text(max_size=8), JSON_VALUES, max_size=3))
     if draw(st.integers(0, 3)) == 0:
-        spec["scoring"]["auth"] = {"serviceAccountToken": True, "caConfigMapRef": {"name": draw(DNS_LABELS), "key": "ca.crt"}}
+        spec["scoring"]["auth"] = {
+            "serviceAccountToken": True,
+            "caConfigMapRef": {"name": draw(DNS_LABELS), "key": "ca.crt"},
+        }
 
 
 def _can_rank(item: Object) -> bool:
     """Whether an application can rank by it: it runs everywhere and publishes one score of a known name."""
     spec = item["spec"]
     everywhere = "clusterSelector" not in spec and not spec.get("suspend")
-    return everywhere and spec.get("scoreDestination") != "None" and "${node}" not in spec.get("scoreDimensionFormat", "")
+    return (
+        everywhere
+        and spec.get("scoreDestination") != "None"
+        and "${node}" not in spec.get("scoreDimensionFormat", "")
+    )
 
 
 def _lock(item: Object) -> Object:
     params = item["spec"]["scoring"]["params"]
-    config = {"name": name(item), "description": "As the scoring API says", "scoring": {"path": "/scoring", "params": dict(params)}}
+    config = {
+        "name": name(item),
+        "description": "As the scoring API says",
+        "scoring": {"path": "/scoring", "params": dict(params)},
+    }
     return {
         "apiVersion": PRODUCT,
         "kind": "ScorerLock",
@@ -258,7 +316,14 @@ def _masks(draw: st.DrawFn, clusters: list[str], scorers: list[Object]) -> list[
         return []
     chosen = draw(st.lists(st.sampled_from(pairs), max_size=4, unique=True))
     masks = [{"clusterName": each, "scoreName": score} for each, score in chosen]
-    return [{"apiVersion": DSF, "kind": "DynamicScoringConfig", "metadata": {"name": "dynamic-scoring-config"}, "spec": {"masks": masks}}]
+    return [
+        {
+            "apiVersion": DSF,
+            "kind": "DynamicScoringConfig",
+            "metadata": {"name": "dynamic-scoring-config"},
+            "spec": {"masks": masks},
+        }
+    ]
 
 
 @st.composite
@@ -269,11 +334,18 @@ def _application(draw: st.DrawFn, each: str, regions: list[str], scorers: list[s
         "metadata": {"name": each},
         "spec": {
             "application": {
-                "source": {"repoURL": "https://git.example.com/app.git", "path": "deploy", "targetRevision": "main"},
+                "source": {
+                    "repoURL": "https://git.example.com/app.git",
+                    "path": "deploy",
+                    "targetRevision": "main",
+                },
                 "destinationNamespace": draw(DNS_LABELS),
                 "delivery": draw(st.sampled_from(("Push", "Pull"))),
             },
-            "placement": {"numberOfClusters": draw(st.integers(1, 3)), "clusterSets": [draw(st.sampled_from(regions))]},
+            "placement": {
+                "numberOfClusters": draw(st.integers(1, 3)),
+                "clusterSets": [draw(st.sampled_from(regions))],
+            },
             "scores": [{"scorer": draw(st.sampled_from(scorers))}],
             "stickiness": draw(st.sampled_from((0, 10, 20, 50, 100))),
             "onMissingScore": draw(st.sampled_from(("Neutral", "Exclude"))),

@@ -32,7 +32,12 @@ def cases() -> list[Case]:
         tests = yamlfast.load((script.parent / "health_test.yaml").read_text(encoding="utf-8"))["tests"]
         for test in tests:
             wanted = test["healthStatus"]
-            case = Case(script=script, input=script.parent / test["inputPath"], status=wanted["status"], message=wanted["message"])
+            case = Case(
+                script=script,
+                input=script.parent / test["inputPath"],
+                status=wanted["status"],
+                message=wanted["message"],
+            )
             found.append(case)
     return found
 

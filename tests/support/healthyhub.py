@@ -39,7 +39,12 @@ def workload(name: str, namespace: str, image: str, **more: Any) -> Object:
 
 
 def conditions(**states: str) -> Object:
-    return {"conditions": [{"type": kind, "status": status, "reason": "Told", "message": "told"} for kind, status in states.items()]}
+    return {
+        "conditions": [
+            {"type": kind, "status": status, "reason": "Told", "message": "told"}
+            for kind, status in states.items()
+        ]
+    }
 
 
 def sources() -> dict[Source, tuple[Any, ...]]:
@@ -52,26 +57,40 @@ def _sources() -> dict[Source, tuple[Any, ...]]:
     addon = {item["kind"]: item for item in agent.addon(REPOSITORY)}
     role = next(item for item in agent.hub_rights(REPOSITORY) if item["kind"] == "ClusterRole")
     configmap, reader, binding = decision_readers(ARGOCD)
-    rights = [yamlfast.load(text) for name in CLUSTERS for kind, text in ClusterObjects().files(name) if kind == "rolebinding"]
+    rights = [
+        yamlfast.load(text)
+        for name in CLUSTERS
+        for kind, text in ClusterObjects().files(name)
+        if kind == "rolebinding"
+    ]
     health = yamlfast.load((ROOT / "argocd/install/argocd-cm-health.yaml").read_text(encoding="utf-8"))
     return {
         Source.CLUSTER_MANAGERS: ({"metadata": meta("cluster-manager"), "spec": {}},),
-        Source.OCM_DEPLOYMENTS: (workload("cluster-manager-placement-controller", "hub", "quay.io/ocm/placement:v1.2.1"),),
+        Source.OCM_DEPLOYMENTS: (
+            workload("cluster-manager-placement-controller", "hub", "quay.io/ocm/placement:v1.2.1"),
+        ),
         Source.CRDS: tuple({**item, "status": conditions(Established="True")} for item in crds()),
         Source.ADDON_DEFINITIONS: (addon["ClusterManagementAddOn"],),
         Source.ADDON_TEMPLATES: (addon["AddOnTemplate"],),
         Source.ADDON_CONFIGS: (addon["AddOnDeploymentConfig"],),
         Source.ADDON_STATES: tuple(
-            {"metadata": meta("gitops-dsf-agent", name), "status": conditions(Available="True")} for name in CLUSTERS
+            {"metadata": meta("gitops-dsf-agent", name), "status": conditions(Available="True")}
+            for name in CLUSTERS
         ),
         Source.AGENT_ROLE: (role,),
         Source.AGENT_BINDINGS: tuple(rights),
         Source.GRANTS: (),
-        Source.ARGOCD_DEPLOYMENTS: (workload("argocd-applicationset-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),),
-        Source.ARGOCD_STATEFULSETS: (workload("argocd-application-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),),
+        Source.ARGOCD_DEPLOYMENTS: (
+            workload("argocd-applicationset-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),
+        ),
+        Source.ARGOCD_STATEFULSETS: (
+            workload("argocd-application-controller", ARGOCD, "quay.io/argoproj/argocd:v3.3.9"),
+        ),
         Source.ARGOCD_SETTINGS: (health,),
         Source.ARGOCD_PARAMETERS: ({"metadata": meta("argocd-cmd-params-cm", ARGOCD)},),
-        Source.DELIVERY: ({"metadata": meta("gitops-dsf-platform", ARGOCD), "status": {"sync": {"status": "Synced"}}},),
+        Source.DELIVERY: (
+            {"metadata": meta("gitops-dsf-platform", ARGOCD), "status": {"sync": {"status": "Synced"}}},
+        ),
         Source.DECISIONS_CONFIGMAP: (configmap,),
         Source.DECISION_ROLE: (reader,),
         Source.DECISION_BINDING: (binding,),

@@ -1,4 +1,6 @@
-"""Objects of a hub with a small fleet on it, as the API server returns them; tests change what they are about."""
+"""Objects of a hub with a small fleet on it, as the API server returns them; tests change what they are
+about.
+"""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -52,26 +54,51 @@ def global_set() -> Object:
 
 
 def binding() -> Object:
-    return {"kind": "ManagedClusterSetBinding", "metadata": meta("global", ARGOCD), "spec": {"clusterSet": "global"}}
+    return {
+        "kind": "ManagedClusterSetBinding",
+        "metadata": meta("global", ARGOCD),
+        "spec": {"clusterSet": "global"},
+    }
 
 
 def addon(cluster: str, available: str = "True", message: str = "") -> Object:
     condition = {"type": "Available", "status": available, "reason": "Probed", "message": message}
-    return {"kind": "ManagedClusterAddOn", "metadata": meta("gitops-dsf-agent", cluster), "status": {"conditions": [condition]}}
+    return {
+        "kind": "ManagedClusterAddOn",
+        "metadata": meta("gitops-dsf-agent", cluster),
+        "status": {"conditions": [condition]},
+    }
 
 
 def scorer(name: str, *, score: str = "", health: str = "Active", mode: str = "None", **spec: Any) -> Object:
-    healthy = {"type": "Healthy", "status": "True" if health == "Active" else "False", "reason": "Answers", "message": ""}
+    healthy = {
+        "type": "Healthy",
+        "status": "True" if health == "Active" else "False",
+        "reason": "Answers",
+        "message": "",
+    }
     return {
         "kind": "DynamicScorer",
         "metadata": meta(name, HUB),
-        "spec": {"configSyncMode": mode, "scoring": {"params": {"name": score or name, "interval": 60}}, "scoreTTLSeconds": 900, **spec},
+        "spec": {
+            "configSyncMode": mode,
+            "scoring": {"params": {"name": score or name, "interval": 60}},
+            "scoreTTLSeconds": 900,
+            **spec,
+        },
         "status": {"healthStatus": health, "conditions": [healthy]},
     }
 
 
 def score(
-    cluster: str, name: str, value: int | None, *, age: float = 60, ttl: float = 900, now: datetime = NOW, writer: str = "gitops-dsf-agent"
+    cluster: str,
+    name: str,
+    value: int | None,
+    *,
+    age: float = 60,
+    ttl: float = 900,
+    now: datetime = NOW,
+    writer: str = "gitops-dsf-agent",
 ) -> Object:
     """Published `age` seconds ago; with value None it holds no item."""
     items = [] if value is None else [{"name": name, "value": value}]
@@ -81,8 +108,15 @@ def score(
 
 
 def placement(name: str, *resources: str, number: int = 1) -> Object:
-    terms = [{"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": one, "scoreName": one}}, "weight": 1} for one in resources]
-    spec = {"numberOfClusters": number, "clusterSets": ["global"], "prioritizerPolicy": {"mode": "Exact", "configurations": terms}}
+    terms = [
+        {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": one, "scoreName": one}}, "weight": 1}
+        for one in resources
+    ]
+    spec = {
+        "numberOfClusters": number,
+        "clusterSets": ["global"],
+        "prioritizerPolicy": {"mode": "Exact", "configurations": terms},
+    }
     labels = {"app.kubernetes.io/managed-by": "gitops-dsf"}
     return {"kind": "Placement", "metadata": meta(name, ARGOCD, labels=labels), "spec": spec}
 
@@ -90,17 +124,28 @@ def placement(name: str, *resources: str, number: int = 1) -> Object:
 def decision(placement: str, *clusters: str) -> Object:
     labels = {f"{CLUSTER}/placement": placement}
     status = {"decisions": [{"clusterName": name, "reason": ""} for name in clusters]}
-    return {"kind": "PlacementDecision", "metadata": meta(f"{placement}-decision-1", ARGOCD, labels=labels), "status": status}
+    return {
+        "kind": "PlacementDecision",
+        "metadata": meta(f"{placement}-decision-1", ARGOCD, labels=labels),
+        "status": status,
+    }
 
 
 def application_set(name: str, *, strategy: str = "MakeBeforeBreak", error: str = "") -> Object:
-    generator = {"clusterDecisionResource": {"configMapRef": "x", "labelSelector": {"matchLabels": {f"{CLUSTER}/placement": name}}}}
+    generator = {
+        "clusterDecisionResource": {
+            "configMapRef": "x",
+            "labelSelector": {"matchLabels": {f"{CLUSTER}/placement": name}},
+        }
+    }
     conditions = [{"type": "ErrorOccurred", "status": "True", "message": error}] if error else []
     annotations = {"gitops-dsf.io/moves-strategy": strategy}
     template = {"metadata": {"labels": {"gitops-dsf.io/application": name}}}
     return {
         "kind": "ApplicationSet",
-        "metadata": meta(name, ARGOCD, annotations=annotations, labels={"app.kubernetes.io/managed-by": "gitops-dsf"}),
+        "metadata": meta(
+            name, ARGOCD, annotations=annotations, labels={"app.kubernetes.io/managed-by": "gitops-dsf"}
+        ),
         "spec": {"generators": [generator], "template": template},
         "status": {"conditions": conditions},
     }
@@ -116,7 +161,11 @@ def application(name: str, cluster: str, *, health: str = "Healthy", **more: Any
 
 
 def masks(*items: Object) -> Object:
-    return {"kind": "ConfigMap", "metadata": meta("gitops-dsf-masks", HUB), "data": {"masks": json.dumps(items)}}
+    return {
+        "kind": "ConfigMap",
+        "metadata": meta("gitops-dsf-masks", HUB),
+        "data": {"masks": json.dumps(items)},
+    }
 
 
 def fleet(*, now: datetime = NOW) -> list[Object]:

@@ -1,4 +1,6 @@
-"""What `kubectl get -o yaml` prints of a hub's objects: with everything that controllers add, in kubectl's order and indentation."""
+"""What `kubectl get -o yaml` prints of a hub's objects: with everything that controllers add, in kubectl's
+order and indentation.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,11 +18,18 @@ def printed(objects: Sequence[dict[str, Any]]) -> str:
     """One object as itself, several as a List, as kubectl does."""
     if len(objects) == 1:
         return yaml.dump(objects[0], Dumper=_Kubectl, sort_keys=True)
-    listing = {"apiVersion": "v1", "items": list(objects), "kind": "List", "metadata": {"resourceVersion": ""}}
+    listing = {
+        "apiVersion": "v1",
+        "items": list(objects),
+        "kind": "List",
+        "metadata": {"resourceVersion": ""},
+    }
     return yaml.dump(listing, Dumper=_Kubectl, sort_keys=True)
 
 
-def managed_cluster(name: str, *, labels: dict[str, str] | None = None, taints: Sequence[dict[str, str]] = ()) -> dict[str, Any]:
+def managed_cluster(
+    name: str, *, labels: dict[str, str] | None = None, taints: Sequence[dict[str, str]] = ()
+) -> dict[str, Any]:
     """A cluster that joined a while ago and lost its connection."""
     return {
         "apiVersion": f"{OCM}/v1",
@@ -36,7 +45,14 @@ def managed_cluster(name: str, *, labels: dict[str, str] | None = None, taints: 
                 "feature.open-cluster-management.io/addon-gitops-dsf-agent": "available",
                 **(labels or {}),
             },
-            "managedFields": [{"apiVersion": f"{OCM}/v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {}}, "manager": "registration"}],
+            "managedFields": [
+                {
+                    "apiVersion": f"{OCM}/v1",
+                    "fieldsType": "FieldsV1",
+                    "fieldsV1": {"f:spec": {}},
+                    "manager": "registration",
+                }
+            ],
             "name": name,
             "resourceVersion": "81723",
             "uid": "3f2c6f0e-4a4c-4f43-9f3a-9a8f0e0d5a11",
@@ -44,7 +60,9 @@ def managed_cluster(name: str, *, labels: dict[str, str] | None = None, taints: 
         "spec": {
             "hubAcceptsClient": True,
             "leaseDurationSeconds": 60,
-            "managedClusterClientConfigs": [{"caBundle": "LS0tLS1CRUdJTg==", "url": f"https://{name}.example.com:6443"}],
+            "managedClusterClientConfigs": [
+                {"caBundle": "LS0tLS1CRUdJTg==", "url": f"https://{name}.example.com:6443"}
+            ],
             "taints": [
                 {"effect": "NoSelect", "key": f"{OCM}/unreachable", "timeAdded": "2026-05-01T09:00:00Z"},
                 *({"timeAdded": "2026-05-01T09:00:00Z", **taint} for taint in taints),
@@ -76,7 +94,13 @@ def cluster_set(name: str) -> dict[str, Any]:
     return {
         "apiVersion": f"{OCM}/v1beta2",
         "kind": "ManagedClusterSet",
-        "metadata": {"creationTimestamp": "2026-03-01T08:00:00Z", "generation": 1, "name": name, "resourceVersion": "700", "uid": "u"},
+        "metadata": {
+            "creationTimestamp": "2026-03-01T08:00:00Z",
+            "generation": 1,
+            "name": name,
+            "resourceVersion": "700",
+            "uid": "u",
+        },
         "spec": {"clusterSelector": {"selectorType": "ExclusiveClusterSetLabel"}},
         "status": {"conditions": []},
     }
@@ -84,7 +108,11 @@ def cluster_set(name: str) -> dict[str, Any]:
 
 def dynamic_scorer(name: str, *, interval: int = 30, labels: dict[str, str] | None = None) -> dict[str, Any]:
     """A scorer as the upstream addon's hub holds it, with what its controller reports."""
-    config = {"name": name, "description": "Mean CPU", "scoring": {"path": "/scoring", "params": {"name": "sample_score", "interval": 30}}}
+    config = {
+        "name": name,
+        "description": "Mean CPU",
+        "scoring": {"path": "/scoring", "params": {"name": "sample_score", "interval": 30}},
+    }
     return {
         "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
         "kind": "DynamicScorer",
@@ -115,7 +143,11 @@ def dynamic_scorer(name: str, *, interval: int = 30, labels: dict[str, str] | No
             },
             "source": {
                 "host": "http://prometheus.monitoring.svc:9090",
-                "params": {"query": 'sum(rate(node_cpu_seconds_total{mode!="idle"}[5m]))', "range": 3600, "step": 60},
+                "params": {
+                    "query": 'sum(rate(node_cpu_seconds_total{mode!="idle"}[5m]))',
+                    "range": 3600,
+                    "step": 60,
+                },
                 "path": "/api/v1/query_range",
                 "type": "Prometheus",
             },

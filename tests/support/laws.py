@@ -12,7 +12,9 @@ SOAK_FACTOR: Final = 20
 def register() -> None:
     """The two profiles; `pytest --hypothesis-profile soak` chooses the other one."""
     settings.register_profile("suite", deadline=None, print_blob=True, max_examples=SUITE_EXAMPLES)
-    settings.register_profile("soak", settings.get_profile("suite"), max_examples=SUITE_EXAMPLES * SOAK_FACTOR)
+    settings.register_profile(
+        "soak", settings.get_profile("suite"), max_examples=SUITE_EXAMPLES * SOAK_FACTOR
+    )
     settings.load_profile("suite")
 
 

@@ -1,4 +1,6 @@
-"""An HTTP server with objects in it, as far as an API server's rules matter to who writes: versions, preconditions, refusals."""
+"""An HTTP server with objects in it, as far as an API server's rules matter to who writes: versions,
+preconditions, refusals.
+"""
 
 import asyncio
 import copy
@@ -36,7 +38,9 @@ class FixedClaim:
 
 
 class ObjectHub:
-    """`refusals["PUT configmaps"]`, or with a name as in `asked`, are statuses of the next such requests, 0 for no answer at all."""
+    """`refusals["PUT configmaps"]`, or with a name as in `asked`, are statuses of the next such requests, 0
+    for no answer at all.
+    """
 
     def __init__(self) -> None:
         self.objects: dict[Key, Object] = {}
@@ -64,14 +68,20 @@ class ObjectHub:
 
     def api(self, *, claim: Claim | None = None, clock: Callable[[], float] = time.monotonic) -> HubApi:
         """Of a replica that leads for long, if nothing else is said."""
-        access = Access(host=self.url, trust=ssl.create_default_context(), authorization="Bearer any", proxy=None)
+        access = Access(
+            host=self.url, trust=ssl.create_default_context(), authorization="Bearer any", proxy=None
+        )
         fence = Fence(claim=FixedClaim() if claim is None else claim, clock=clock)
         return HubApi(load=lambda: access, fence=fence, timeout_seconds=20)
 
     def put(self, plural: str, name: str, *, namespace: str = "", **fields: Any) -> Object:
         """As somebody else writes it; labels and the like go into metadata."""
         self.version += 1
-        metadata = {"name": name, "resourceVersion": str(self.version), "uid": f"{plural}-{name}-{namespace}-{self.version}"}
+        metadata = {
+            "name": name,
+            "resourceVersion": str(self.version),
+            "uid": f"{plural}-{name}-{namespace}-{self.version}",
+        }
         metadata |= {"namespace": namespace} if namespace else {}
         metadata |= fields.pop("metadata", {})
         item = {"metadata": metadata, **fields}
@@ -83,7 +93,11 @@ class ObjectHub:
 
     def events(self, reason: str) -> list[str]:
         """Messages, in the order in which they were written."""
-        return [item["message"] for (plural, _, _), item in self.objects.items() if plural == "events" and item["reason"] == reason]
+        return [
+            item["message"]
+            for (plural, _, _), item in self.objects.items()
+            if plural == "events" and item["reason"] == reason
+        ]
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.append(writer)
@@ -98,7 +112,11 @@ class ObjectHub:
             if status:
                 content = json.dumps(answer).encode()
                 date = f"Date: {formatdate(self.clock(), usegmt=True)}\r\n" if self.clock else ""
-                writer.write(f"HTTP/1.1 {status} X\r\n{date}Content-Length: {len(content)}\r\nConnection: close\r\n\r\n".encode() + content)
+                writer.write(
+                    f"HTTP/1.1 {status} X\r\n{date}Content-Length: {len(content)}\r\nConnection:"
+                    " close\r\n\r\n".encode()
+                    + content
+                )
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -127,24 +145,36 @@ class ObjectHub:
         if method == "GET":
             return 200, before
         wanted = body.get("preconditions", {}) if method == "DELETE" else body.get("metadata", {})
-        if any(wanted[field] != before["metadata"][field] for field in ("uid", "resourceVersion") if field in wanted):
+        if any(
+            wanted[field] != before["metadata"][field]
+            for field in ("uid", "resourceVersion")
+            if field in wanted
+        ):
             return 409, {"message": "changed"}
         if method == "DELETE":
             del self.objects[key]
             return 200, {}
-        return 200, self._store(key, body if method == "PUT" else {**merged(before, body), "metadata": before["metadata"]})
+        return 200, self._store(
+            key, body if method == "PUT" else {**merged(before, body), "metadata": before["metadata"]}
+        )
 
     def _store(self, key: Key, item: Object) -> Object:
         self.version += 1
         stored = copy.deepcopy(item)
-        stored["metadata"] = {"uid": f"{'-'.join(key)}-{self.version}", **item["metadata"], "resourceVersion": str(self.version)}
+        stored["metadata"] = {
+            "uid": f"{'-'.join(key)}-{self.version}",
+            **item["metadata"],
+            "resourceVersion": str(self.version),
+        }
         self.objects[key] = stored
         return stored
 
     def _list(self, plural: str, namespace: str, query: dict[str, list[str]]) -> Object:
         only = query.get("fieldSelector", [""])[0].removeprefix("metadata.name=")
         items = [
-            item for (kind, place, name), item in self.objects.items() if kind == plural and namespace in {"", place} and only in {"", name}
+            item
+            for (kind, place, name), item in self.objects.items()
+            if kind == plural and namespace in {"", place} and only in {"", name}
         ]
         return {"metadata": {"resourceVersion": str(self.version)}, "items": items}
 

@@ -17,24 +17,39 @@ from gitops_dsf.hub.unread import Unread, Why
 from gitops_dsf.views.status import Inputs, Part
 from tests.support.hubobjects import NOW, Object
 
-OBSERVED = {"ManagedCluster", "ManagedClusterSet", "ManagedClusterSetBinding", "PlacementDecision", "AddOnPlacementScore"}
+OBSERVED = {
+    "ManagedCluster",
+    "ManagedClusterSet",
+    "ManagedClusterSetBinding",
+    "PlacementDecision",
+    "AddOnPlacementScore",
+}
 
 
-def inputs_of(objects: Iterable[Object], *, now: datetime = NOW, unread: Iterable[Part] = (), **more: Any) -> Inputs:
+def inputs_of(
+    objects: Iterable[Object], *, now: datetime = NOW, unread: Iterable[Part] = (), **more: Any
+) -> Inputs:
     """As `live` reads them; an unread part is forbidden and has no objects."""
     kinds: dict[str, list[Object]] = {}
     for item in objects:
         kinds.setdefault(item["kind"], []).append(item)
     documents = [PlainDocument(place=kind, data=item) for kind in OBSERVED for item in kinds.get(kind, ())]
-    masks = [mask for item in kinds.get("ConfigMap", ()) for mask in msgspec.json.decode(item["data"]["masks"])]
+    masks = [
+        mask for item in kinds.get("ConfigMap", ()) for mask in msgspec.json.decode(item["data"]["masks"])
+    ]
     settings: dict[str, Any] = {
         "snapshot": collect(documents, origin="context hub"),
         "scorers": tuple(msgspec.convert(item, DynamicScorer) for item in kinds.get("DynamicScorer", ())),
         "placements": tuple(msgspec.convert(item, Placement) for item in kinds.get("Placement", ())),
-        "application_sets": tuple(read_application_set(msgspec.json.encode(item)) for item in kinds.get("ApplicationSet", ())),
-        "applications": tuple(read_application(msgspec.json.encode(item)) for item in kinds.get("Application", ())),
+        "application_sets": tuple(
+            read_application_set(msgspec.json.encode(item)) for item in kinds.get("ApplicationSet", ())
+        ),
+        "applications": tuple(
+            read_application(msgspec.json.encode(item)) for item in kinds.get("Application", ())
+        ),
         "addons": {
-            item["metadata"]["namespace"]: msgspec.convert(item, ManagedClusterAddOn) for item in kinds.get("ManagedClusterAddOn", ())
+            item["metadata"]["namespace"]: msgspec.convert(item, ManagedClusterAddOn)
+            for item in kinds.get("ManagedClusterAddOn", ())
         },
         "masks": tuple(msgspec.convert(mask, Mask) for mask in masks),
         "unread": {part: Unread(what=f"{part}.example.com", why=Why.FORBIDDEN) for part in unread},

@@ -22,7 +22,11 @@ class Answer:
 
     def __call__(self, handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(self.status)
-        for name, value in {"Content-Type": self.media, "Content-Length": str(len(self.body)), **self.headers}.items():
+        for name, value in {
+            "Content-Type": self.media,
+            "Content-Length": str(len(self.body)),
+            **self.headers,
+        }.items():
             handler.send_header(name, value)
         handler.end_headers()
         handler.wfile.write(self.body)
@@ -69,7 +73,9 @@ class PageServer:
         return f"{self._scheme}://127.0.0.1:{self._http.server_address[1]}"
 
     def serve_tls(self, context: ssl.SSLContext) -> None:
-        self._http.socket = context.wrap_socket(self._http.socket, server_side=True, do_handshake_on_connect=False)
+        self._http.socket = context.wrap_socket(
+            self._http.socket, server_side=True, do_handshake_on_connect=False
+        )
         self._scheme = "https"
 
     def hang(self, handler: BaseHTTPRequestHandler) -> None:
@@ -81,7 +87,9 @@ class PageServer:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.released.set()
         self._http.shutdown()
         self._thread.join()

@@ -26,21 +26,37 @@ def application(name: str, **spec: Any) -> dict[str, Any]:
     """Web on one cluster of the set `default`, where scorer cpu is best."""
     base = {
         "application": {
-            "source": {"repoURL": "https://git.example.com/app.git", "path": "deploy", "targetRevision": "main"},
+            "source": {
+                "repoURL": "https://git.example.com/app.git",
+                "path": "deploy",
+                "targetRevision": "main",
+            },
             "destinationNamespace": "web",
         },
         "placement": {"numberOfClusters": 1, "clusterSets": ["default"]},
         "scores": [{"scorer": "cpu"}],
     }
-    return {"apiVersion": PRODUCT, "kind": "ScoredApplication", "metadata": {"name": name}, "spec": base | spec}
+    return {
+        "apiVersion": PRODUCT,
+        "kind": "ScoredApplication",
+        "metadata": {"name": name},
+        "spec": base | spec,
+    }
 
 
 def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settings: Any) -> Rendered:
     """Renders the documents with clusters c0, c1, ...; fails with the findings when there are errors."""
     spec = {"git": {"url": "https://git.example.com/fleet.git"}, **settings}
-    repository = {"apiVersion": PRODUCT, "kind": "FleetRepository", "metadata": {"name": "fleet"}, "spec": spec}
+    repository = {
+        "apiVersion": PRODUCT,
+        "kind": "FleetRepository",
+        "metadata": {"name": "fleet"},
+        "spec": spec,
+    }
     inventory = [fleets.cluster(f"c{number}") for number in range(clusters)]
-    result = produce(fleets.write(root, fleets.FleetSources(settings=repository, documents=(*inventory, *documents))))
+    result = produce(
+        fleets.write(root, fleets.FleetSources(settings=repository, documents=(*inventory, *documents)))
+    )
     assert result.tree is not None, result.diagnostics
     return result
 
@@ -48,4 +64,6 @@ def rendered(root: Path, *documents: dict[str, Any], clusters: int = 2, **settin
 def objects(result: Rendered) -> dict[str, dict[str, Any]]:
     """Every rendered object by its path, read by a YAML 1.1 parser as kubectl would."""
     assert result.tree is not None
-    return {path: yamlfast.load(result.tree.read(path)) for path in result.tree.files if path.endswith(".yaml")}
+    return {
+        path: yamlfast.load(result.tree.read(path)) for path in result.tree.files if path.endswith(".yaml")
+    }

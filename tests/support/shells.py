@@ -1,4 +1,6 @@
-"""What a real shell offers at TAB once it has read the code of `gitops-dsf completion SHELL` as the help of that verb says."""
+"""What a real shell offers at TAB once it has read the code of `gitops-dsf completion SHELL` as the help of
+that verb says.
+"""
 
 import os
 import pty
@@ -86,7 +88,13 @@ def _run(command: list[str], *, cwd: Path, **environment: str) -> str:
     program = shutil.which(command[0], path=_environment({})["PATH"])
     assert program is not None
     done = subprocess.run(
-        [program, *command[1:]], cwd=cwd, env=_environment(environment), capture_output=True, text=True, timeout=SECONDS, check=True
+        [program, *command[1:]],
+        cwd=cwd,
+        env=_environment(environment),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=True,
     )
     return done.stdout
 
@@ -96,7 +104,13 @@ def _terminal(command: list[str], *, cwd: Path, **environment: str) -> Iterator[
     """A program at a terminal of its own; gives what types into it."""
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
-        command, cwd=cwd, env=_environment(environment), stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+        command,
+        cwd=cwd,
+        env=_environment(environment),
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
     )
     os.close(theirs)
     reader = threading.Thread(target=_drain, args=(ours,))

@@ -13,7 +13,9 @@ def raw(item: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(item).encode())
 
 
-def agent(*, available: str = "", created: float | None = None, deleting: bool = False, cluster: str = "c") -> ManagedClusterAddOn:
+def agent(
+    *, available: str = "", created: float | None = None, deleting: bool = False, cluster: str = "c"
+) -> ManagedClusterAddOn:
     """The agent's add-on on one cluster."""
     metadata: dict[str, Any] = {"name": "gitops-dsf-agent", "namespace": cluster}
     if created is not None:
@@ -21,4 +23,6 @@ def agent(*, available: str = "", created: float | None = None, deleting: bool =
     if deleting:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     conditions = [{"type": "Available", "status": available}] if available else []
-    return msgspec.convert({"metadata": metadata, "status": {"conditions": conditions}}, ManagedClusterAddOn, strict=False)
+    return msgspec.convert(
+        {"metadata": metadata, "status": {"conditions": conditions}}, ManagedClusterAddOn, strict=False
+    )

@@ -1,10 +1,13 @@
-"""An event loop whose clock jumps to the next timer while nobody has anything to do: hours in milliseconds, over real sockets.
+"""An event loop whose clock jumps to the next timer while nobody has anything to do: hours in milliseconds,
+over real sockets.
 
-The clock stands still while the loop computes, while data is under way between sockets of the loop, while a thread of an executor works
-for it, and while a child process of it runs. So a test sees the same times on every machine, however busy. While the loop has a connection
-to a server that is not its own, one in another thread, the clock runs as the real one does.
+The clock stands still while the loop computes, while data is under way between sockets of the loop, while a
+thread of an executor works for it, and while a child process of it runs. So a test sees the same times on
+every machine, however busy. While the loop has a connection to a server that is not its own, one in another
+thread, the clock runs as the real one does.
 
-What else the loop cannot see, such as a child process that serves for the whole test, needs a loop with the real clock.
+What else the loop cannot see, such as a child process that serves for the whole test, needs a loop with the
+real clock.
 """
 
 import asyncio
@@ -18,9 +21,13 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 DELIVERY_SECONDS: Final = 0.001
-"""Real time that the kernel has to hand over what was written to a socket, before a jump. Loopback needs none on an idle machine."""
+"""Real time that the kernel has to hand over what was written to a socket, before a jump. Loopback needs none
+on an idle machine.
+"""
 SMALL_JUMP_SECONDS: Final = 0.1
-"""Jumps up to this one do without: a test that polls makes thousands of them, and what is a little early is seen by the next."""
+"""Jumps up to this one do without: a test that polls makes thousands of them, and what is a little early is
+seen by the next.
+"""
 WORK_SECONDS: Final = 60.0
 """Real time after which threads and processes that do not end are called a fault."""
 
@@ -79,7 +86,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Unix time: the real one when the loop was made, and what has passed on the loop since."""
         return self._began + self._clock.now
 
-    def run_in_executor(self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts) -> asyncio.Future[T]:
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
+    ) -> asyncio.Future[T]:
         future = super().run_in_executor(executor, func, *args)
         self._jobs += 1
         future.add_done_callback(self._done)
@@ -121,7 +130,9 @@ def run(main: Coroutine[Any, Any, T]) -> T:
 
 
 def wall() -> float:
-    """Unix time as the running loop has it, for servers that tell the time; the real one outside a virtual loop."""
+    """Unix time as the running loop has it, for servers that tell the time; the real one outside a virtual
+    loop.
+    """
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:

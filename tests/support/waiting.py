@@ -9,7 +9,8 @@ LONGEST_STEP: Final = 0.1
 
 
 async def until(condition: Callable[[], object], *, what: str = "", seconds: float = 60) -> None:
-    """Asks until the answer is true, and awaits answers that are coroutines. AssertionError with `what` after so many seconds.
+    """Asks until the answer is true, and awaits answers that are coroutines. AssertionError with `what` after
+    so many seconds.
 
     The limit is a safety net for a test that hangs; no test rests on it.
     """
@@ -27,6 +28,8 @@ async def until(condition: Callable[[], object], *, what: str = "", seconds: flo
 
 
 async def for_a_while(seconds: float) -> None:
-    """Lets the other tasks of the loop work for this long, in small steps: each of them gets a turn, however late one step ends."""
+    """Lets the other tasks of the loop work for this long, in small steps: each of them gets a turn, however
+    late one step ends.
+    """
     for _ in range(20):
         await asyncio.sleep(seconds / 20)

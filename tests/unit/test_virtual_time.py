@@ -1,4 +1,6 @@
-"""The event loop of the tests: when its clock jumps, when it stands still, and when it runs as the real one."""
+"""The event loop of the tests: when its clock jumps, when it stands still, and when it runs as the
+real one.
+"""
 
 import asyncio
 import sys
@@ -58,7 +60,9 @@ async def test_a_conversation_on_a_socket_takes_no_time() -> None:
 async def test_a_limit_does_not_pass_while_a_thread_or_a_process_works() -> None:
     async with asyncio.timeout(0.05):
         await asyncio.to_thread(time.sleep, 0.2)
-        process = await asyncio.create_subprocess_exec(sys.executable, "-S", "-c", "import time; time.sleep(0.2)")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-S", "-c", "import time; time.sleep(0.2)"
+        )
         assert await process.wait() == 0
     assert asyncio.get_running_loop().time() < 0.05
 

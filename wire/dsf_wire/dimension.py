@@ -1,4 +1,6 @@
-"""Dimension formats such as ``${node};${pod}``: how the labels of one result become the name of one score item."""
+"""Dimension formats such as ``${node};${pod}``: how the labels of one result become the name of one score
+item.
+"""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +30,9 @@ def placeholders(template: str) -> list[Placeholder]:
 
 
 def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, str]) -> str:
-    """The item name of one result. Absent labels are empty strings; unknown placeholders stay as they are (as upstream)."""
+    """The item name of one result. Absent labels are empty strings; unknown placeholders stay as they are (as
+    upstream).
+    """
 
     def value(match: re.Match[str]) -> str:
         name = match[1]
@@ -52,12 +56,16 @@ def fixed_name(template: str, *, score_name: str) -> str | None:
 
 
 def can_yield(template: str, dimension: str, *, score_name: str) -> bool:
-    """Whether some labels could make the format yield exactly this item name. Linear in both: no backtracking over placeholders."""
+    """Whether some labels could make the format yield exactly this item name. Linear in both: no backtracking
+    over placeholders.
+    """
     fixed = _fixed_parts(template or DEFAULT_FORMAT, score_name=score_name)
     first, last = fixed[0], fixed[-1]
     if len(fixed) == 1:
         return dimension == first
-    if len(dimension) < len(first) + len(last) or not (dimension.startswith(first) and dimension.endswith(last)):
+    if len(dimension) < len(first) + len(last) or not (
+        dimension.startswith(first) and dimension.endswith(last)
+    ):
         return False
     position, end = len(first), len(dimension) - len(last)
     for part in fixed[1:-1]:

@@ -1,7 +1,8 @@
 """Who else writes the scores of an AddOnPlacementScore, as its managedFields tell.
 
-Server-side apply keeps an entry for each writer. An object that was created without labels and annotations and then updated, as the
-upstream agent does it, has no entry at all: Kubernetes starts to keep them with the first apply.
+Server-side apply keeps an entry for each writer. An object that was created without labels and annotations
+and then updated, as the upstream agent does it, has no entry at all: Kubernetes starts to keep them with the
+first apply.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,9 @@ class FieldsOwner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class FieldsEntry(FieldsOwner, frozen=True, kw_only=True, omit_defaults=True):
-    """An entry of metadata.managedFields. The fields that it lists stay JSON: of a large object they are the larger part."""
+    """An entry of metadata.managedFields. The fields that it lists stay JSON: of a large object they are the
+    larger part.
+    """
 
     api_version: str = msgspec.field(default="", name="apiVersion")
     time: datetime | None = None
@@ -41,7 +44,9 @@ class FieldsEntry(FieldsOwner, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """A program that wrote scores: its name, and when it did last (Unix seconds); empty and None where the hub does not tell."""
+    """A program that wrote scores: its name, and when it did last (Unix seconds); empty and None where the
+    hub does not tell.
+    """
 
     manager: str
     at: float | None
@@ -59,5 +64,7 @@ def other_writers(entries: Sequence[FieldsEntry], *, labelled: bool, scored: boo
     if scored and not written and not labelled:
         return (UNNAMED,)
     return tuple(
-        Writer(manager=entry.manager, at=None if entry.time is None else entry.time.timestamp()) for entry in written if not entry.ours
+        Writer(manager=entry.manager, at=None if entry.time is None else entry.time.timestamp())
+        for entry in written
+        if not entry.ours
     )

@@ -8,7 +8,9 @@ _OPENERS = {"(": ")", "{": "}", "[": "]"}
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One expression and where it starts in the joined string (0-based character offset, white space skipped)."""
+    """One expression and where it starts in the joined string (0-based character offset, white space
+    skipped).
+    """
 
     text: str
     offset: int
@@ -17,8 +19,8 @@ class Part:
 def split(query: str) -> list[Part]:
     """The expressions of a joined query in order; empty ones (a trailing ``;``) are left out.
 
-    A ``;`` inside a string, inside brackets or in a ``#`` comment is not a separator. Unbalanced brackets never fail here: the
-    PromQL parser reports them with a position.
+    A ``;`` inside a string, inside brackets or in a ``#`` comment is not a separator. Unbalanced brackets
+    never fail here: the PromQL parser reports them with a position.
     """
     parts: list[Part] = []
     start = index = 0

@@ -11,7 +11,8 @@ def sanitise(score_name: str) -> str:
     """The object name of a score, by upstream's rule.
 
     Lower-case; every character outside [a-z0-9.-] becomes ``-``; runs of ``-`` collapse; leading and trailing
-    ``-`` and ``.`` go; cut at 253 characters and trimmed of a non-alphanumeric end; an empty name is ``score``.
+    ``-`` and ``.`` go; cut at 253 characters and trimmed of a non-alphanumeric end; an empty name is
+    ``score``.
     """
     name = _DASHES.sub("-", _FOREIGN.sub("-", score_name.lower())).strip("-.")
     if len(name) > MAX_LENGTH:

@@ -55,9 +55,10 @@ def _sum(values: Sequence[float]) -> float:
 def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
     """The int in -100..100 that is published for a finite raw score.
 
-    With a range: ``outputMin + (raw - min) / (max - min) * (outputMax - outputMin)``, held between the two outputs (the
-    normalisation of OCM's extensible scheduling guide, generalised); without one the raw score itself. Then floor and clamp to
-    what AddOnPlacementScore allows. Raises ValueError for NaN and infinities: they have no place on the scale.
+    With a range: ``outputMin + (raw - min) / (max - min) * (outputMax - outputMin)``, held between the two
+    outputs (the normalisation of OCM's extensible scheduling guide, generalised); without one the raw score
+    itself. Then floor and clamp to what AddOnPlacementScore allows. Raises ValueError for NaN and infinities:
+    they have no place on the scale.
     """
     if not math.isfinite(raw):
         msg = f"{raw} cannot be mapped to a score"
@@ -67,7 +68,8 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
         low, high = float(SCORE_MIN), float(SCORE_MAX)
     else:
         first, last = float(score_range.output_min), float(score_range.output_max)
-        # Multiply before dividing: (raw - min) / span * outputs floors 1 below where the quotient is not a binary fraction.
+        # Multiply before dividing: (raw - min) / span * outputs floors 1 below where the quotient is not a
+        # binary fraction.
         value = first + (raw - score_range.min) * (last - first) / (score_range.max - score_range.min)
         low, high = min(first, last), max(first, last)
         if math.isnan(value):

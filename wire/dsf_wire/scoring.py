@@ -6,14 +6,18 @@ import msgspec
 
 
 class ScoringRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """``POST {scoringEndpoint}``: the series as the metric source gave them, undecoded, and the scorer's arguments if set."""
+    """``POST {scoringEndpoint}``: the series as the metric source gave them, undecoded, and the scorer's
+    arguments if set.
+    """
 
     data: list[msgspec.Raw] = msgspec.field(name="data")
     arguments: dict[str, Any] | None = None
 
 
 class ScoringResponse(msgspec.Struct, frozen=True):
-    """The answer, its results still raw: each is decoded on its own, so that one bad result spoils no other."""
+    """The answer, its results still raw: each is decoded on its own, so that one bad result spoils
+    no other.
+    """
 
     results: list[msgspec.Raw]
 

@@ -1,7 +1,8 @@
 """The scoring ConfigMap: a JSON array of flat objects, one per scorer that a cluster runs.
 
-Strict writer, tolerant reader: unknown keys are ignored, missing ones have upstream's zero value, and an entry that cannot be read is
-a problem of its own, never of its neighbours. Upstream's sixteen keys come first and in upstream's order; ours follow only when set.
+Strict writer, tolerant reader: unknown keys are ignored, missing ones have upstream's zero value, and an
+entry that cannot be read is a problem of its own, never of its neighbours. Upstream's sixteen keys come first
+and in upstream's order; ours follow only when set.
 """
 
 from dataclasses import dataclass
@@ -65,7 +66,9 @@ class EndpointAuth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are whole URLs."""
+    """One scorer as one cluster runs it. Ranges, steps and intervals are seconds; endpoints are
+    whole URLs.
+    """
 
     name: str
     score_name: str
@@ -86,7 +89,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     scoring_arguments: dict[str, Any] | None = None
     score_range: ScoreRange | None = None
     score_aggregation: str | None = None
-    score_ttl_seconds: Annotated[int, msgspec.Meta(gt=0)] | None = msgspec.field(default=None, name="scoreTTLSeconds")
+    score_ttl_seconds: Annotated[int, msgspec.Meta(gt=0)] | None = msgspec.field(
+        default=None, name="scoreTTLSeconds"
+    )
     publish: PublishRule | None = None
     source_auth: EndpointAuth | None = None
     scoring_auth: EndpointAuth | None = None
@@ -94,7 +99,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """Why one entry of the array could not be used: its index, the name it gives itself if any, and the reason."""
+    """Why one entry of the array could not be used: its index, the name it gives itself if any, and the
+    reason.
+    """
 
     index: int
     name: str
@@ -128,13 +135,17 @@ def encode_one(summary: Summary, *, indent: int = 2) -> str:
 
 
 def encode(summaries: list[Summary]) -> str:
-    """The value of the ConfigMap key: an indented JSON array, so that a diff of it shows which scorer changed."""
+    """The value of the ConfigMap key: an indented JSON array, so that a diff of it shows which scorer
+    changed.
+    """
     plain = [to_object(summary) for summary in summaries]
     return msgspec.json.format(msgspec.json.encode(plain), indent=2).decode()
 
 
 def decode(text: str | bytes) -> Decoded:
-    """Reads the ConfigMap key. Raises SummariesError when it is not a JSON array; bad entries become problems."""
+    """Reads the ConfigMap key. Raises SummariesError when it is not a JSON array; bad entries become
+    problems.
+    """
     entries = _entries(text)
     summaries: list[Summary] = []
     problems: list[Problem] = []
@@ -146,7 +157,9 @@ def decode(text: str | bytes) -> Decoded:
             summary = _decode_entry(entry)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             name = entry.get("name", "") if isinstance(entry, dict) else ""
-            problems.append(Problem(index=index, name=name if isinstance(name, str) else "", reason=str(error)))
+            problems.append(
+                Problem(index=index, name=name if isinstance(name, str) else "", reason=str(error))
+            )
             continue
         if summary.name in seen:
             reason = f"entry {seen[summary.name]} already has the name {summary.name!r}"
@@ -161,7 +174,9 @@ _FIRST: Final = {"{": "an object", '"': "a string", "t": "a boolean", "f": "a bo
 
 
 def _entries(text: str | bytes) -> list[msgspec.Raw]:
-    """The elements of the array, each still JSON text: one may hold a number that none can be, such as 1e999, and spoil no other."""
+    """The elements of the array, each still JSON text: one may hold a number that none can be, such as 1e999,
+    and spoil no other.
+    """
     try:
         if isinstance(text, bytes):
             # Checked for the whole: what is left raw is not looked at.

@@ -11,11 +11,15 @@ from dsf_wire.summary import Summary
 
 __all__ = ["SOURCES", "Series", "Source", "fault", "of"]
 
-SOURCES: Final[Mapping[str, type[Source]]] = MappingProxyType({"None": NoSource, "Prometheus": PrometheusSource})
+SOURCES: Final[Mapping[str, type[Source]]] = MappingProxyType(
+    {"None": NoSource, "Prometheus": PrometheusSource}
+)
 
 
 def of(scorer: Summary) -> type[Source]:
-    """The source type of an entry that has no fault; without a type, a query means Prometheus (upstream's default is to run none)."""
+    """The source type of an entry that has no fault; without a type, a query means Prometheus (upstream's
+    default is to run none).
+    """
     return SOURCES[_kind(scorer)]
 
 

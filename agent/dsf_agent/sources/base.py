@@ -10,7 +10,8 @@ from dsf_wire.summary import Summary
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Series as JSON text, undecoded: ``parts`` joined by commas are the elements of the request's ``data`` array.
+    """Series as JSON text, undecoded: ``parts`` joined by commas are the elements of the request's ``data``
+    array.
 
     ``size`` is in bytes as received; ``warnings`` are the source's own words.
     """

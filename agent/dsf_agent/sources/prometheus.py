@@ -1,4 +1,6 @@
-"""Source type Prometheus: everything that speaks its HTTP API (Prometheus, Thanos, Mimir, VictoriaMetrics)."""
+"""Source type Prometheus: everything that speaks its HTTP API (Prometheus, Thanos, Mimir,
+VictoriaMetrics).
+"""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,12 +25,16 @@ MAX_LOOKBACK: Final = 10 * 366 * 86_400
 
 
 LONGEST_ALIGNED_STEP: Final = 300
-"""Seconds. A window of a larger step ends at the present moment: an end at a multiple of the step would leave out too much."""
+"""Seconds. A window of a larger step ends at the present moment: an end at a multiple of the step would leave
+out too much.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """Unix seconds. With a small step it ends at a multiple of the step: two runs ask for the same points, which a cache in front has."""
+    """Unix seconds. With a small step it ends at a multiple of the step: two runs ask for the same points,
+    which a cache in front has.
+    """
 
     start: int
     end: int
@@ -54,7 +60,11 @@ class PrometheusSource:
     def fault(scorer: Summary) -> str | None:
         try:
             parts = urlsplit(scorer.source_endpoint)
-            usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+            usable = (
+                parts.scheme in {"http", "https"}
+                and bool(parts.hostname)
+                and (parts.port is None or parts.port > 0)
+            )
         except ValueError:
             usable = False
         if not usable:
@@ -64,7 +74,10 @@ class PrometheusSource:
         if not 0 <= scorer.source_range <= MAX_LOOKBACK:
             return f"sourceRange is {scorer.source_range}; write seconds from 0 to {MAX_LOOKBACK}"
         if not _instant(scorer) and not 1 <= scorer.source_step <= MAX_LOOKBACK:
-            return f"sourceStep is {scorer.source_step}; write the seconds between two points, from 1 to {MAX_LOOKBACK}"
+            return (
+                f"sourceStep is {scorer.source_step}; write the seconds between two points, from 1 to"
+                f" {MAX_LOOKBACK}"
+            )
         return None
 
     async def fetch(self, *, now: float) -> Series:
@@ -124,7 +137,9 @@ class PrometheusSource:
             reason, text = told
             msg = f"{self._where(index)} refused: {text}"
             return FetchError(msg, reason=reason, retry_after=wait)
-        text = callfault.status_text(url=self._scorer.source_endpoint, status=answer.status, headers=answer.headers, body=answer.body)
+        text = callfault.status_text(
+            url=self._scorer.source_endpoint, status=answer.status, headers=answer.headers, body=answer.body
+        )
         return FetchError(text, reason=callfault.status_reason(answer.status), retry_after=wait)
 
     def _where(self, index: int) -> str:

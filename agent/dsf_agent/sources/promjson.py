@@ -1,6 +1,8 @@
-"""Answers of the Prometheus HTTP API: the matrix is cut out of the buffer undecoded, piece by piece, and handed on as slices.
+"""Answers of the Prometheus HTTP API: the matrix is cut out of the buffer undecoded, piece by piece, and
+handed on as slices.
 
-Format: https://prometheus.io/docs/prometheus/latest/querying/api/ (Format overview, Range and instant queries).
+Format: https://prometheus.io/docs/prometheus/latest/querying/api/ (Format overview, Range and instant
+queries).
 """
 
 import asyncio
@@ -33,7 +35,8 @@ _ERROR_TYPES: Final = {
 class _Row(msgspec.Struct, gc=False):
     """One series of a matrix: it has labels, and all of it is JSON.
 
-    The points are in no field of their own: skipping what nobody asked for takes half the time of keeping it raw, 12 ms of 20 MB.
+    The points are in no field of their own: skipping what nobody asked for takes half the time of keeping it
+    raw, 12 ms of 20 MB.
     """
 
     metric: msgspec.Raw
@@ -76,7 +79,8 @@ def error_of(body: bytes | bytearray) -> tuple[Reason, str] | None:
 async def read(body: bytearray, *, where: str, ascii_only: bool = False) -> Series:
     """The series of a successful answer. Raises FetchError; ``where`` names the query for people.
 
-    The body is borrowed: it must not change while the series are in use. ``ascii_only``: it is known to be ASCII, so UTF-8 too.
+    The body is borrowed: it must not change while the series are in use. ``ascii_only``: it is known to be
+    ASCII, so UTF-8 too.
     """
     if not ascii_only:
         await _check_utf8(body, where=where)
@@ -118,7 +122,9 @@ async def _as_series(samples: list[_Sample]) -> AsyncIterator[bytes]:
     step = 2000
     for start in range(0, len(samples), step):
         batch = samples[start : start + step]
-        yield b",".join(b'{"metric":' + bytes(one.metric) + b',"values":[' + bytes(one.value) + b"]}" for one in batch)
+        yield b",".join(
+            b'{"metric":' + bytes(one.metric) + b',"values":[' + bytes(one.value) + b"]}" for one in batch
+        )
         await asyncio.sleep(0)
 
 
@@ -128,10 +134,12 @@ _HEAD_LIMIT: Final = 512
 
 
 async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Series | None:
-    """A large matrix in the usual spelling, checked in pieces that end between two series; None: read it as a whole.
+    """A large matrix in the usual spelling, checked in pieces that end between two series; None: read it as a
+    whole.
 
-    A seam cannot occur inside a JSON string, where its quotes would be escaped, so in a well-formed document it is a seam of
-    the result array or of something nested deeper; in the second case a piece does not decode and the caller reads the whole.
+    A seam cannot occur inside a JSON string, where its quotes would be escaped, so in a well-formed document
+    it is a seam of the result array or of something nested deeper; in the second case a piece does not decode
+    and the caller reads the whole.
     """
     at = body.find(_RESULT, 0, _HEAD_LIMIT)
     if at < 0:
@@ -161,11 +169,15 @@ async def in_pieces(body: bytearray, *, where: str, piece: int = PIECE) -> Serie
     if data.result_type != "matrix":
         return None
     end = start + len(data.result) - 2
-    return Series(parts=(memoryview(body)[first:end],), count=count, size=len(body), warnings=_warnings(document))
+    return Series(
+        parts=(memoryview(body)[first:end],), count=count, size=len(body), warnings=_warnings(document)
+    )
 
 
 def _piece(body: bytearray, opening: int, closing: int) -> int | None:
-    """How many series stand between two separators, by putting brackets in their place for the time of the look."""
+    """How many series stand between two separators, by putting brackets in their place for the time of the
+    look.
+    """
     kept = body[opening], body[closing - 1]
     body[opening], body[closing - 1] = b"[]"
     try:
@@ -208,7 +220,8 @@ async def _check_utf8(body: bytearray, *, where: str) -> None:
     try:
         for start in range(0, len(body), PIECE):
             piece = body[start : start + PIECE]
-            # ASCII, as nearly all of it is, needs no decoding unless a character is cut by the start of the piece.
+            # ASCII, as nearly all of it is, needs no decoding unless a character is cut by the start of the
+            # piece.
             if not piece.isascii() or decoder.getstate()[0]:
                 decoder.decode(piece)
             await asyncio.sleep(0)
@@ -220,5 +233,8 @@ async def _check_utf8(body: bytearray, *, where: str) -> None:
 
 def _invalid(where: str, error: Exception, body: bytearray) -> FetchError:
     words = excerpt(body[:200])
-    msg = f"{where} did not answer in the form of the Prometheus API: {excerpt(str(error))}; it begins with {words!r}"
+    msg = (
+        f"{where} did not answer in the form of the Prometheus API: {excerpt(str(error))}; it begins with"
+        f" {words!r}"
+    )
     return FetchError(msg, reason=Reason.INVALID_BODY)

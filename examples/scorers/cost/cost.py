@@ -13,12 +13,17 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     prices: dict[str, float]
     """By instance type."""
     default_price: float | None = None
-    """For types that the table does not have; without it they are an error, so that a new type cannot pass as free."""
+    """For types that the table does not have; without it they are an error, so that a new type cannot pass as
+    free.
+    """
 
 
 @batch_scorer(
     name="vcpu-cost",
-    query=(f'sum by ({TYPE_LABEL}) (kube_node_status_capacity{{resource="cpu"}} * on (node) group_left ({TYPE_LABEL}) kube_node_labels)'),
+    query=(
+        f'sum by ({TYPE_LABEL}) (kube_node_status_capacity{{resource="cpu"}} * on (node) group_left'
+        f" ({TYPE_LABEL}) kube_node_labels)"
+    ),
     range_seconds=600,
     step_seconds=60,
     interval_seconds=600,
@@ -33,7 +38,10 @@ def app(series: list[Series], arguments: Prices) -> list[Score]:
         instance_type = one.labels.get(TYPE_LABEL, "")
         price = arguments.prices.get(instance_type, arguments.default_price)
         if price is None:
-            msg = f"there is no price for instance type {instance_type!r} ({count:g} vCPUs); add it to arguments.prices or set defaultPrice"
+            msg = (
+                f"there is no price for instance type {instance_type!r} ({count:g} vCPUs); add it to"
+                " arguments.prices or set defaultPrice"
+            )
             raise RefusedError(msg)
         total += price * count
         cpus += count

@@ -18,8 +18,9 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     name="gpu-efficiency",
     # meta tells the two apart, because aggregation drops the metric's name.
     query=(
-        'label_replace(sum by (node) (rate(vllm:generation_tokens_total[5m])), "meta", "throughput", "", ""); '
-        'label_replace(sum by (node) (label_replace(DCGM_FI_DEV_POWER_USAGE, "node", "$1", "Hostname", "(.*)")), "meta", "power", "", "")'
+        'label_replace(sum by (node) (rate(vllm:generation_tokens_total[5m])), "meta", "throughput", "", "");'
+        ' label_replace(sum by (node) (label_replace(DCGM_FI_DEV_POWER_USAGE, "node", "$1", "Hostname",'
+        ' "(.*)")), "meta", "power", "", "")'
     ),
     range_seconds=1800,
     step_seconds=60,
@@ -38,5 +39,7 @@ def app(series: list[Series], arguments: Limits) -> list[Score]:
 
 def means(series: list[Series], meta: str) -> dict[str, float]:
     """Mean of each node's finite samples, for one of the two queries."""
-    found = {one.labels.get("node", ""): one.finite().values for one in series if one.labels.get("meta") == meta}
+    found = {
+        one.labels.get("node", ""): one.finite().values for one in series if one.labels.get("meta") == meta
+    }
     return {node: fmean(values) for node, values in found.items() if values}

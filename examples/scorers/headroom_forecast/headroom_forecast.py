@@ -36,7 +36,9 @@ def app(series: Series, arguments: Forecast) -> float | None:
     samples = series.finite()
     if len(samples.values) < FEWEST or samples.timestamps[0] == samples.timestamps[-1]:
         return None
-    used = least_squares(samples, arguments) if arguments.method == "LeastSquares" else holt(samples, arguments)
+    used = (
+        least_squares(samples, arguments) if arguments.method == "LeastSquares" else holt(samples, arguments)
+    )
     return min(max(100.0 - used, 0.0), 100.0)
 
 
@@ -46,7 +48,10 @@ def least_squares(series: Series, forecast: Forecast) -> float:
     ages = [when - end for when in series.timestamps]
     mean_age, mean_value = fmean(ages), fmean(series.values)
     spread = sum((age - mean_age) ** 2 for age in ages)
-    slope = sum((age - mean_age) * (value - mean_value) for age, value in zip(ages, series.values, strict=True)) / spread
+    slope = (
+        sum((age - mean_age) * (value - mean_value) for age, value in zip(ages, series.values, strict=True))
+        / spread
+    )
     return mean_value + slope * (forecast.horizon_seconds - mean_age)
 
 

@@ -30,7 +30,10 @@ def test_a_flat_load_stays(method: str) -> None:
 
 def test_holt_follows_a_turn_that_least_squares_averages_away() -> None:
     turned = series([20] * 40 + [20 + 2 * minute for minute in range(10)])
-    holt, line = (ask(app, [turned], arguments={"method": method, "horizonSeconds": 600}).scores[0] for method in reversed(METHODS))
+    holt, line = (
+        ask(app, [turned], arguments={"method": method, "horizonSeconds": 600}).scores[0]
+        for method in reversed(METHODS)
+    )
     assert holt < line
 
 

@@ -1,4 +1,6 @@
-"""How far a cluster is from the endpoints that its applications talk to, as the blackbox exporter measures it there."""
+"""How far a cluster is from the endpoints that its applications talk to, as the blackbox exporter measures it
+there.
+"""
 
 from statistics import fmean
 
@@ -20,8 +22,8 @@ class Endpoints(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     name="endpoint-latency",
     # meta tells the two apart, because aggregation drops the metric's name.
     query=(
-        'label_replace(avg by (instance) (probe_duration_seconds{job="blackbox"}), "meta", "seconds", "", ""); '
-        'label_replace(avg by (instance) (probe_success{job="blackbox"}), "meta", "success", "", "")'
+        'label_replace(avg by (instance) (probe_duration_seconds{job="blackbox"}), "meta", "seconds", "",'
+        ' ""); label_replace(avg by (instance) (probe_success{job="blackbox"}), "meta", "success", "", "")'
     ),
     range_seconds=900,
     step_seconds=60,
@@ -43,5 +45,9 @@ def app(series: list[Series], arguments: Endpoints) -> list[Score]:
 
 def means(series: list[Series], meta: str) -> dict[str, float]:
     """Mean of each endpoint's finite samples, for one of the two queries."""
-    found = {one.labels.get("instance", ""): one.finite().values for one in series if one.labels.get("meta") == meta}
+    found = {
+        one.labels.get("instance", ""): one.finite().values
+        for one in series
+        if one.labels.get("meta") == meta
+    }
     return {endpoint: fmean(values) for endpoint, values in found.items() if values}

@@ -7,7 +7,10 @@ from dsf_scorer.testing import ask, series
 
 
 def probe(endpoint: str, *, seconds: list[float], success: list[float]) -> list[dict[str, Any]]:
-    return [series(seconds, instance=endpoint, meta="seconds"), series(success, instance=endpoint, meta="success")]
+    return [
+        series(seconds, instance=endpoint, meta="seconds"),
+        series(success, instance=endpoint, meta="success"),
+    ]
 
 
 def test_the_mean_of_the_endpoints_in_milliseconds() -> None:
@@ -28,7 +31,9 @@ def test_failed_probes_count_as_the_timeout() -> None:
 
 
 def test_an_endpoint_without_durations_counts_as_the_timeout() -> None:
-    assert ask(app, [series([1], instance="a", meta="success")], arguments={"timeoutSeconds": 4}).scores == [pytest.approx(4000.0)]
+    assert ask(app, [series([1], instance="a", meta="success")], arguments={"timeoutSeconds": 4}).scores == [
+        pytest.approx(4000.0)
+    ]
 
 
 def test_without_probes_there_is_no_score() -> None:

@@ -1,7 +1,8 @@
-"""How many scores may be removed now: never more than 10 % of a scorer's clusters per TTL, and at least one. Pure.
+"""How many scores may be removed now: never more than 10 % of a scorer's clusters per TTL, and at least one.
+Pure.
 
-What was removed is remembered by this process alone, so a new one counts the worst: it removes nothing before a TTL has passed. Hence
-however often replicas take turns, no span of one TTL sees more than the limit.
+What was removed is remembered by this process alone, so a new one counts the worst: it removes nothing before
+a TTL has passed. Hence however often replicas take turns, no span of one TTL sees more than the limit.
 """
 
 from collections.abc import Collection

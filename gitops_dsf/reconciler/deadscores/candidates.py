@@ -1,4 +1,6 @@
-"""Scores that nobody renews: expired for long, and their agent or cluster is gone. Pure; time is the hub's."""
+"""Scores that nobody renews: expired for long, and their agent or cluster is gone. Pure; time is
+the hub's.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +17,9 @@ GONE: Final = frozenset({"False", "Unknown"})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeadScore:
-    """An AddOnPlacementScore that looks dead from the lists; whether it is ours is known only when it is read."""
+    """An AddOnPlacementScore that looks dead from the lists; whether it is ours is known only when it is
+    read.
+    """
 
     resource: str
     cluster: str
@@ -37,7 +41,9 @@ def absence(cluster: ManagedCluster | None, agent: ManagedClusterAddOn | None) -
 
 
 def expired_for_long(valid_until: float | None, *, ttl: float, now: float) -> bool:
-    """Whether it ended more than one TTL ago. A score without an end never does; our agents always name one."""
+    """Whether it ended more than one TTL ago. A score without an end never does; our agents always
+    name one.
+    """
     return valid_until is not None and expired(valid_until + ttl, now)
 
 

@@ -89,10 +89,14 @@ class DeadScoresDuty:
         found = await self._find()
         now = self._clock()
         standing = {
-            (dead.resource, dead.cluster): self._since.get((dead.resource, dead.cluster), now) for _, all_of in found for dead in all_of
+            (dead.resource, dead.cluster): self._since.get((dead.resource, dead.cluster), now)
+            for _, all_of in found
+            for dead in all_of
         }
         self._since = standing
-        self._foreign = {key: until for key, until in self._foreign.items() if until > now and key in standing}
+        self._foreign = {
+            key: until for key, until in self._foreign.items() if until > now and key in standing
+        }
         numbers: dict[str, int] = {}
         blocked = self._blocked()
         self._metrics.block("" if blocked is None else blocked.reason)
@@ -110,17 +114,26 @@ class DeadScoresDuty:
     def _blocked(self) -> Refusal | None:
         """What speaks against every removal now."""
         view = self._view
-        return self._api.no_deletion() or view.untrusted((view.scorers, view.scores, view.clusters, view.addons))
+        return self._api.no_deletion() or view.untrusted(
+            (view.scorers, view.scores, view.clusters, view.addons)
+        )
 
     async def _find(self) -> list[tuple[_Owner, Sequence[DeadScore]]]:
-        """Resources with dead scores. A look at all scores of a fleet is cut up, so that other work goes on."""
+        """Resources with dead scores. A look at all scores of a fleet is cut up, so that other work
+        goes on.
+        """
         view, now = self._view, self._api.now()
         owners = _owners(view.scorers.items)
         found: list[tuple[_Owner, Sequence[DeadScore]]] = []
         for resource in view.scores.resources():
             owner = owners.get(resource) or _Owner(label=resource, ttl=DAY, item=None)
             dead = find_dead(
-                resource, view.scores.of(resource), clusters=view.clusters.items, addons=view.addons.items, ttl=owner.ttl, now=now
+                resource,
+                view.scores.of(resource),
+                clusters=view.clusters.items,
+                addons=view.addons.items,
+                ttl=owner.ttl,
+                now=now,
             )
             if dead:
                 found.append((owner, dead))
@@ -128,7 +141,9 @@ class DeadScoresDuty:
         return found
 
     async def _remove(self, owner: _Owner, ripe: Sequence[DeadScore]) -> list[Outcome]:
-        """Stops at the limit, and where the hub refuses. Raises ApiError, after it reported what was removed until then."""
+        """Stops at the limit, and where the hub refuses. Raises ApiError, after it reported what was removed
+        until then.
+        """
         outcomes: list[Outcome] = []
         removed: list[DeadScore] = []
         failure: ApiError | None = None
@@ -167,7 +182,9 @@ class DeadScoresDuty:
     async def _report(self, owner: _Owner, removed: Sequence[DeadScore]) -> None:
         if owner.item is None:
             return  # the log has it; there is nothing that an Event could be about
-        names = ", ".join(f"{dead.cluster} ({dead.why})" for dead in removed[:NAMED]) + (", ..." if len(removed) > NAMED else "")
+        names = ", ".join(f"{dead.cluster} ({dead.why})" for dead in removed[:NAMED]) + (
+            ", ..." if len(removed) > NAMED else ""
+        )
         message = f"removed scores that nobody renews: {names}"
         await self._events.say(about(owner.item), "Normal", "DeadScoresRemoved", message)
 

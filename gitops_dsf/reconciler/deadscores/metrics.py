@@ -10,10 +10,20 @@ class DeadScoreMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.dead = Gauge(
-            f"{PREFIX}_dead_scores", "Scores that expired long ago and whose agent or cluster is gone.", ["scorer"], registry=registry
+            f"{PREFIX}_dead_scores",
+            "Scores that expired long ago and whose agent or cluster is gone.",
+            ["scorer"],
+            registry=registry,
         )
-        self.removed = Counter(f"{PREFIX}_dead_scores_removed", "Dead scores that were removed.", ["scorer"], registry=registry)
-        self.blocked = Gauge(f"{PREFIX}_dead_scores_blocked", "1 while no dead score is removed, by reason.", ["reason"], registry=registry)
+        self.removed = Counter(
+            f"{PREFIX}_dead_scores_removed", "Dead scores that were removed.", ["scorer"], registry=registry
+        )
+        self.blocked = Gauge(
+            f"{PREFIX}_dead_scores_blocked",
+            "1 while no dead score is removed, by reason.",
+            ["reason"],
+            registry=registry,
+        )
         self._shown: set[str] = set()
 
     def show(self, dead: dict[str, int]) -> None:

@@ -1,4 +1,6 @@
-"""Removes one dead score: everything that speaks for its removal is read again first, and the hub removes what was read or nothing."""
+"""Removes one dead score: everything that speaks for its removal is read again first, and the hub removes
+what was read or nothing.
+"""
 
 import logging
 from collections.abc import Callable
@@ -10,7 +12,14 @@ import msgspec
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
-from dsf_wire.constants import ADDON_NAME, AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SCORE_VERSION
+from dsf_wire.constants import (
+    ADDON_NAME,
+    AGENT_MANAGER,
+    MANAGED_BY_LABEL,
+    SCORE_GROUP,
+    SCORE_PLURAL,
+    SCORE_VERSION,
+)
 from gitops_dsf.reconciler.deadscores.candidates import DeadScore, absence, expired_for_long
 from gitops_dsf.reconciler.hub.api import HubApi, NotSentError
 from gitops_dsf.reconciler.hub.kinds import ADDONS_PATH, CLUSTERS_PATH, addon, cluster
@@ -28,7 +37,9 @@ class Outcome(StrEnum):
     FOREIGN = "foreign"
     """No agent of ours wrote it: it stays for ever."""
     ALIVE = "alive"
-    """It was renewed, somebody may renew it, it is gone already, it cannot be read, or the hub's time is not known."""
+    """It was renewed, somebody may renew it, it is gone already, it cannot be read, or the hub's time is not
+    known.
+    """
     REFUSED = "refused"
     """The hub said no, or was not asked; nothing was removed."""
     UNCERTAIN = "uncertain"
@@ -52,16 +63,25 @@ class _Score(msgspec.Struct, frozen=True):
 
 
 async def remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callable[[], None]) -> Outcome:
-    """Calls `about_to` when nothing but the request itself is left to do. Raises ApiError when something cannot be read."""
+    """Calls `about_to` when nothing but the request itself is left to do. Raises ApiError when something
+    cannot be read.
+    """
     try:
         return await _remove(api, dead, ttl=ttl, about_to=about_to)
     except UNREADABLE as error:
-        LOG.warning("dead score %s of %s not removed: what its removal rests on cannot be read: %s", dead.resource, dead.cluster, error)
+        LOG.warning(
+            "dead score %s of %s not removed: what its removal rests on cannot be read: %s",
+            dead.resource,
+            dead.cluster,
+            error,
+        )
         return Outcome.ALIVE
 
 
 async def _remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callable[[], None]) -> Outcome:
-    found = await _one(api, _SCORES.format(dead.cluster), dead.resource, lambda raw: msgspec.json.decode(raw, type=_Score))
+    found = await _one(
+        api, _SCORES.format(dead.cluster), dead.resource, lambda raw: msgspec.json.decode(raw, type=_Score)
+    )
     if found is None or found.metadata.deletion_timestamp is not None:
         return Outcome.ALIVE
     if found.metadata.labels.get(MANAGED_BY_LABEL) != AGENT_MANAGER:
@@ -79,13 +99,25 @@ async def _remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callabl
         await api.delete(path, uid=found.metadata.uid, resource_version=found.metadata.resource_version)
     except ApiError as error:
         LOG.warning("dead score %s of %s not removed: %s", dead.resource, dead.cluster, error)
-        return Outcome.REFUSED if isinstance(error, NotSentError) or 400 <= error.status < 500 else Outcome.UNCERTAIN
-    LOG.info("removed the score %s of %s, which ended at %s: %s", dead.resource, dead.cluster, found.status.valid_until, why)
+        return (
+            Outcome.REFUSED
+            if isinstance(error, NotSentError) or 400 <= error.status < 500
+            else Outcome.UNCERTAIN
+        )
+    LOG.info(
+        "removed the score %s of %s, which ended at %s: %s",
+        dead.resource,
+        dead.cluster,
+        found.status.valid_until,
+        why,
+    )
     return Outcome.REMOVED
 
 
 async def _one(api: HubApi, path: str, name: str, read: Callable[[msgspec.Raw], T]) -> T | None:
-    """One object by a list with its name as the selector: the right to list is there anyway, and no other is needed."""
+    """One object by a list with its name as the selector: the right to list is there anyway, and no other is
+    needed.
+    """
     found = list[T]()
     await api.list(path, lambda item: found.append(read(item)), fieldSelector=f"metadata.name={name}")
     return found[0] if found else None

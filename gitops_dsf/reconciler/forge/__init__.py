@@ -1,4 +1,6 @@
-"""Where branches become requests that people review and merge: GitHub today; `protocol.Forge` is what another one has to offer."""
+"""Where branches become requests that people review and merge: GitHub today; `protocol.Forge` is what another
+one has to offer.
+"""
 
 from gitops_dsf.reconciler.forge.protocol import Forge, ForgeCause, ForgeError, Request, RequestState
 

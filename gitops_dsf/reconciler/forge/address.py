@@ -23,24 +23,47 @@ class Address:
 def address(url: str) -> Address:
     """Of an https, ssh or scp-like URL. Raises UsageError for one that names no owner and repository."""
     scp = SCP.fullmatch(url) if "://" not in url and is_ssh(url) else None
-    host, path = (scp["host"], scp["path"]) if scp else ((urlsplit(url).hostname or ""), unquote(urlsplit(url).path))
+    host, path = (
+        (scp["host"], scp["path"]) if scp else ((urlsplit(url).hostname or ""), unquote(urlsplit(url).path))
+    )
     parts = path.strip("/").removesuffix(".git").split("/")
-    if not host or len(parts) != 2 or not all(re.fullmatch(r"[A-Za-z0-9_.-]+", part) and part.strip(".") for part in parts):
-        msg = f"--forge: {url} does not name a repository as https://HOST/OWNER/REPOSITORY.git does; pull requests need an owner and a name"
+    if (
+        not host
+        or len(parts) != 2
+        or not all(re.fullmatch(r"[A-Za-z0-9_.-]+", part) and part.strip(".") for part in parts)
+    ):
+        msg = (
+            f"--forge: {url} does not name a repository as https://HOST/OWNER/REPOSITORY.git does; pull"
+            " requests need an owner and a name"
+        )
         raise UsageError(msg)
     return Address(host=host.lower(), owner=parts[0], name=parts[1])
 
 
 def github_api(place: Address, *, url: str) -> str:
-    """Where GitHub's REST API is: as --forge-url says, else by the host: github.com, or a GitHub Enterprise Server. Raises UsageError."""
+    """Where GitHub's REST API is: as --forge-url says, else by the host: github.com, or a GitHub Enterprise
+    Server. Raises UsageError.
+    """
     if not url:
-        return "https://api.github.com" if place.host in {"github.com", "ssh.github.com"} else f"https://{place.host}/api/v3"
+        return (
+            "https://api.github.com"
+            if place.host in {"github.com", "ssh.github.com"}
+            else f"https://{place.host}/api/v3"
+        )
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in {"https", "http"} and bool(parts.hostname) and parts.username is None and not parts.query
+        usable = (
+            parts.scheme in {"https", "http"}
+            and bool(parts.hostname)
+            and parts.username is None
+            and not parts.query
+        )
     except ValueError:
         usable = False
     if not usable:
-        msg = "--forge-url: write the address of the forge's API without user and query, such as https://github.example.com/api/v3"
+        msg = (
+            "--forge-url: write the address of the forge's API without user and query, such as"
+            " https://github.example.com/api/v3"
+        )
         raise UsageError(msg)
     return url.rstrip("/")

@@ -1,4 +1,6 @@
-"""Pull requests on GitHub, by its REST API (docs.github.com/rest/pulls, rest/issues/comments), version 2022-11-28."""
+"""Pull requests on GitHub, by its REST API (docs.github.com/rest/pulls, rest/issues/comments), version
+2022-11-28.
+"""
 
 import ssl
 from collections.abc import Mapping
@@ -48,7 +50,9 @@ class _Pull(msgspec.Struct, frozen=True):
 class GitHub:
     """An asynchronous context manager. One request at a time, as GitHub asks of programs."""
 
-    def __init__(self, *, api: str, place: Address, base: str, credentials: Credentials, seconds: float = SECONDS) -> None:
+    def __init__(
+        self, *, api: str, place: Address, base: str, credentials: Credentials, seconds: float = SECONDS
+    ) -> None:
         self._place, self._base, self._credentials, self._api = place, base, credentials, api
         self._seconds = seconds
         self._trusted: bytes | None = None
@@ -57,7 +61,9 @@ class GitHub:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._client is not None:
             await self._client.aclose()
 
@@ -75,27 +81,45 @@ class GitHub:
     async def opened(self) -> list[Request]:
         """Every open pull request into the protected branch from a branch of this repository."""
         found: list[Request] = []
-        parameters = {"state": "open", "base": self._base, "sort": "created", "direction": "asc", "per_page": str(PER_PAGE)}
+        parameters = {
+            "state": "open",
+            "base": self._base,
+            "sort": "created",
+            "direction": "asc",
+            "per_page": str(PER_PAGE),
+        }
         for page in range(1, MAX_PAGES + 1):
             response = await self._send("GET", "pulls", parameters={**parameters, "page": str(page)})
             found += self._requests(response)
             if "next" not in response.links:
                 return found
-        raise ForgeError(ForgeCause.REFUSED, f"{self._place} has more than {MAX_PAGES * PER_PAGE} open pull requests")
+        raise ForgeError(
+            ForgeCause.REFUSED, f"{self._place} has more than {MAX_PAGES * PER_PAGE} open pull requests"
+        )
 
     async def latest(self, branch: str) -> Request | None:
         """The newest pull request from a branch, open or not."""
         head = f"{self._place.owner}:{branch}"
-        parameters = {"state": "all", "head": head, "base": self._base, "sort": "created", "direction": "desc", "per_page": "10"}
+        parameters = {
+            "state": "all",
+            "head": head,
+            "base": self._base,
+            "sort": "created",
+            "direction": "desc",
+            "per_page": "10",
+        }
         found = self._requests(await self._send("GET", "pulls", parameters=parameters))
-        # Without a filter that holds, GitHub would list every branch: whatever it does, only this branch counts.
+        # Without a filter that holds, GitHub would list every branch: whatever it does, only this branch
+        # counts.
         return next((each for each in found if each.branch == branch), None)
 
     async def open(self, *, branch: str, title: str, body: str) -> Request:
         """A new pull request; the open one where this branch has one already (GitHub answers 422 then)."""
         text = body if len(body) <= MAX_BODY else f"{body[:MAX_BODY]}\n\n(cut off)"
         try:
-            response = await self._send("POST", "pulls", body={"title": title, "head": branch, "base": self._base, "body": text})
+            response = await self._send(
+                "POST", "pulls", body={"title": title, "head": branch, "base": self._base, "body": text}
+            )
         except ForgeError as error:
             known = await self.latest(branch) if error.cause is ForgeCause.REFUSED else None
             if known is None or known.state is not RequestState.OPEN:
@@ -104,7 +128,9 @@ class GitHub:
         return _request(_decoded(response, _Pull))
 
     async def close(self, request: Request, *, why: str) -> None:
-        """Marks and closes in one step, so that a crash between two steps does not look like people's refusal; then says why."""
+        """Marks and closes in one step, so that a crash between two steps does not look like people's
+        refusal; then says why.
+        """
         body = f"{request.body[:MAX_BODY]}\n\n{why}\n{CLOSED_BY_US}"
         await self._send("PATCH", f"pulls/{request.number}", body={"state": "closed", "body": body})
         await self._send("POST", f"issues/{request.number}/comments", body={"body": why})
@@ -113,10 +139,19 @@ class GitHub:
         own = str(self._place).lower()
         pulls = _decoded(response, list[_Pull])
         # A fork may have a branch of the same name.
-        return [_request(pull) for pull in pulls if pull.head.repo is not None and pull.head.repo.full_name.lower() == own]
+        return [
+            _request(pull)
+            for pull in pulls
+            if pull.head.repo is not None and pull.head.repo.full_name.lower() == own
+        ]
 
     async def _send(
-        self, method: str, path: str, *, parameters: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        parameters: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
     ) -> httpx.Response:
         what = f"{method} {self._place} {path}"
         try:
@@ -135,11 +170,16 @@ class GitHub:
             response = await client.request(method, url, params=parameters, json=body, headers=headers)
         except UnicodeError:
             # Its text would hold a part of the token.
-            msg = f"{what}: the token has characters that no token has; write it into the Secret anew, as plain ASCII"
+            msg = (
+                f"{what}: the token has characters that no token has; write it into the Secret anew, as plain"
+                " ASCII"
+            )
             raise ForgeError(ForgeCause.DENIED, msg) from None
         except (httpx.HTTPError, OSError) as error:
             words = self._credentials.cleaned(str(error)) or type(error).__name__
-            raise ForgeError(ForgeCause.AWAY, f"{what}: {urlsplit(url).netloc} does not answer: {words}") from error
+            raise ForgeError(
+                ForgeCause.AWAY, f"{what}: {urlsplit(url).netloc} does not answer: {words}"
+            ) from error
         if not response.is_success:
             raise self._refused(what, response)
         return response
@@ -152,24 +192,34 @@ class GitHub:
         if wait:
             return ForgeError(ForgeCause.LIMITED, f"{message}; asked again in {wait:.0f} s", wait=wait)
         if status in {401, 403}:
-            return ForgeError(ForgeCause.DENIED, f"{message}; the token needs: Contents and Pull requests, read and write")
+            return ForgeError(
+                ForgeCause.DENIED, f"{message}; the token needs: Contents and Pull requests, read and write"
+            )
         if status == 404:
-            return ForgeError(ForgeCause.DENIED, f"{message}; there is no such repository, or the token may not see it")
+            return ForgeError(
+                ForgeCause.DENIED, f"{message}; there is no such repository, or the token may not see it"
+            )
         if response.is_redirect:
-            return ForgeError(ForgeCause.REFUSED, f"{message}; the repository has moved: write its new address as --git-url")
+            return ForgeError(
+                ForgeCause.REFUSED, f"{message}; the repository has moved: write its new address as --git-url"
+            )
         return ForgeError(ForgeCause.AWAY if status >= 500 else ForgeCause.REFUSED, message)
 
 
 def _request(pull: _Pull) -> Request:
     state = RequestState.MERGED if pull.merged_at is not None else RequestState(pull.state)
-    return Request(number=pull.number, branch=pull.head.ref, state=state, body=pull.body or "", url=pull.html_url)
+    return Request(
+        number=pull.number, branch=pull.head.ref, state=state, body=pull.body or "", url=pull.html_url
+    )
 
 
 def _decoded(response: httpx.Response, kind: Any) -> Any:  # noqa: ANN401 - what `kind` says
     try:
         return msgspec.json.decode(response.content, type=kind)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        msg = f"{response.request.method} {response.url.path}: the answer is not what GitHub documents: {error}"
+        msg = (
+            f"{response.request.method} {response.url.path}: the answer is not what GitHub documents: {error}"
+        )
         raise ForgeError(ForgeCause.AWAY, msg) from error
 
 

@@ -1,4 +1,6 @@
-"""For how long to stay away from a forge that says that it was asked too often (docs.github.com/rest, "Rate limits for the REST API")."""
+"""For how long to stay away from a forge that says that it was asked too often (docs.github.com/rest, "Rate
+limits for the REST API").
+"""
 
 import time
 from typing import Final

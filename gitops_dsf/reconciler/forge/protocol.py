@@ -7,7 +7,9 @@ from typing import Final, Protocol
 from gitops_dsf.errors import GitopsDsfError
 
 CLOSED_BY_US: Final = "<!-- gitops-dsf: closed by the reconciler -->"
-"""In the text of a request that the reconciler closed itself. One that people closed has none: it was refused."""
+"""In the text of a request that the reconciler closed itself. One that people closed has none: it was
+refused.
+"""
 
 
 class RequestState(StrEnum):

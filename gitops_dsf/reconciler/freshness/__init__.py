@@ -1,4 +1,5 @@
-"""Scores as the hub has them, against where they should be: fresh, about to expire, expired or missing, and which Placements that hurts.
+"""Scores as the hub has them, against where they should be: fresh, about to expire, expired or missing, and
+which Placements that hurts.
 
 judge        one scorer's scores at one moment
 book         all scorers' judgements, made anew only when something about them changed

@@ -1,7 +1,8 @@
-"""The judgement of every scorer, made anew only when something about it changed: a hub has hundreds of thousands of scores.
+"""The judgement of every scorer, made anew only when something about it changed: a hub has hundreds of
+thousands of scores.
 
-A score that is renewed in time changes nothing but its end, and that only later; so a healthy fleet is looked through once in a
-quarter of the TTL, not with every look at what expired.
+A score that is renewed in time changes nothing but its end, and that only later; so a healthy fleet is looked
+through once in a quarter of the TTL, not with every look at what expired.
 """
 
 from collections import Counter
@@ -66,7 +67,9 @@ class Book:
             scorer,
             self._view.scores.of(resource),
             expected=expected,
-            since=lambda cluster: max(scorer.created, renamed, targets.since(cluster), since.get(cluster, 0.0)),
+            since=lambda cluster: max(
+                scorer.created, renamed, targets.since(cluster), since.get(cluster, 0.0)
+            ),
             masks_known=targets.masks_known,
             now=now,
         )
@@ -85,7 +88,8 @@ class Book:
         return scored
 
     def dead(self, resource: str, dimension: str, *, now: float) -> frozenset[str]:
-        """Clusters that published, but not what a Placement could count: the score expired, or has no such item.
+        """Clusters that published, but not what a Placement could count: the score expired, or has no such
+        item.
 
         By OCM's rules (docs/contributing/ocm-behaviour.md#validity-of-scores), whoever wrote the score.
         """
@@ -136,11 +140,17 @@ def _renewed(before: ScoreSummary | None, after: ScoreSummary | None) -> bool:
     return same and after.valid_until >= before.valid_until
 
 
-def _news(before: _Entry | None, scorer: DynamicScorer, expected: frozenset[str], now: float) -> tuple[dict[str, float], float]:
-    """Since when clusters are expected that were not before, and since when its scores have this name, as far as it was seen."""
+def _news(
+    before: _Entry | None, scorer: DynamicScorer, expected: frozenset[str], now: float
+) -> tuple[dict[str, float], float]:
+    """Since when clusters are expected that were not before, and since when its scores have this name, as far
+    as it was seen.
+    """
     if before is None or before.scorer[0] != scorer.metadata.uid:
         return {}, 0.0
     patience = grace(scorer.interval)
-    since = {cluster: at for cluster, at in before.since.items() if now < at + patience and cluster in expected}
+    since = {
+        cluster: at for cluster, at in before.since.items() if now < at + patience and cluster in expected
+    }
     since.update(dict.fromkeys(expected - before.expected, now))
     return since, before.renamed if before.resource == scorer.resource else now

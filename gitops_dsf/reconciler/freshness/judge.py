@@ -1,4 +1,6 @@
-"""On how many clusters a scorer's scores are fresh, about to expire, expired, or missing. Pure; time is the hub's."""
+"""On how many clusters a scorer's scores are fresh, about to expire, expired, or missing. Pure; time is the
+hub's.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -25,7 +27,9 @@ class Scored:
     expired: frozenset[str] = _NOBODY
     """Also those with a score that has no item."""
     endless: frozenset[str] = _NOBODY
-    """Where a score has no validUntil: OCM counts it for ever, and it is never fresh. No agent of ours leaves one so."""
+    """Where a score has no validUntil: OCM counts it for ever, and it is never fresh. No agent of ours leaves
+    one so.
+    """
     missing: frozenset[str] = _NOBODY
     """Where the scorer should run and nothing is published, or no longer."""
     waiting: frozenset[str] = _NOBODY
@@ -48,11 +52,15 @@ def judge(
     masks_known: bool,
     now: float,
 ) -> Scored:
-    """`scores` are its AddOnPlacementScores by cluster, `expected` the clusters where it should run, `since` when each of them began to."""
+    """`scores` are its AddOnPlacementScores by cluster, `expected` the clusters where it should run, `since`
+    when each of them began to.
+    """
     if scorer.spec.suspend:
         return Scored(reason="Suspended", message="spec.suspend is true: it runs nowhere")
     if not scorer.publishes:
-        return Scored(reason="NotPublished", message="scoreDestination is None: scores are exported as metrics only")
+        return Scored(
+            reason="NotPublished", message="scoreDestination is None: scores are exported as metrics only"
+        )
     until, ttl, interval = inf, scorer.ttl, scorer.interval
     by_state: dict[State, set[str]] = {state: set() for state in State}
     for cluster, item in scores.items():
@@ -89,7 +97,10 @@ def named(clusters: Iterable[str]) -> str:
 
 
 def _said(found: Scored) -> Scored:
-    parts = [f"fresh on {_clusters(found.fresh)}" + (f", about to expire on {named(found.expiring)}" if found.expiring else "")]
+    parts = [
+        f"fresh on {_clusters(found.fresh)}"
+        + (f", about to expire on {named(found.expiring)}" if found.expiring else "")
+    ]
     if found.expired:
         parts.append(f"expired or empty on {named(found.expired)}")
     if found.endless:
@@ -99,9 +110,16 @@ def _said(found: Scored) -> Scored:
     if found.waiting:
         parts.append(f"not published yet on {named(found.waiting)}")
     if found.unclear:
-        parts.append(f"missing or masked on {named(found.unclear)}: the hub has no ConfigMap {MASKS_CONFIGMAP} that would tell")
+        parts.append(
+            f"missing or masked on {named(found.unclear)}: the hub has no ConfigMap {MASKS_CONFIGMAP} that"
+            " would tell"
+        )
     status, reason = _verdict(found)
-    message = "; ".join(parts) if reason != "NoCluster" else "no cluster has the agent and is left to it by clusterSelector and masks"
+    message = (
+        "; ".join(parts)
+        if reason != "NoCluster"
+        else "no cluster has the agent and is left to it by clusterSelector and masks"
+    )
     return replace(found, status=status, reason=reason, message=message)
 
 

@@ -8,7 +8,8 @@ from prometheus_client import CollectorRegistry, Gauge
 from gitops_dsf.reconciler.prefix import PREFIX
 
 SERIES: Final = 1000
-"""Of score_not_fresh: an outage of thousands of clusters must not become thousands of series for each scorer."""
+"""Of score_not_fresh: an outage of thousands of clusters must not become thousands of series for each scorer.
+"""
 
 
 class FreshnessMetrics:
@@ -18,7 +19,8 @@ class FreshnessMetrics:
         self._clusters = _Whole[tuple[str, str]](
             Gauge(
                 f"{PREFIX}_scored_clusters",
-                "Clusters whose score is fresh, expiring (of the fresh), expired, endless (without validUntil), or missing.",
+                "Clusters whose score is fresh, expiring (of the fresh), expired, endless (without"
+                " validUntil), or missing.",
                 ["scorer", "state"],
                 registry=registry,
             )
@@ -31,11 +33,14 @@ class FreshnessMetrics:
                 registry=registry,
             )
         )
-        self._omitted = Gauge(f"{PREFIX}_score_not_fresh_omitted", "Scores that score_not_fresh leaves out.", registry=registry)
+        self._omitted = Gauge(
+            f"{PREFIX}_score_not_fresh_omitted", "Scores that score_not_fresh leaves out.", registry=registry
+        )
         self._zeros = _Whole[tuple[str, str]](
             Gauge(
                 f"{PREFIX}_placement_missing_scores",
-                "Clusters that a Placement counts as 0 because a score is missing; scorer is the score's name where it is nobody's.",
+                "Clusters that a Placement counts as 0 because a score is missing; scorer is the score's name"
+                " where it is nobody's.",
                 ["placement", "scorer"],
                 registry=registry,
             )
@@ -46,9 +51,13 @@ class FreshnessMetrics:
         self._clusters.set(counts)
 
     def set_late(self, late: Mapping[str, Mapping[str, frozenset[str]]]) -> None:
-        """Clusters by scorer and state; when they are too many each scorer gets its share, the worst states first."""
+        """Clusters by scorer and state; when they are too many each scorer gets its share, the worst states
+        first.
+        """
         rows = {
-            scorer: [(scorer, cluster, state) for state, clusters in states.items() for cluster in sorted(clusters)]
+            scorer: [
+                (scorer, cluster, state) for state, clusters in states.items() for cluster in sorted(clusters)
+            ]
             for scorer, states in late.items()
         }
         total = sum(map(len, rows.values()))

@@ -1,9 +1,11 @@
-"""Clusters that a Placement counts as 0, because the score that it ranks by is missing, expired or without the dimension.
+"""Clusters that a Placement counts as 0, because the score that it ranks by is missing, expired or without
+the dimension.
 
 See docs/scheduler.md#what-the-scores-do-not-say.
 
-An approximation on the safe side of silence: membership of ManagedClusterSets and CEL expressions are not looked at, so a cluster that
-the PlacementSummary could not choose for those may be counted; labels, claims and present decisions are exact.
+An approximation on the safe side of silence: membership of ManagedClusterSets and CEL expressions are not
+looked at, so a cluster that the PlacementSummary could not choose for those may be counted; labels, claims
+and present decisions are exact.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,10 +25,11 @@ def counted_as_zero(
     dead: frozenset[str],
     scored: Scored | None,
 ) -> frozenset[str]:
-    """By one prioritizer: `scores` and `dead` are those of its resource and dimension, `scored` its scorer's (None: it is not ours).
+    """By one prioritizer: `scores` and `dead` are those of its resource and dimension, `scored` its scorer's
+    (None: it is not ours).
 
-    A cluster counts that it may choose and whose score is dead or missing, and one that it did choose without a score. Not one where
-    the scorer is new, nor one where masks keep the score off, unless it was chosen.
+    A cluster counts that it may choose and whose score is dead or missing, and one that it did choose without
+    a score. Not one where the scorer is new, nor one where masks keep the score off, unless it was chosen.
     """
     suspects = dead if scored is None else dead | scored.missing
     found = {name for name in suspects if name in clusters and _eligible(placement, clusters[name])}

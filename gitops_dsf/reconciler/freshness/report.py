@@ -1,4 +1,6 @@
-"""What is known about scores, for people and alerts: metrics, and Events on Placements that begin or end to count clusters as 0."""
+"""What is known about scores, for people and alerts: metrics, and Events on Placements that begin or end to
+count clusters as 0.
+"""
 
 import asyncio
 from collections import defaultdict
@@ -36,9 +38,12 @@ class Report:
 
     def hurt(self, resource: str) -> str:
         """Which Placements count clusters as 0 for this resource; empty when none does."""
-        found = [(name, clusters) for name, clusters in sorted(self.zeros.get(resource, {}).items()) if clusters]
+        found = [
+            (name, clusters) for name, clusters in sorted(self.zeros.get(resource, {}).items()) if clusters
+        ]
         words = [
-            f"Placement {name} counts {len(clusters)} {'cluster' if len(clusters) == 1 else 'clusters'} as 0" for name, clusters in found
+            f"Placement {name} counts {len(clusters)} {'cluster' if len(clusters) == 1 else 'clusters'} as 0"
+            for name, clusters in found
         ]
         more = f", and {len(words) - NAMED} more Placements do so" if len(words) > NAMED else ""
         return "; ".join(words[:NAMED]) + more
@@ -66,7 +71,10 @@ class Reporter:
             await asyncio.sleep(0)
         placements = dict(self._view.placements.items)
         self._book.keep(
-            scorers=set(scorers), ranked={(each.resource, each.dimension) for item in placements.values() for each in item.ranked_by}
+            scorers=set(scorers),
+            ranked={
+                (each.resource, each.dimension) for item in placements.values() for each in item.ranked_by
+            },
         )
         zeros = await self._zeros(placements, owners(scorers.values()), scored, now=now)
         self._count(scored, zeros, owners(scorers.values()))
@@ -76,7 +84,12 @@ class Reporter:
         """An Event where a PlacementSummary began or ceased to count clusters as 0."""
         placements = self._view.placements.items
         names = owners(self._view.scorers.items.values())
-        standing = {(name, resource): clusters for resource, by in report.zeros.items() for name, clusters in by.items() if clusters}
+        standing = {
+            (name, resource): clusters
+            for resource, by in report.zeros.items()
+            for name, clusters in by.items()
+            if clusters
+        }
         for (name, resource), clusters in sorted(standing.items()):
             item, before = placements.get(name), self._said.get((name, resource))
             if item is None or (before is not None and before.uid == item.uid):
@@ -84,15 +97,24 @@ class Reporter:
             why = "no score, an expired one, or one without the dimension"
             words = f"ranks by {names.get(resource, resource)}, and counts {named(clusters)} as 0: {why}"
             self._said[name, resource] = item
-            await self._events.say(reference(name, item, self._view.argocd_namespace), "Warning", "ScoresMissing", words)
+            await self._events.say(
+                reference(name, item, self._view.argocd_namespace), "Warning", "ScoresMissing", words
+            )
         for name, resource in sorted(self._said.keys() - standing.keys()):
             before, item = self._said.pop((name, resource)), placements.get(name)
             if item is not None and item.uid == before.uid:
                 words = f"no cluster is counted as 0 any more for want of {names.get(resource, resource)}"
-                await self._events.say(reference(name, item, self._view.argocd_namespace), "Normal", "ScoresComplete", words)
+                await self._events.say(
+                    reference(name, item, self._view.argocd_namespace), "Normal", "ScoresComplete", words
+                )
 
     async def _zeros(
-        self, placements: Mapping[str, PlacementSummary], names: Mapping[str, str], scored: Mapping[str, Scored], *, now: float
+        self,
+        placements: Mapping[str, PlacementSummary],
+        names: Mapping[str, str],
+        scored: Mapping[str, Scored],
+        *,
+        now: float,
     ) -> Zeros:
         found: dict[str, dict[str, frozenset[str]]] = defaultdict(dict)
         if not (self._view.placements.synced.is_set() and self._view.decisions.synced.is_set()):
@@ -101,12 +123,19 @@ class Reporter:
         counted: dict[tuple[str, RankedBy], _Counted] = {}
         for name, item in placements.items():
             for each in item.ranked_by:
-                chosen, dead = decided.get(name, _NOBODY), self._book.dead(each.resource, each.dimension, now=now)
+                chosen, dead = (
+                    decided.get(name, _NOBODY),
+                    self._book.dead(each.resource, each.dimension, now=now),
+                )
                 own, before = scored.get(names.get(each.resource, "")), self._counted.get((name, each))
                 if before is None or not before.holds(item, dead, own, (self._fleet, chosen)):
                     scores, clusters = self._view.scores.of(each.resource), self._view.clusters.items
-                    zeros = counted_as_zero(item, clusters=clusters, decided=chosen, scores=scores, dead=dead, scored=own)
-                    before = _Counted(placement=item, dead=dead, scored=own, rest=(self._fleet, chosen), zeros=zeros)
+                    zeros = counted_as_zero(
+                        item, clusters=clusters, decided=chosen, scores=scores, dead=dead, scored=own
+                    )
+                    before = _Counted(
+                        placement=item, dead=dead, scored=own, rest=(self._fleet, chosen), zeros=zeros
+                    )
                 counted[name, each] = before
                 by = found[each.resource]
                 by[name] = by.get(name, _NOBODY) | before.zeros
@@ -118,7 +147,12 @@ class Reporter:
         counts: dict[tuple[str, str], int] = {}
         late: dict[str, dict[str, frozenset[str]]] = {}
         for name, item in scored.items():
-            states = {"expired": item.expired, "missing": item.missing, "expiring": item.expiring, "endless": item.endless}
+            states = {
+                "expired": item.expired,
+                "missing": item.missing,
+                "expiring": item.expiring,
+                "endless": item.endless,
+            }
             counts[name, "fresh"] = item.fresh
             counts.update({(name, state): len(clusters) for state, clusters in states.items()})
             if any(states.values()):
@@ -126,7 +160,11 @@ class Reporter:
         self._metrics.set_clusters(counts)
         self._metrics.set_late(late)
         self._metrics.set_zeros(
-            {(name, names.get(resource, resource)): len(clusters) for resource, by in zeros.items() for name, clusters in by.items()}
+            {
+                (name, names.get(resource, resource)): len(clusters)
+                for resource, by in zeros.items()
+                for name, clusters in by.items()
+            }
         )
 
     def _on_cluster(self, _: str, before: ManagedCluster | None, after: ManagedCluster | None) -> None:
@@ -138,7 +176,8 @@ class Reporter:
 class _Counted:
     """What a PlacementSummary counts as 0 by one prioritizer, and what that was concluded from.
 
-    In an outage the same thousands of clusters would be looked at for each of a thousand Placements every ten seconds.
+    In an outage the same thousands of clusters would be looked at for each of a thousand Placements every ten
+    seconds.
     """
 
     placement: PlacementSummary
@@ -147,9 +186,17 @@ class _Counted:
     rest: tuple[int, frozenset[str]]
     zeros: frozenset[str]
 
-    def holds(self, placement: PlacementSummary, dead: frozenset[str], scored: Scored | None, rest: tuple[int, frozenset[str]]) -> bool:
+    def holds(
+        self,
+        placement: PlacementSummary,
+        dead: frozenset[str],
+        scored: Scored | None,
+        rest: tuple[int, frozenset[str]],
+    ) -> bool:
         """The book hands out the same objects until something about the scores changed."""
-        return self.placement is placement and self.dead is dead and self.scored is scored and self.rest == rest
+        return (
+            self.placement is placement and self.dead is dead and self.scored is scored and self.rest == rest
+        )
 
 
 def _choice(item: ManagedCluster) -> tuple[object, ...]:

@@ -21,7 +21,10 @@ class Author:
         """Of `Name <mail>`. Raises UsageError."""
         found = _SHAPE.fullmatch(text.strip())
         if found is None:
-            msg = f"--author {text!r}: write a name and a mail address, such as 'gitops-dsf <gitops-dsf@example.com>'"
+            msg = (
+                f"--author {text!r}: write a name and a mail address, such as 'gitops-dsf"
+                " <gitops-dsf@example.com>'"
+            )
             raise UsageError(msg)
         return cls(name=found["name"], mail=found["mail"])
 

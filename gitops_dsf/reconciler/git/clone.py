@@ -33,20 +33,25 @@ class Clone:
         self._url, self._protected = settings.url, settings.branch
         self._folder = folder / "repository.git"
         self.author = Author.parse(settings.author)
-        self._git = GitProgram(folder=folder, repository=self._folder, credentials=Credentials(folder=settings.credentials))
+        self._git = GitProgram(
+            folder=folder, repository=self._folder, credentials=Credentials(folder=settings.credentials)
+        )
         self._renew_after = renew_after
         self._turn = asyncio.Lock()
         self._fetched: dict[str, str] = {}
         self._begun, self._news = False, 0
 
     async def heads(self, *names: str) -> dict[str, str]:
-        """Branches of the server with their commits: those named, where `*` at the end of a name stands for any rest.
+        """Branches of the server with their commits: those named, where `*` at the end of a name stands for
+        any rest.
 
         A pass begins with it: now and then the clone is made anew here, and then no commit is known any more.
         """
         async with self._turn:
             await self._ready(renew=True)
-            out = await self._git.run("ls-remote", "--heads", self._url, *(_HEADS + name for name in names), server=self._url)
+            out = await self._git.run(
+                "ls-remote", "--heads", self._url, *(_HEADS + name for name in names), server=self._url
+            )
         found = (line.split("\t", 1) for line in out.decode(errors="surrogateescape").splitlines())
         return {ref.removeprefix(_HEADS): commit for commit, ref in found}
 
@@ -55,7 +60,15 @@ class Clone:
         async with self._turn:
             await self._ready()
             mine = f"{_OURS}heads/{branch}"
-            await self._git.run("fetch", "--quiet", "--no-tags", "--depth=1", self._url, f"+{_HEADS}{branch}:{mine}", server=self._url)
+            await self._git.run(
+                "fetch",
+                "--quiet",
+                "--no-tags",
+                "--depth=1",
+                self._url,
+                f"+{_HEADS}{branch}:{mine}",
+                server=self._url,
+            )
             commit = await self._git.text("rev-parse", "--verify", f"{mine}^{{commit}}")
             self._news += self._fetched.get(branch) != commit
             self._fetched[branch] = commit
@@ -68,21 +81,28 @@ class Clone:
     async def read(self, commit: str, wanted: Callable[[str], bool] = lambda _path: True) -> dict[str, bytes]:
         """Files of a fetched commit whose path is wanted, byte for byte; no submodules.
 
-        A symbolic link counts as the file of the commit that it leads to; one that leads elsewhere is left out.
+        A symbolic link counts as the file of the commit that it leads to; one that leads elsewhere is left
+        out.
         """
         async with self._turn:
             tree = await self._tree(commit)
             plain = {path: blob for path, (mode, blob) in tree.items() if mode.startswith(_FILE)}
-            linked = await self._blobs(commit, [(path, blob) for path, (mode, blob) in tree.items() if mode == _LINK])
+            linked = await self._blobs(
+                commit, [(path, blob) for path, (mode, blob) in tree.items() if mode == _LINK]
+            )
             links = {path: content.decode(errors="surrogateescape") for path, content in linked.items()}
             found = ((path, target_of(path, links=links, files=plain)) for path in tree if wanted(path))
-            return await self._blobs(commit, [(path, plain[target]) for path, target in found if target is not None])
+            return await self._blobs(
+                commit, [(path, plain[target]) for path, target in found if target is not None]
+            )
 
     async def _blobs(self, commit: str, chosen: Sequence[tuple[str, str]]) -> dict[str, bytes]:
         """Contents by path."""
         if not chosen:
             return {}
-        out = await self._git.run("cat-file", "--batch", stdin="".join(f"{blob}\n" for _, blob in chosen).encode())
+        out = await self._git.run(
+            "cat-file", "--batch", stdin="".join(f"{blob}\n" for _, blob in chosen).encode()
+        )
         files: dict[str, bytes] = {}
         at = 0
         for path, blob in chosen:
@@ -95,9 +115,13 @@ class Clone:
         return files
 
     async def written_by(self, commit: str) -> str:
-        """Author of a fetched commit, as `Name <mail>`; the committer where only the author is us: amending keeps the author."""
+        """Author of a fetched commit, as `Name <mail>`; the committer where only the author is us: amending
+        keeps the author.
+        """
         async with self._turn:
-            told = await self._git.text("show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit)
+            told = await self._git.text(
+                "show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit
+            )
         author, committer = told.split("\n")
         return committer if author == str(self.author) else author
 
@@ -106,34 +130,50 @@ class Clone:
         async with self._turn:
             return datetime.fromisoformat(await self._git.text("show", "--no-patch", "--format=%cI", commit))
 
-    async def commit(self, *, parent: str | None, files: Mapping[str, bytes | None], message: str, at: datetime) -> str:
-        """A new commit: the parent's files with these changes (None removes one); without a parent these files alone. Not pushed yet."""
+    async def commit(
+        self, *, parent: str | None, files: Mapping[str, bytes | None], message: str, at: datetime
+    ) -> str:
+        """A new commit: the parent's files with these changes (None removes one); without a parent these
+        files alone. Not pushed yet.
+        """
         async with self._turn:
             await self._ready()
             self._news += 1
             modes = {path: mode for path, (mode, _) in (await self._tree(parent)).items()} if parent else {}
             for path in files:
                 if not modes.get(path, _FILE).startswith(_FILE):
-                    raise GitError(Cause.FAILED, f"{path} is a symbolic link or a submodule in the repository; it is not written over")
+                    raise GitError(
+                        Cause.FAILED,
+                        f"{path} is a symbolic link or a submodule in the repository; it is not written over",
+                    )
                 for folder in map(str, PurePosixPath(path).parents):
                     if folder in modes:
-                        raise GitError(Cause.FAILED, f"{folder} is no folder in the repository, so {path} is not written")
+                        raise GitError(
+                            Cause.FAILED, f"{folder} is no folder in the repository, so {path} is not written"
+                        )
             ref = f"{_OURS}new"
-            stream = commit_stream(ref=ref, parent=parent, files=files, modes=modes, message=message, author=self.author, at=at)
+            stream = commit_stream(
+                ref=ref, parent=parent, files=files, modes=modes, message=message, author=self.author, at=at
+            )
             await self._git.run("fast-import", "--quiet", "--force", "--done", stdin=stream)
             return await self._git.text("rev-parse", "--verify", f"{ref}^{{commit}}")
 
     async def push(self, commit: str, *, branch: str, expected: str | None) -> None:
-        """Makes a branch of the server point at a commit, if it points at `expected` now (None: does not exist). Else GitError (Rejected).
+        """Makes a branch of the server point at a commit, if it points at `expected` now (None: does not
+        exist). Else GitError (Rejected).
 
         The branch's history is not looked at: this overwrites. For the protected branch there is `advance`.
         """
         self._refuse_protected(branch)
         async with self._turn:
-            await self._push(f"{commit}:{_HEADS}{branch}", f"--force-with-lease={_HEADS}{branch}:{expected or ''}")
+            await self._push(
+                f"{commit}:{_HEADS}{branch}", f"--force-with-lease={_HEADS}{branch}:{expected or ''}"
+            )
 
     async def advance(self, commit: str, *, branch: str) -> None:
-        """Adds commits to a branch of the server without force: GitError (Rejected) when it has moved on since the parent."""
+        """Adds commits to a branch of the server without force: GitError (Rejected) when it has moved on
+        since the parent.
+        """
         async with self._turn:
             await self._push(f"{commit}:{_HEADS}{branch}")
 
@@ -146,10 +186,14 @@ class Clone:
     def _refuse_protected(self, branch: str) -> None:
         """Whatever a caller asks for: the branch that Argo CD follows is neither overwritten nor removed."""
         if branch == self._protected:
-            raise GitError(Cause.REJECTED, f"{branch} is the protected branch; it is neither overwritten nor removed")
+            raise GitError(
+                Cause.REJECTED, f"{branch} is the protected branch; it is neither overwritten nor removed"
+            )
 
     async def _push(self, refspec: str, *options: str) -> None:
-        await self._git.run("push", "--porcelain", "--no-verify", *options, self._url, refspec, server=self._url)
+        await self._git.run(
+            "push", "--porcelain", "--no-verify", *options, self._url, refspec, server=self._url
+        )
 
     async def _ready(self, *, renew: bool = False) -> None:
         """An empty repository where there is none; what a killed process left is gone."""
@@ -163,5 +207,7 @@ class Clone:
     async def _tree(self, commit: str) -> dict[str, tuple[str, str]]:
         """Mode and object of every path."""
         out = await self._git.run("ls-tree", "-r", "-z", "--full-tree", commit)
-        entries = (entry.split("\t", 1) for entry in out.decode(errors="surrogateescape").split("\0") if entry)
+        entries = (
+            entry.split("\t", 1) for entry in out.decode(errors="surrogateescape").split("\0") if entry
+        )
         return {path: (kind.split(" ")[0], kind.split(" ")[2]) for kind, path in entries}

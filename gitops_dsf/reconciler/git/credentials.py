@@ -1,4 +1,5 @@
-"""Credentials from the folder of a mounted Secret: git reads the files itself, so that no argument, variable or URL holds a secret.
+"""Credentials from the folder of a mounted Secret: git reads the files itself, so that no argument, variable
+or URL holds a secret.
 
 | files | used for |
 | --- | --- |
@@ -8,7 +9,7 @@
 | `ssh-privatekey` and `known_hosts` | ssh; the keys of kubernetes.io/ssh-auth |
 
 They are read anew for each use: a Secret that is rotated counts at once.
-"""
+"""  # noqa: E501
 
 import base64
 import shlex
@@ -24,7 +25,8 @@ from gitops_dsf.reconciler.git.url import is_http, is_ssh
 TOKEN_USER: Final = "x-access-token"  # noqa: S105 - a name, which GitHub and GitLab accept with any token
 _SECRET_FILES: Final = ("token", "password")
 
-# `read` and `printf` are the shell's own, so that no process is started that would have a secret among its arguments.
+# `read` and `printf` are the shell's own, so that no process is started that would have a secret among its
+# arguments.
 _HELPER: Final = (
     "!cr=$(printf '\\r'); f() {{ "
     'test "$1" = get || exit 0; cd {folder} || exit 1; user={default_user}; '
@@ -42,14 +44,21 @@ class Credentials:
     folder: Path | None
 
     def configuration(self, url: str) -> tuple[tuple[str, str], ...]:
-        """Settings of git for one use: paths, no secrets. Raises GitError (Denied) when the Secret has not what the URL needs."""
+        """Settings of git for one use: paths, no secrets. Raises GitError (Denied) when the Secret has not
+        what the URL needs.
+        """
         if self.folder is None or not is_http(url):
             return ()
         name = next((name for name in _SECRET_FILES if self._has(name)), None)
         if name is None or (name == "password" and not self._has("username")):
-            msg = f"{self.folder} has neither token nor username and password, which {urlsplit(url).scheme} URLs need"
+            msg = (
+                f"{self.folder} has neither token nor username and password, which {urlsplit(url).scheme}"
+                " URLs need"
+            )
             raise GitError(Cause.DENIED, msg)
-        helper = _HELPER.format(folder=shlex.quote(str(self.folder.absolute())), file=name, default_user=TOKEN_USER)
+        helper = _HELPER.format(
+            folder=shlex.quote(str(self.folder.absolute())), file=name, default_user=TOKEN_USER
+        )
         # The empty helper clears the list; the address keeps the secret from every other server.
         settings = [("credential.helper", ""), (f"credential.{_origin(url)}.helper", helper)]
         if self._has("ca.crt"):
@@ -57,11 +66,17 @@ class Credentials:
         return tuple(settings)
 
     def ssh_command(self, url: str) -> Mapping[str, str]:
-        """Variables for ssh: paths only. Raises GitError (Denied) when the Secret has not what the URL needs."""
+        """Variables for ssh: paths only. Raises GitError (Denied) when the Secret has not what the
+        URL needs.
+        """
         if not is_ssh(url):
             return {}
         if self.folder is None or not (self._has("ssh-privatekey") and self._has("known_hosts")):
-            where = "--git-credentials is not given" if self.folder is None else f"{self.folder} lacks ssh-privatekey or known_hosts"
+            where = (
+                "--git-credentials is not given"
+                if self.folder is None
+                else f"{self.folder} lacks ssh-privatekey or known_hosts"
+            )
             raise GitError(Cause.DENIED, f"{where}; ssh URLs need both files")
         folder = self.folder.absolute()
         options = {
@@ -73,7 +88,12 @@ class Credentials:
             "BatchMode": "yes",
             "ConnectTimeout": 15,
         }
-        command = ["ssh", "-F", "/dev/null", *(part for name, value in options.items() for part in ("-o", f'{name}="{value}"'))]
+        command = [
+            "ssh",
+            "-F",
+            "/dev/null",
+            *(part for name, value in options.items() for part in ("-o", f'{name}="{value}"')),
+        ]
         return {"GIT_SSH_COMMAND": shlex.join(command)}
 
     def token(self) -> str:

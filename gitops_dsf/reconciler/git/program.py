@@ -1,4 +1,6 @@
-"""One run of the git program: bounded in time, ended with all its children when cancelled, free of the machine's configuration."""
+"""One run of the git program: bounded in time, ended with all its children when cancelled, free of the
+machine's configuration.
+"""
 
 import asyncio
 import contextlib
@@ -19,7 +21,9 @@ END_SECONDS: Final = 2.0
 """Between asking git to end and ending it."""
 
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
-_KEPT: Final = frozenset({"PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", *_PROXIES, *(name.upper() for name in _PROXIES)})
+_KEPT: Final = frozenset(
+    {"PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", *_PROXIES, *(name.upper() for name in _PROXIES)}
+)
 """Of our own environment: nothing that would lead git to another repository, configuration or trace."""
 
 _ALWAYS: Final = (
@@ -37,12 +41,18 @@ class GitProgram:
     def __init__(self, *, folder: Path, repository: Path, credentials: Credentials) -> None:
         self._folder, self._repository, self._credentials = folder, repository, credentials
 
-    async def run(self, *arguments: str, stdin: bytes = b"", server: str = "", seconds: float | None = None) -> bytes:
+    async def run(
+        self, *arguments: str, stdin: bytes = b"", server: str = "", seconds: float | None = None
+    ) -> bytes:
         """Standard output. `server`: the URL that the command speaks to, empty for none. Raises GitError."""
         settings = [*_ALWAYS, *(self._credentials.configuration(server) if server else ())]
         environment = self._environment(server)
         bound = seconds or (REMOTE_SECONDS if server else LOCAL_SECONDS)
-        command = ["git", *(part for name, value in settings for part in ("-c", f"{name}={value}")), *arguments]
+        command = [
+            "git",
+            *(part for name, value in settings for part in ("-c", f"{name}={value}")),
+            *arguments,
+        ]
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -54,7 +64,9 @@ class GitProgram:
                 start_new_session=True,
             )
         except FileNotFoundError as error:
-            msg = "git is not installed or not on PATH" if self._folder.is_dir() else f"{self._folder} is gone"
+            msg = (
+                "git is not installed or not on PATH" if self._folder.is_dir() else f"{self._folder} is gone"
+            )
             raise GitError(Cause.FAILED, msg) from error
         try:
             async with asyncio.timeout(bound):
@@ -76,7 +88,12 @@ class GitProgram:
         said = err.decode(errors="replace")
         if verb == "push":
             # The report names what was refused, and why; standard error says only that something was.
-            said = "\n".join([*(line[1:] for line in out.decode(errors="replace").splitlines() if line.startswith("!")), said])
+            said = "\n".join(
+                [
+                    *(line[1:] for line in out.decode(errors="replace").splitlines() if line.startswith("!")),
+                    said,
+                ]
+            )
         said = self._credentials.cleaned(said)
         return GitError(cause_of(said), f"git {verb}: {in_short(said) or 'failed without a word'}")
 

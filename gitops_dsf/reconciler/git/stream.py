@@ -21,7 +21,10 @@ def commit_stream(
     Raises ValueError for a path that git refuses.
     """
     who = f"{author} {int(at.timestamp())} {at:%z}"
-    parts = [f"commit {ref}\nauthor {who}\ncommitter {who}\n".encode(), _data(message.rstrip().encode() + b"\n")]
+    parts = [
+        f"commit {ref}\nauthor {who}\ncommitter {who}\n".encode(),
+        _data(message.rstrip().encode() + b"\n"),
+    ]
     if parent:
         parts.append(f"from {parent}\n".encode())
     for path, content in sorted(files.items()):
@@ -38,8 +41,18 @@ def _data(content: bytes) -> bytes:
 
 
 def _quoted(path: str) -> bytes:
-    if not path or path.startswith("/") or {"", ".", "..", ".git"} & {part.lower() for part in path.split("/")} or "\0" in path:
+    if (
+        not path
+        or path.startswith("/")
+        or {"", ".", "..", ".git"} & {part.lower() for part in path.split("/")}
+        or "\0" in path
+    ):
         msg = f"{path!r} is no path of a repository"
         raise ValueError(msg)
-    raw = path.encode(errors="surrogateescape").replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    raw = (
+        path.encode(errors="surrogateescape")
+        .replace(b"\\", b"\\\\")
+        .replace(b'"', b'\\"')
+        .replace(b"\n", b"\\n")
+    )
     return b'"' + raw + b'"'

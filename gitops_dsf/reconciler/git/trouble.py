@@ -33,7 +33,14 @@ class GitError(GitopsDsfError):
 
 
 _WORDS: Final[Mapping[Cause, Sequence[str]]] = {
-    Cause.REJECTED: (r"\[rejected\]", r"\[remote rejected\]", "stale info", "non-fast-forward", "fetch first", "cannot lock ref"),
+    Cause.REJECTED: (
+        r"\[rejected\]",
+        r"\[remote rejected\]",
+        "stale info",
+        "non-fast-forward",
+        "fetch first",
+        "cannot lock ref",
+    ),
     Cause.DENIED: (
         "authentication failed",
         "could not read (username|password)",
@@ -79,7 +86,11 @@ def cause_of(said: str) -> Cause:
 def in_short(said: str, *, most: int = 400) -> str:
     """What git said in one line, without hints and decorations."""
     lines = [line.strip() for line in said.splitlines()]
-    kept = [re.sub(r"^(fatal|error|remote): *", "", line) for line in lines if line and not line.startswith(("hint:", "To ", "Done"))]
+    kept = [
+        re.sub(r"^(fatal|error|remote): *", "", line)
+        for line in lines
+        if line and not line.startswith(("hint:", "To ", "Done"))
+    ]
     text = "; ".join(line for line in kept if line)
     text = "".join(each if each.isprintable() else " " for each in text)
     return text if len(text) <= most else f"{text[: most - 3]}..."

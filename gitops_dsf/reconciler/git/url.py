@@ -1,4 +1,6 @@
-"""The URL of the fleet repository, in the forms that git takes: https, http, ssh, host:path as scp writes it, and file."""
+"""The URL of the fleet repository, in the forms that git takes: https, http, ssh, host:path as scp writes it,
+and file.
+"""
 
 import re
 from typing import Final
@@ -21,19 +23,31 @@ def is_ssh(url: str) -> bool:
 
 
 def checked(url: str) -> str:
-    """The URL as it is. Raises UsageError for one that git would not take, or that holds a password; such a text is not repeated."""
+    """The URL as it is. Raises UsageError for one that git would not take, or that holds a password; such a
+    text is not repeated.
+    """
     if is_ssh(url) and not url.startswith("ssh://"):
         return url
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in _SCHEMES and bool(parts.path.strip("/")) and (parts.scheme == "file" or bool(parts.hostname))
+        usable = (
+            parts.scheme in _SCHEMES
+            and bool(parts.path.strip("/"))
+            and (parts.scheme == "file" or bool(parts.hostname))
+        )
         secret = parts.password is not None or (parts.username is not None and parts.scheme != "ssh")
     except ValueError:
         usable, secret = False, False
     if secret:
-        msg = "--git-url holds a user or a password; write the URL without them, and put them into the Secret of --git-credentials"
+        msg = (
+            "--git-url holds a user or a password; write the URL without them, and put them into the Secret"
+            " of --git-credentials"
+        )
         raise UsageError(msg)
     if not usable or re.search(r"[\s\x00-\x1f]", url):
-        msg = "--git-url: write https://host/owner/repository.git, ssh://git@host/owner/repository.git, or git@host:owner/repository.git"
+        msg = (
+            "--git-url: write https://host/owner/repository.git, ssh://git@host/owner/repository.git, or"
+            " git@host:owner/repository.git"
+        )
         raise UsageError(msg)
     return url

@@ -1,4 +1,6 @@
-"""The hub's API server as the reconciler writes to it: never without a claim on the Lease, and every deletion is awaited."""
+"""The hub's API server as the reconciler writes to it: never without a claim on the Lease, and every deletion
+is awaited.
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -22,12 +24,21 @@ class NotSentError(ApiError):
 
 
 class HubApi(ApiServer):
-    """`fence` is asked before every write. Without one nothing can be deleted, and other writes are sent, because the Lease is one."""
+    """`fence` is asked before every write. Without one nothing can be deleted, and other writes are sent,
+    because the Lease is one.
+    """
 
     def __init__(
-        self, *, load: Callable[[], Access], fence: Fence | None = None, timeout_seconds: float = 15.0, clock: Clock | None = None
+        self,
+        *,
+        load: Callable[[], Access],
+        fence: Fence | None = None,
+        timeout_seconds: float = 15.0,
+        clock: Clock | None = None,
     ) -> None:
-        super().__init__(load=load, user_agent=MANAGER, timeout_seconds=timeout_seconds, clock=clock, admit=self._ask)
+        super().__init__(
+            load=load, user_agent=MANAGER, timeout_seconds=timeout_seconds, clock=clock, admit=self._ask
+        )
         self._fence = fence
         self._deletions: set[asyncio.Task[None]] = set()
 
@@ -38,8 +49,9 @@ class HubApi(ApiServer):
     async def delete(self, path: str, *, uid: str, resource_version: str = "") -> None:
         """One object, if it is still this one (and this version).
 
-        Raises ApiError: 404 when it is gone, 409 when it is another; NotSentError when this replica may not delete now. When the caller is
-        cancelled the request goes on to its end, so that its outcome is known before another replica is let in (`settled`).
+        Raises ApiError: 404 when it is gone, 409 when it is another; NotSentError when this replica may not
+        delete now. When the caller is cancelled the request goes on to its end, so that its outcome is known
+        before another replica is let in (`settled`).
         """
         task = asyncio.create_task(self._delete(path, uid=uid, resource_version=resource_version))
         self._deletions.add(task)
@@ -51,7 +63,9 @@ class HubApi(ApiServer):
         return _NO_FENCE if self._fence is None else self._fence.deletion()
 
     async def settled(self) -> bool:
-        """Waits for the end of all deletions; False when one of the last had no answer, and may still take effect."""
+        """Waits for the end of all deletions; False when one of the last had no answer, and may still take
+        effect.
+        """
         await asyncio.gather(*self._deletions, return_exceptions=True)
         return self._fence is None or self._fence.clean
 
@@ -64,7 +78,9 @@ class HubApi(ApiServer):
             raise
         except ApiError as error:
             # Without an answer, and after an error of the server, it may have been done or be done later.
-            if self._fence is not None and (not error.status or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR):
+            if self._fence is not None and (
+                not error.status or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+            ):
                 self._fence.unanswered()
             raise
 
@@ -86,4 +102,6 @@ class HubApi(ApiServer):
             raise NotSentError(msg, refusal=refusal)
 
 
-_NO_FENCE: Final = Refusal(reason="LeaseNotHeld", message="this connection writes the Lease alone", seconds=1.0)
+_NO_FENCE: Final = Refusal(
+    reason="LeaseNotHeld", message="this connection writes the Lease alone", seconds=1.0
+)

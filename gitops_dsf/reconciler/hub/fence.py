@@ -1,7 +1,9 @@
-"""Whether a write may be sent now. Asked right before the bytes leave, because any await before that may take minutes.
+"""Whether a write may be sent now. Asked right before the bytes leave, because any await before that may take
+minutes.
 
-A process can be frozen (SIGSTOP, a paused virtual machine, a node without CPU) after it checked something. So nothing is written because
-of an earlier check: the claim on the Lease is measured at the last possible moment, and a deletion needs enough of it for its own time-out.
+A process can be frozen (SIGSTOP, a paused virtual machine, a node without CPU) after it checked something. So
+nothing is written because of an earlier check: the claim on the Lease is measured at the last possible
+moment, and a deletion needs enough of it for its own time-out.
 """
 
 from collections.abc import Callable
@@ -15,7 +17,9 @@ DELETION_SECONDS: Final = 4.0
 MARGIN_SECONDS: Final = 1.0
 """What must be left of the claim after that."""
 QUIET_SECONDS: Final = 30.0
-"""For which a deletion that somebody else sent may still take effect: the duration of a lease (15 s) and the longest request (15 s)."""
+"""For which a deletion that somebody else sent may still take effect: the duration of a lease (15 s) and the
+longest request (15 s).
+"""
 
 
 class Claim(Protocol):
@@ -25,12 +29,16 @@ class Claim(Protocol):
         """Seconds for which the claim may be trusted; 0 or less when this replica does not lead."""
 
     def quiet_left(self) -> float:
-        """Seconds for which deletions of a predecessor may still take effect; 0 or less when there can be none."""
+        """Seconds for which deletions of a predecessor may still take effect; 0 or less when there can be
+        none.
+        """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refusal:
-    """Why a write is not sent. `reason` is one word, `message` a sentence without anything that changes by itself."""
+    """Why a write is not sent. `reason` is one word, `message` a sentence without anything that changes by
+    itself.
+    """
 
     reason: str
     message: str
@@ -58,14 +66,20 @@ class Fence:
         if quiet > 0:
             return Refusal(
                 reason="LeadershipNew",
-                message=f"this replica leads for less than {QUIET_SECONDS:g} s, and deletions of the one before it may still take effect",
+                message=(
+                    f"this replica leads for less than {QUIET_SECONDS:g} s, and deletions of the one before"
+                    " it may still take effect"
+                ),
                 seconds=quiet,
             )
         unanswered = self._unanswered_left()
         if unanswered > 0:
             return Refusal(
                 reason="DeletionUnanswered",
-                message=f"the hub did not answer a deletion within the last {QUIET_SECONDS:g} s, and it may still take effect",
+                message=(
+                    f"the hub did not answer a deletion within the last {QUIET_SECONDS:g} s, and it may still"
+                    " take effect"
+                ),
                 seconds=unanswered,
             )
         return None
@@ -85,6 +99,9 @@ class Fence:
 
 _NOT_HELD: Final = Refusal(
     reason="LeaseNotHeld",
-    message="too little is left of this replica's claim on the Lease: another replica may lead before the hub has answered",
+    message=(
+        "too little is left of this replica's claim on the Lease: another replica may lead before the hub has"
+        " answered"
+    ),
     seconds=1.0,
 )

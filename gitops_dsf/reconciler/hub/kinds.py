@@ -84,9 +84,13 @@ def application(raw: msgspec.Raw) -> tuple[str, Application]:
 
 def versioned(raw: msgspec.Raw) -> Versioned:
     """With the resourceVersion, for what is read in order to be changed."""
-    return Versioned(copy=read_application(raw), version=msgspec.json.decode(raw, type=_Head).metadata.resource_version)
+    return Versioned(
+        copy=read_application(raw), version=msgspec.json.decode(raw, type=_Head).metadata.resource_version
+    )
 
 
 def reference(name: str, item: PlacementSummary, namespace: str) -> Reference:
     """For Events about a Placement."""
-    return Reference(api_version=f"{SCORE_GROUP}/v1beta1", kind="Placement", namespace=namespace, name=name, uid=item.uid)
+    return Reference(
+        api_version=f"{SCORE_GROUP}/v1beta1", kind="Placement", namespace=namespace, name=name, uid=item.uid
+    )

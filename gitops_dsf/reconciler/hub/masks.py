@@ -24,7 +24,9 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 
 
 class MaskPoll:
-    """`current` is None while the masks are not known: the ConfigMap is absent, or nobody could read it yet."""
+    """`current` is None while the masks are not known: the ConfigMap is absent, or nobody could
+    read it yet.
+    """
 
     def __init__(self, *, api: HubApi, namespace: str, poll: float = POLL_SECONDS) -> None:
         self._api = api

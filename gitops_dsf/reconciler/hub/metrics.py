@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Gauge
@@ -16,7 +17,8 @@ class WatchMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.broken = Gauge(
             f"{PREFIX}_watch_broken",
-            "1 while the hub refuses the list or the watch of a resource, or says nothing: nothing is deleted that rests on it.",
+            "1 while the hub refuses the list or the watch of a resource, or says nothing: nothing is deleted"
+            " that rests on it.",
             ["resource"],
             registry=registry,
         )
@@ -30,7 +32,7 @@ class WatchMetrics:
 
         try:
             for informer in informers:
-                self.broken.labels(resource=informer.resource).set_function(lambda informer=informer: shown(informer))  # type: ignore[misc]
+                self.broken.labels(resource=informer.resource).set_function(partial(shown, informer))
             yield
         finally:
             self.broken.clear()

@@ -1,4 +1,6 @@
-"""AddOnPlacementScores: when they end and what they hold, a few bytes each, because a fleet has hundreds of thousands."""
+"""AddOnPlacementScores: when they end and what they hold, a few bytes each, because a fleet has hundreds of
+thousands.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -14,7 +16,9 @@ from gitops_dsf.reconciler.hub.api import HubApi
 
 SCORES_PATH: Final = f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/{SCORE_PLURAL}"
 NAMES: Final = 8
-"""Items up to which their names are kept. Placements name the few dimensions that every cluster has, not those of nodes and pods."""
+"""Items up to which their names are kept. Placements name the few dimensions that every cluster has, not
+those of nodes and pods.
+"""
 NAMINGS: Final = 4096
 """Different sets of names that are kept; most clusters share one."""
 _NOTHING: Final[Mapping[str, "ScoreSummary"]] = MappingProxyType({})
@@ -42,11 +46,15 @@ def score_summary(raw: msgspec.Raw) -> tuple[str, ScoreSummary]:
     until, scores = status.valid_until, status.scores or ()
     names = frozenset([each.name for each in scores]) if len(scores) <= NAMES else None
     key = f"{item.metadata.namespace}/{item.metadata.name}"
-    return key, ScoreSummary(valid_until=None if until is None else until.timestamp(), count=len(scores), names=names)
+    return key, ScoreSummary(
+        valid_until=None if until is None else until.timestamp(), count=len(scores), names=names
+    )
 
 
 class ScoreTable(MutableMapping[str, ScoreSummary]):
-    """Scores by cluster/name, kept by name: neither the keys nor equal sets of item names are stored twice."""
+    """Scores by cluster/name, kept by name: neither the keys nor equal sets of item names are
+    stored twice.
+    """
 
     def __init__(self) -> None:
         self._columns: dict[str, dict[str, ScoreSummary]] = {}
@@ -73,7 +81,9 @@ class ScoreTable(MutableMapping[str, ScoreSummary]):
             column = self._columns[sys.intern(resource)] = {}
         self._size += cluster not in column
         names = self._naming(item.names)
-        column[sys.intern(cluster)] = item if names is item.names else ScoreSummary(item.valid_until, item.count, names)
+        column[sys.intern(cluster)] = (
+            item if names is item.names else ScoreSummary(item.valid_until, item.count, names)
+        )
 
     def __delitem__(self, key: str) -> None:
         cluster, _, resource = key.partition("/")
@@ -102,10 +112,18 @@ class ScoreInformer(Informer[ScoreSummary]):
     """All scores of the hub."""
 
     def __init__(self, *, api: HubApi) -> None:
-        super().__init__(api=api, path=SCORES_PATH, project=score_summary, key=lambda cluster, name: f"{cluster}/{name}", shelf=ScoreTable)
+        super().__init__(
+            api=api,
+            path=SCORES_PATH,
+            project=score_summary,
+            key=lambda cluster, name: f"{cluster}/{name}",
+            shelf=ScoreTable,
+        )
 
     def of(self, resource: str) -> Mapping[str, ScoreSummary]:
-        """The scores of one name by cluster, such as a scorer's; read-only. Ask anew each time: a new list makes a new table."""
+        """The scores of one name by cluster, such as a scorer's; read-only. Ask anew each time: a new list
+        makes a new table.
+        """
         return cast("ScoreTable", self._items).of(resource)
 
     def resources(self) -> tuple[str, ...]:

@@ -37,21 +37,31 @@ RETRY_SECONDS: Final = 5.0
 
 
 class HubView:
-    """Read-only for duties. It is a duty itself (`duty.Duty`), because what it reads must be followed while this replica leads."""
+    """Read-only for duties. It is a duty itself (`duty.Duty`), because what it reads must be followed while
+    this replica leads.
+    """
 
     name = "watch"
 
-    def __init__(self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, metrics: WatchMetrics | None = None) -> None:
+    def __init__(
+        self, *, api: HubApi, hub_namespace: str, argocd_namespace: str, metrics: WatchMetrics | None = None
+    ) -> None:
         self._metrics = metrics
         self.hub_namespace, self.argocd_namespace = hub_namespace, argocd_namespace
         self.scorers = Informer(api=api, path=SCORERS_PATH.format(hub_namespace), project=scorer)
         self.scores = ScoreInformer(api=api)
         self.clusters = Informer(api=api, path=CLUSTERS_PATH, project=cluster)
-        self.addons = Informer(api=api, path=ADDONS_PATH, project=addon, selector=OURS, key=lambda cluster, _: cluster)
+        self.addons = Informer(
+            api=api, path=ADDONS_PATH, project=addon, selector=OURS, key=lambda cluster, _: cluster
+        )
         self.placements = Informer(api=api, path=PLACEMENTS_PATH.format(argocd_namespace), project=placement)
-        self.decisions = Informer(api=api, path=DECISIONS_PATH.format(argocd_namespace), project=decision_page)
+        self.decisions = Informer(
+            api=api, path=DECISIONS_PATH.format(argocd_namespace), project=decision_page
+        )
         self.sets = Informer(api=api, path=SETS_PATH.format(argocd_namespace), project=application_set)
-        self.applications = Informer(api=api, path=APPLICATIONS_PATH.format(argocd_namespace), project=application)
+        self.applications = Informer(
+            api=api, path=APPLICATIONS_PATH.format(argocd_namespace), project=application
+        )
 
         self.masks = MaskPoll(api=api, namespace=hub_namespace)
         self._targets: TargetClusters | None = None
@@ -62,7 +72,9 @@ class HubView:
     def targets(self) -> TargetClusters:
         """Where scorers should run now; another object whenever that may have changed."""
         if self._targets is None or self._targets.masks is not self.masks.current:
-            self._targets = TargetClusters(clusters=self.clusters.items, addons=self.addons.items, masks=self.masks.current)
+            self._targets = TargetClusters(
+                clusters=self.clusters.items, addons=self.addons.items, masks=self.masks.current
+            )
         return self._targets
 
     @property
@@ -82,7 +94,9 @@ class HubView:
     @property
     def ready(self) -> bool:
         """Whether every list was read once, and all can be trusted."""
-        return self.masks.synced.is_set() and all(informer.synced.is_set() and not informer.broken for informer in self.informers)
+        return self.masks.synced.is_set() and all(
+            informer.synced.is_set() and not informer.broken for informer in self.informers
+        )
 
     @property
     def broken(self) -> Sequence[str]:
@@ -93,7 +107,15 @@ class HubView:
     def untrusted(informers: Iterable[Informer[Any]]) -> Refusal | None:
         """What speaks against a deletion that rests on these."""
         found = next((informer.broken for informer in informers if informer.broken), "")
-        return Refusal(reason="InformerBroken", message=f"what it rests on may be old: {found}", seconds=RETRY_SECONDS) if found else None
+        return (
+            Refusal(
+                reason="InformerBroken",
+                message=f"what it rests on may be old: {found}",
+                seconds=RETRY_SECONDS,
+            )
+            if found
+            else None
+        )
 
     async def synced(self) -> None:
         """Waits until every list was read once."""
@@ -109,7 +131,9 @@ class HubView:
 
     async def run(self) -> None:
         """Follows all resources until it is cancelled."""
-        with self._metrics.following(self.informers) if self._metrics is not None else contextlib.nullcontext():
+        with (
+            self._metrics.following(self.informers) if self._metrics is not None else contextlib.nullcontext()
+        ):
             async with asyncio.TaskGroup() as group:
                 for informer in self.informers:
                     group.create_task(informer.run())

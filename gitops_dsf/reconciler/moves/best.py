@@ -1,4 +1,6 @@
-"""How healthy each old copy has been at best since its decision settled: one that is just rolling out a change is no failing one. Pure."""
+"""How healthy each old copy has been at best since its decision settled: one that is just rolling out a
+change is no failing one. Pure.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,12 +17,16 @@ class _Seen:
 
 @dataclass(kw_only=True)
 class BestHealth:
-    """By UID of the ApplicationSet. Lost with the process, and so is the time-out, which is all that it matters to."""
+    """By UID of the ApplicationSet. Lost with the process, and so is the time-out, which is all that it
+    matters to.
+    """
 
     _seen: dict[str, _Seen] = field(default_factory=dict)
 
     def observe(self, uid: str, since: float, copies: Iterable[Application]) -> Mapping[str, int]:
-        """Takes the copies as they are now, under a decision that has held since then; the best rank of each, by UID."""
+        """Takes the copies as they are now, under a decision that has held since then; the best rank of each,
+        by UID.
+        """
         known = self._seen.get(uid)
         if known is None or known.since != since:
             known = self._seen[uid] = _Seen(since=since, ranks={})

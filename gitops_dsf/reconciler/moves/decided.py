@@ -1,7 +1,7 @@
 """Whether the pages of a decision are the whole of it, by what the Placement's own status says. Pure.
 
-OCM writes the pages one after another and the Placement's status after them (`bind`, then `updateStatus` in its scheduling controller): in
-between a cluster can be on no page or on two, and the numbers differ.
+OCM writes the pages one after another and the Placement's status after them (`bind`, then `updateStatus` in
+its scheduling controller): in between a cluster can be on no page or on two, and the numbers differ.
 """
 
 from collections.abc import Sequence
@@ -50,17 +50,27 @@ class Doubt:
 def whole(pages: Sequence[DecisionPage], placement: PlacementNow | None) -> frozenset[str] | Doubt:
     """The clusters of a decision, never empty."""
     if placement is None or placement.metadata.deletion_timestamp is not None:
-        return Doubt(reason="PlacementGone", message="its Placement is deleted: a decision without one is nobody's")
+        return Doubt(
+            reason="PlacementGone", message="its Placement is deleted: a decision without one is nobody's"
+        )
     if any(page.owner_uid != placement.metadata.uid for page in pages):
-        return Doubt(reason="DecisionForeign", message="a PlacementDecision with the Placement's label belongs to another")
+        return Doubt(
+            reason="DecisionForeign",
+            message="a PlacementDecision with the Placement's label belongs to another",
+        )
     clusters = frozenset(cluster for page in pages for cluster in page.clusters)
     if not clusters:
-        return Doubt(reason="DecisionEmpty", message="the decision names no cluster, and an empty one removes nothing")
+        return Doubt(
+            reason="DecisionEmpty", message="the decision names no cluster, and an empty one removes nothing"
+        )
     selected, groups = placement.status.number_of_selected_clusters, placement.status.decision_groups
     entries = sum(len(page.clusters) for page in pages)
     counts = {len(clusters), entries, selected if selected is not None else 0}
     if groups:
         counts.add(sum(group.cluster_count for group in groups))
     if len(counts) > 1:
-        return Doubt(reason="DecisionIncomplete", message="the pages of the decision are not what the Placement's status counts")
+        return Doubt(
+            reason="DecisionIncomplete",
+            message="the pages of the decision are not what the Placement's status counts",
+        )
     return clusters

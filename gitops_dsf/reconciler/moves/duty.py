@@ -1,7 +1,9 @@
-"""Duty: completes make-before-break moves (docs/reconciler.md#make-before-break): the old copy goes when the new one is Healthy.
+"""Duty: completes make-before-break moves (docs/reconciler.md#make-before-break): the old copy goes when the
+new one is Healthy.
 
-Argo CD never deletes with the policies that these ApplicationSets have, so nobody else deletes what this duty deletes. All that it
-remembers are times: when a decision changed, and when it deleted. A new leader counts them anew, which only makes it slower.
+Argo CD never deletes with the policies that these ApplicationSets have, so nobody else deletes what this duty
+deletes. All that it remembers are times: when a decision changed, and when it deleted. A new leader counts
+them anew, which only makes it slower.
 """
 
 import asyncio
@@ -39,7 +41,14 @@ class HandoverDuty:
     name = "handover"
 
     def __init__(
-        self, *, api: HubApi, view: HubView, metrics: Metrics, events: Events, watch: DecisionWatch, pace: float = PACE_SECONDS
+        self,
+        *,
+        api: HubApi,
+        view: HubView,
+        metrics: Metrics,
+        events: Events,
+        watch: DecisionWatch,
+        pace: float = PACE_SECONDS,
     ) -> None:
         self._view, self._unions, self._clock = view, watch.unions, watch.clock
         self._api = api
@@ -89,7 +98,11 @@ class HandoverDuty:
         for copy in self._view.applications.items.values():
             copies.setdefault(copy.owner_uid, []).append(copy)
         reach = self._reach.of(self._view.clusters.items)
-        followers = {name: item for name, item in self._view.sets.items.items() if item.handover is not None or item.obstacle}
+        followers = {
+            name: item
+            for name, item in self._view.sets.items.items()
+            if item.handover is not None or item.obstacle
+        }
         self._report.keep_only(followers)
         alive = {item.uid for item in followers.values()}
         self._pauses.keep_only(alive)
@@ -101,7 +114,13 @@ class HandoverDuty:
             chosen = next((verdict for verdict in verdicts if verdict.action is Action.REMOVE), None)
             if chosen is not None and isinstance(situation, Situation) and item.handover is not None:
                 outcome = await self._try(
-                    Candidate(set_name=name, set_uid=item.uid, handover=item.handover, situation=situation, verdict=chosen)
+                    Candidate(
+                        set_name=name,
+                        set_uid=item.uid,
+                        handover=item.handover,
+                        situation=situation,
+                        verdict=chosen,
+                    )
                 )
                 verdicts = tuple(outcome if verdict is chosen else verdict for verdict in verdicts)
             await self._report.show(name, item.uid, verdicts, self._clock())
@@ -109,22 +128,36 @@ class HandoverDuty:
     def _situation(
         self, item: ApplicationSet, copies: tuple[Application, ...], reach: Reach, now: float
     ) -> Situation | tuple[Verdict, ...]:
-        """What the informers say; verdicts where there is nothing to judge by, none where no copy left the decision."""
+        """What the informers say; verdicts where there is nothing to judge by, none where no copy left the
+        decision.
+        """
         decided = self._decided(item)
         leaving = [copy for copy in sorted(copies, key=lambda each: each.name) if copy.cluster not in decided]
         if not leaving:
             return ()
         if item.handover is None:
-            return tuple(Verdict(copy=copy, action=Action.KEEP, reason="Generators", message=item.obstacle) for copy in leaving)
-        placement, union = self._view.placements.items.get(item.handover.placement), self._unions.get(item.handover.placement)
+            return tuple(
+                Verdict(copy=copy, action=Action.KEEP, reason="Generators", message=item.obstacle)
+                for copy in leaving
+            )
+        placement, union = (
+            self._view.placements.items.get(item.handover.placement),
+            self._unions.get(item.handover.placement),
+        )
         if placement is None:
-            return _all_wait(leaving, "PlacementGone", "its Placement is deleted: a decision without one is nobody's")
+            return _all_wait(
+                leaving, "PlacementGone", "its Placement is deleted: a decision without one is nobody's"
+            )
         if union is None or not union.clusters:
-            return _all_wait(leaving, "DecisionEmpty", "the decision names no cluster, and an empty one removes nothing")
+            return _all_wait(
+                leaving, "DecisionEmpty", "the decision names no cluster, and an empty one removes nothing"
+            )
         best = self._best.observe(item.uid, union.since, leaving)
         if now < union.since + SETTLE_SECONDS:
             self._at(union.since + SETTLE_SECONDS)
-            return _all_wait(leaving, "DecisionUnsettled", f"the decision has not held still for {SETTLE_SECONDS:g} s")
+            return _all_wait(
+                leaving, "DecisionUnsettled", f"the decision has not held still for {SETTLE_SECONDS:g} s"
+            )
         ends = union.since + SETTLE_SECONDS + item.handover.timeout
         if now < ends:
             self._at(ends)
@@ -144,7 +177,10 @@ class HandoverDuty:
         copy, uid = candidate.verdict.copy, candidate.set_uid
         pause = self._unable() or self._pauses.now(uid, self._clock())
         if pause is None and self._attempts == PER_LOOK:
-            pause = Pause(until=self._clock(), doubt=Doubt(reason="Queued", message="copies of other applications go first"))
+            pause = Pause(
+                until=self._clock(),
+                doubt=Doubt(reason="Queued", message="copies of other applications go first"),
+            )
         if pause is None:
             self._attempts += 1
             try:
@@ -153,7 +189,9 @@ class HandoverDuty:
                 pause = self._refused(error.refusal)
             except ApiError as error:
                 if error.status:
-                    pause = self._pauses.failed(uid, Doubt(reason="Refused", message=str(error)), self._clock())
+                    pause = self._pauses.failed(
+                        uid, Doubt(reason="Refused", message=str(error)), self._clock()
+                    )
                 else:
                     pause = self._pauses.silent(Doubt(reason="HubSilent", message=str(error)), self._clock())
             else:
@@ -171,7 +209,9 @@ class HandoverDuty:
         return None if refusal is None else self._refused(refusal)
 
     def _refused(self, refusal: Refusal) -> Pause:
-        return Pause(until=self._clock() + refusal.seconds, doubt=Doubt(reason=refusal.reason, message=refusal.message))
+        return Pause(
+            until=self._clock() + refusal.seconds, doubt=Doubt(reason=refusal.reason, message=refusal.message)
+        )
 
     def _decided(self, item: ApplicationSet) -> frozenset[str]:
         unions = [self._unions.get(placement) for placement in item.placements]

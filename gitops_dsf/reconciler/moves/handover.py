@@ -2,14 +2,17 @@
 
 A copy on a cluster that left the decision goes
 
-- at once, when as many copies as are wanted stay that are Healthy and Synced, one of them on a decided cluster at least;
-- after the time-out, when every decided cluster has a copy, and as many copies as are wanted stay that are no less healthy than it has
-  been at best since the decision settled. So a healthy copy is never given up for one that is not, and a rollout on the old cluster does
-  not make it look like one that fails. What the time-out ends is waiting for a copy that never becomes Synced, that is Suspended, whose
-  health nobody reports (delivery Pull without feedback), or that is no worse than the old one.
+- at once, when as many copies as are wanted stay that are Healthy and Synced, one of them on a decided
+  cluster at least;
+- after the time-out, when every decided cluster has a copy, and as many copies as are wanted stay that are no
+  less healthy than it has been at best since the decision settled. So a healthy copy is never given up for
+  one that is not, and a rollout on the old cluster does not make it look like one that fails. What the
+  time-out ends is waiting for a copy that never becomes Synced, that is Suspended, whose health nobody
+  reports (delivery Pull without feedback), or that is no worse than the old one.
 
-Wanted is the number of decided clusters, or the Placement's numberOfClusters where that is more: clusters that are away for a while make
-the decision smaller, and cost no copy. Copies count once for each cluster, and not while their cluster cannot be reached.
+Wanted is the number of decided clusters, or the Placement's numberOfClusters where that is more: clusters
+that are away for a while make the decision smaller, and cost no copy. Copies count once for each cluster, and
+not while their cluster cannot be reached.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -60,7 +63,8 @@ class Situation:
     overdue: bool
     """Whether the decision has held for the time-out."""
     best: Mapping[str, int]
-    """The best rank that a copy has had while this decision held, by UID; what it has now counts in any case."""
+    """The best rank that a copy has had while this decision held, by UID; what it has now counts in any case.
+    """
     name_on: Callable[[str], str]
     """The name that the ApplicationSet gives to the Application of a cluster."""
 
@@ -106,21 +110,40 @@ def _kept(copy: Application, situation: Situation) -> Verdict | None:
     if not copy.application:
         return _keep(copy, "NotRendered", "it has no label gitops-dsf.io/application")
     if copy.name != situation.name_on(copy.cluster):
-        return _keep(copy, "Renamed", f"the Application for {copy.cluster} would be {situation.name_on(copy.cluster)}: somebody moved it")
+        return _keep(
+            copy,
+            "Renamed",
+            f"the Application for {copy.cluster} would be {situation.name_on(copy.cluster)}: somebody"
+            " moved it",
+        )
     if not copy.prunes:
-        return _keep(copy, "WorkloadWouldStay", "it has no resources-finalizer, so its workload would stay behind")
+        return _keep(
+            copy, "WorkloadWouldStay", "it has no resources-finalizer, so its workload would stay behind"
+        )
     return None
 
 
 def _candidate(copy: Application, staying: Iterable[Application], situation: Situation) -> Verdict:
     # One that somebody moved is no copy that the ApplicationSet would keep where it is.
-    rest = [item for item in staying if item is not copy and item.cluster and item.name == situation.name_on(item.cluster)]
+    rest = [
+        item
+        for item in staying
+        if item is not copy and item.cluster and item.name == situation.name_on(item.cluster)
+    ]
     there = {item.cluster for item in rest}
     good = {item.cluster for item in rest if is_good(item, situation.unreachable)}
     if copy.cluster in situation.unreachable:
-        return _wait(copy, "ClusterUnreachable", f"OCM does not see {copy.cluster}: its workload could not be deleted now")
+        return _wait(
+            copy,
+            "ClusterUnreachable",
+            f"OCM does not see {copy.cluster}: its workload could not be deleted now",
+        )
     if copy.cluster in situation.returned:
-        return _wait(copy, "ClusterReturned", f"{copy.cluster} became reachable a moment ago, and OCM may decide for it again")
+        return _wait(
+            copy,
+            "ClusterReturned",
+            f"{copy.cluster} became reachable a moment ago, and OCM may decide for it again",
+        )
     if good & situation.decided and len(good) >= situation.wanted:
         return _remove(copy, "Healthy", f"{_named(good & situation.decided)} Healthy and Synced")
     missing, unfit = situation.decided - there, situation.decided & there - good
@@ -130,21 +153,34 @@ def _candidate(copy: Application, staying: Iterable[Application], situation: Sit
         at_best = max(rank(copy), situation.best.get(copy.uid, 0))
         as_healthy = {item.cluster for item in rest if _rank(item, situation) >= at_best}
         if len(as_healthy) >= situation.wanted:
-            return _remove(copy, "TimedOut", f"the time-out is over, and {_named(as_healthy)} no less healthy")
+            return _remove(
+                copy, "TimedOut", f"the time-out is over, and {_named(as_healthy)} no less healthy"
+            )
     if unfit:
-        reason, words = ("TimedOut", "the time-out is over, and still ") if situation.overdue else ("NewCopyNotHealthy", "")
+        reason, words = (
+            ("TimedOut", "the time-out is over, and still ")
+            if situation.overdue
+            else ("NewCopyNotHealthy", "")
+        )
         return _wait(copy, reason, f"{words}{_states(unfit, rest, situation)}")
     return _wait(
         copy,
         "WantedCount",
-        f"{situation.wanted} copies are wanted; without it {len(good)} would be Healthy and Synced (decided: {len(situation.decided)})",
+        f"{situation.wanted} copies are wanted; without it {len(good)} would be Healthy and Synced (decided:"
+        f" {len(situation.decided)})",
     )
 
 
 def is_good(copy: Application, unreachable: frozenset[str]) -> bool:
     """Healthy and Synced, with no sync that is under way or failed last."""
     settled = copy.phase in {"", "Succeeded"}
-    return copy.health == "Healthy" and copy.sync == "Synced" and settled and not copy.deleting and copy.cluster not in unreachable
+    return (
+        copy.health == "Healthy"
+        and copy.sync == "Synced"
+        and settled
+        and not copy.deleting
+        and copy.cluster not in unreachable
+    )
 
 
 def rank(copy: Application) -> int:

@@ -12,9 +12,17 @@ class DecisionMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.changes = Counter(
-            f"{PREFIX}_decision_changes", "Times that the clusters of a Placement's decision changed.", ["placement"], registry=registry
+            f"{PREFIX}_decision_changes",
+            "Times that the clusters of a Placement's decision changed.",
+            ["placement"],
+            registry=registry,
         )
-        self.clusters = Gauge(f"{PREFIX}_decision_clusters", "Clusters of a Placement's decision.", ["placement"], registry=registry)
+        self.clusters = Gauge(
+            f"{PREFIX}_decision_clusters",
+            "Clusters of a Placement's decision.",
+            ["placement"],
+            registry=registry,
+        )
 
     def forget(self, placement: str) -> None:
         """The Placement is gone."""
@@ -31,7 +39,11 @@ class RefreshMetrics:
     """How often Argo CD was asked to look, and how late."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.refreshes = Counter(f"{PREFIX}_refreshes", "ApplicationSets that were asked to look at decisions now.", registry=registry)
+        self.refreshes = Counter(
+            f"{PREFIX}_refreshes",
+            "ApplicationSets that were asked to look at decisions now.",
+            registry=registry,
+        )
         self.refresh_delay = Histogram(
             f"{PREFIX}_refresh_delay_seconds",
             "From the last change of a decision until its ApplicationSet was asked to look.",
@@ -52,10 +64,14 @@ class MoveMetrics:
         )
         self.waiting_seconds = Gauge(
             f"{PREFIX}_moves_waiting_seconds",
-            "For how long a copy has waited to be removed, as far as this leader has seen; absent while none does.",
+            "For how long a copy has waited to be removed, as far as this leader has seen; absent while none"
+            " does.",
             ["applicationset"],
             registry=registry,
         )
         self.removed = Counter(
-            f"{PREFIX}_copies_removed", "Copies removed from clusters that left the decision.", ["applicationset"], registry=registry
+            f"{PREFIX}_copies_removed",
+            "Copies removed from clusters that left the decision.",
+            ["applicationset"],
+            registry=registry,
         )

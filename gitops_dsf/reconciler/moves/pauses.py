@@ -1,4 +1,5 @@
-"""When the next removal may be tried: the limit of deletions, and pauses after attempts that came to nothing. Pure; seconds.
+"""When the next removal may be tried: the limit of deletions, and pauses after attempts that came to nothing.
+Pure; seconds.
 
 Nothing rests on what is remembered here: without it the hub would only be asked more often.
 """
@@ -50,7 +51,8 @@ class Pauses:
             return failed.pause
         if len(self._deleted) == PER_MINUTE and now < self._deleted[0] + 60:
             return Pause(
-                until=self._deleted[0] + 60, doubt=Doubt(reason="RateLimited", message=f"{PER_MINUTE} copies went within the last minute")
+                until=self._deleted[0] + 60,
+                doubt=Doubt(reason="RateLimited", message=f"{PER_MINUTE} copies went within the last minute"),
             )
         return None
 

@@ -1,4 +1,6 @@
-"""Which clusters cannot be reached, and which have just become reachable: OCM has not decided anew about those."""
+"""Which clusters cannot be reached, and which have just become reachable: OCM has not decided anew about
+those.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -8,8 +10,10 @@ from dsf_runtime.informer import Informer
 from gitops_dsf.hub.objects import ManagedCluster
 
 HOLD_SECONDS: Final = 180.0
-"""For which a cluster that became reachable keeps its copies. OCM decides within seconds while it runs; when the leader of its placement
-controller has crashed, another one leads after 163 s at the latest (a lease of 137 s, and 26 s between two looks at it)."""
+"""For which a cluster that became reachable keeps its copies. OCM decides within seconds while it runs; when
+the leader of its placement controller has crashed, another one leads after 163 s at the latest (a lease of
+137 s, and 26 s between two looks at it).
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,9 +27,13 @@ class Reach:
 
 
 class Reachability:
-    """Remembers changes that it saw; for those before, the time of the condition counts, by the hub's clock."""
+    """Remembers changes that it saw; for those before, the time of the condition counts, by the
+    hub's clock.
+    """
 
-    def __init__(self, *, clusters: Informer[ManagedCluster], clock: Callable[[], float], hub_time: Callable[[], float]) -> None:
+    def __init__(
+        self, *, clusters: Informer[ManagedCluster], clock: Callable[[], float], hub_time: Callable[[], float]
+    ) -> None:
         self._clusters, self._clock, self._hub_time = clusters, clock, hub_time
         self._at: dict[str, float] = {}
         """When a cluster returned, by our own clock."""
@@ -37,12 +45,18 @@ class Reachability:
         self._at = {name: at for name, at in self._at.items() if now < at + HOLD_SECONDS}
         return Reach(
             unreachable=frozenset(name for name, item in clusters.items() if item.unreachable),
-            returned=frozenset(name for name, item in clusters.items() if name in self._at or self._is_new(name, item, hub_now)),
+            returned=frozenset(
+                name
+                for name, item in clusters.items()
+                if name in self._at or self._is_new(name, item, hub_now)
+            ),
         )
 
     def _is_new(self, name: str, item: ManagedCluster, hub_now: float) -> bool:
         since, before = item.available_since, self._clusters.items.get(name)
-        return (since is not None and hub_now < since + HOLD_SECONDS) or (before is not None and _returns(before, item))
+        return (since is not None and hub_now < since + HOLD_SECONDS) or (
+            before is not None and _returns(before, item)
+        )
 
     def _note(self, name: str, before: ManagedCluster | None, item: ManagedCluster | None) -> None:
         if before is not None and item is not None and _returns(before, item):
@@ -51,4 +65,6 @@ class Reachability:
 
 def _returns(before: ManagedCluster, item: ManagedCluster) -> bool:
     """Whether OCM may decide for it now and might not before."""
-    return (before.unreachable and not item.unreachable) or any(taint not in item.taints for taint in before.taints)
+    return (before.unreachable and not item.unreachable) or any(
+        taint not in item.taints for taint in before.taints
+    )

@@ -1,9 +1,11 @@
 """Duty: Argo CD looks at a decision when it changed, not at its next poll.
 
-Also for an ApplicationSet that is newer than its decision's first page: it saw no decision, failed, and would wait three minutes.
+Also for an ApplicationSet that is newer than its decision's first page: it saw no decision, failed, and would
+wait three minutes.
 
-Argo CD looks after every change of annotations, whatever the value, and takes this one away only after a look that succeeded
-(`shouldRequeueForApplicationSet` and `RefreshRequired` in its source). The same value once more is no change: so each value is new.
+Argo CD looks after every change of annotations, whatever the value, and takes this one away only after a look
+that succeeded (`shouldRequeueForApplicationSet` and `RefreshRequired` in its source). The same value once
+more is no change: so each value is new.
 """
 
 import asyncio
@@ -27,7 +29,9 @@ RETRY_SECONDS: Final = 2.0
 
 
 class RefreshDuty:
-    """Watches decisions and ApplicationSets in the Argo CD namespace; writes one annotation and nothing else."""
+    """Watches decisions and ApplicationSets in the Argo CD namespace; writes one annotation and
+    nothing else.
+    """
 
     name = "refresh"
 
@@ -85,7 +89,14 @@ class RefreshDuty:
         self._metrics.refreshes.inc()
         clusters = ", ".join(sorted({cluster for _, union in due.wanted for cluster in union})[:10])
         if due.again:
-            LOG.warning("ApplicationSet %s did not look at the decision for %s; asked once more", due.name, clusters)
+            LOG.warning(
+                "ApplicationSet %s did not look at the decision for %s; asked once more", due.name, clusters
+            )
         else:
             self._metrics.refresh_delay.observe(now - due.since)
-            LOG.info("ApplicationSet %s refreshed %.1f s after the decision for %s", due.name, now - due.since, clusters)
+            LOG.info(
+                "ApplicationSet %s refreshed %.1f s after the decision for %s",
+                due.name,
+                now - due.since,
+                clusters,
+            )

@@ -1,7 +1,8 @@
-"""The removal of one copy: everything that it rests on is read anew from the API server, judged once more, and only then it is deleted.
+"""The removal of one copy: everything that it rests on is read anew from the API server, judged once more,
+and only then it is deleted.
 
-The deletion names UID and resourceVersion: an Application that changed since is not deleted but read again. Nothing is remembered, so a
-crash at any point is a new beginning.
+The deletion names UID and resourceVersion: an Application that changed since is not deleted but read again.
+Nothing is remembered, so a crash at any point is a new beginning.
 """
 
 from collections.abc import Callable, Collection
@@ -53,12 +54,15 @@ class Candidate:
 
 
 class Removal:
-    """Reads ApplicationSets, Applications, ManagedClusters, Placements and decisions; deletes Applications."""
+    """Reads ApplicationSets, Applications, ManagedClusters, Placements and decisions; deletes
+    Applications.
+    """
 
     def __init__(self, *, api: HubApi, argocd_namespace: str, reach: Reachability) -> None:
         self._api, self._reach = api, reach
         self._sets, self._applications, self._decisions, self._placements = (
-            path.format(argocd_namespace) for path in (SETS_PATH, APPLICATIONS_PATH, DECISIONS_PATH, PLACEMENTS_PATH)
+            path.format(argocd_namespace)
+            for path in (SETS_PATH, APPLICATIONS_PATH, DECISIONS_PATH, PLACEMENTS_PATH)
         )
 
     async def attempt(self, candidate: Candidate) -> Doubt | None:
@@ -67,7 +71,9 @@ class Removal:
             try:
                 ready = await self._ready(candidate)
             except UNREADABLE as error:
-                return Doubt(reason="Unreadable", message=f"what its removal rests on cannot be read: {error}")
+                return Doubt(
+                    reason="Unreadable", message=f"what its removal rests on cannot be read: {error}"
+                )
             if isinstance(ready, Doubt):
                 return ready
             try:
@@ -80,13 +86,18 @@ class Removal:
                     return Doubt(reason="Gone", message=f"{ready.copy.name} is gone already")
                 raise
             return None
-        return Doubt(reason="Conflict", message=f"{candidate.verdict.copy.name} changed while it was judged, {ATTEMPTS} times")
+        return Doubt(
+            reason="Conflict",
+            message=f"{candidate.verdict.copy.name} changed while it was judged, {ATTEMPTS} times",
+        )
 
     async def _ready(self, candidate: Candidate) -> Versioned | Doubt:
         """The candidate as it is now, if it may still go."""
         found = await self._follower(candidate.set_name)
         if found is None or found.uid != candidate.set_uid or found.handover != candidate.handover:
-            return Doubt(reason="Changed", message=f"ApplicationSet {candidate.set_name} is another one by now")
+            return Doubt(
+                reason="Changed", message=f"ApplicationSet {candidate.set_name} is another one by now"
+            )
         copies = await self._copies(candidate)
         reach = self._reach.of(await self._clusters({item.copy.cluster for item in copies} - {""}))
         # Last of all, because it decides: pages before status, as OCM writes them.
@@ -108,7 +119,9 @@ class Removal:
         uid = candidate.verdict.copy.uid
         verdict = next((item for item in judge(situation) if item.copy.uid == uid), None)
         if verdict is None:
-            return Doubt(reason="Gone", message=f"{candidate.verdict.copy.name} is going, gone, or moved by somebody")
+            return Doubt(
+                reason="Gone", message=f"{candidate.verdict.copy.name} is going, gone, or moved by somebody"
+            )
         if verdict.action is not Action.REMOVE:
             return Doubt(reason=verdict.reason, message=verdict.message)
         return next(item for item in copies if item.copy.uid == uid)
@@ -122,7 +135,9 @@ class Removal:
             raise
 
     async def _copies(self, candidate: Candidate) -> list[Versioned]:
-        """Those that the ApplicationSet controls, among those with the candidate's label; others would only count in favour of it."""
+        """Those that the ApplicationSet controls, among those with the candidate's label; others would only
+        count in favour of it.
+        """
         label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
         found = await self._all(self._applications, versioned, labelSelector=label)
         return [item for item in found if item.copy.owner_uid == candidate.set_uid]
@@ -132,17 +147,23 @@ class Removal:
             found = await self._all(CLUSTERS_PATH, cluster)
         else:
             found = [
-                item for name in sorted(names) for item in await self._all(CLUSTERS_PATH, cluster, fieldSelector=f"metadata.name={name}")
+                item
+                for name in sorted(names)
+                for item in await self._all(CLUSTERS_PATH, cluster, fieldSelector=f"metadata.name={name}")
             ]
         return {name: item for name, item in found if name in names}
 
     async def _pages(self, placement: str) -> list[DecisionPage]:
-        return await self._all(self._decisions, lambda raw: decision_page(raw)[1], labelSelector=f"{PLACEMENT_LABEL}={placement}")
+        return await self._all(
+            self._decisions, lambda raw: decision_page(raw)[1], labelSelector=f"{PLACEMENT_LABEL}={placement}"
+        )
 
     async def _placement(self, name: str) -> PlacementNow | None:
         """By a list of one, which the right to list covers."""
         found = await self._all(
-            self._placements, lambda raw: msgspec.json.decode(raw, type=PlacementNow), fieldSelector=f"metadata.name={name}"
+            self._placements,
+            lambda raw: msgspec.json.decode(raw, type=PlacementNow),
+            fieldSelector=f"metadata.name={name}",
         )
         return found[0] if found else None
 

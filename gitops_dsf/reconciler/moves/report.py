@@ -1,4 +1,6 @@
-"""What moves wait for, where people look: metrics at once, the log when the reason changes, an Event when it lasts."""
+"""What moves wait for, where people look: metrics at once, the log when the reason changes, an Event when it
+lasts.
+"""
 
 import contextlib
 import logging
@@ -29,7 +31,17 @@ PASSING: Final = frozenset(
     }
 )
 """Reasons that end by themselves: no Events about them."""
-TROUBLE: Final = frozenset({"TimedOut", "WorkloadWouldStay", "DecisionForeign", "Generators", "Refused", "Unreadable", "InformerBroken"})
+TROUBLE: Final = frozenset(
+    {
+        "TimedOut",
+        "WorkloadWouldStay",
+        "DecisionForeign",
+        "Generators",
+        "Refused",
+        "Unreadable",
+        "InformerBroken",
+    }
+)
 """Reasons that somebody should look at."""
 
 
@@ -55,7 +67,9 @@ class Report:
     _waits: dict[str, _Wait] = field(default_factory=dict)
 
     async def show(self, name: str, uid: str, verdicts: Iterable[Verdict], now: float) -> None:
-        """What one ApplicationSet's copies on clusters that left the decision wait for; none when nothing does."""
+        """What one ApplicationSet's copies on clusters that left the decision wait for; none when nothing
+        does.
+        """
         listed = [verdict for verdict in verdicts if verdict.action is not Action.REMOVE]
         known = self._waits.setdefault(name, _Wait())
         counts = Counter(verdict.reason for verdict in listed)
@@ -78,7 +92,10 @@ class Report:
         copy = verdict.copy
         LOG.info("Application %s removed from %s: %s", copy.name, copy.cluster, verdict.message)
         await self.events.say(
-            self._about(name, uid), "Normal", "CopyRemoved", f"{copy.name} on {copy.cluster} is deleted: {verdict.message}"
+            self._about(name, uid),
+            "Normal",
+            "CopyRemoved",
+            f"{copy.name} on {copy.cluster} is deleted: {verdict.message}",
         )
 
     def keep_only(self, names: Collection[str]) -> None:
@@ -91,12 +108,20 @@ class Report:
     async def _tell(self, name: str, uid: str, known: _Wait, listed: list[Verdict], now: float) -> None:
         lasting = [verdict for verdict in listed if verdict.reason not in PASSING]
         # What is waited for comes before what is kept for good.
-        first = min(lasting, key=lambda verdict: (verdict.action is Action.KEEP, verdict.copy.name), default=None)
+        first = min(
+            lasting, key=lambda verdict: (verdict.action is Action.KEEP, verdict.copy.name), default=None
+        )
         if first is None:
             if not listed:
                 known.news = ("", "")
             return
-        news = (first.reason, f"{first.copy.name} on {first.copy.cluster or 'an unknown cluster'} is still there: {first.message}")
+        news = (
+            first.reason,
+            (
+                f"{first.copy.name} on {first.copy.cluster or 'an unknown cluster'} is still there:"
+                f" {first.message}"
+            ),
+        )
         if news != known.news:
             if news[0] != known.news[0]:
                 LOG.info("ApplicationSet %s: %s (%s)", name, news[1], news[0])
@@ -105,10 +130,21 @@ class Report:
         if not known.said and now - known.news_since >= NEWS_SECONDS:
             known.said = True
             trouble = first.reason in TROUBLE
-            await self.events.say(self._about(name, uid), "Warning" if trouble else "Normal", "MoveWaits", f"{news[1]} ({first.reason})")
+            await self.events.say(
+                self._about(name, uid),
+                "Warning" if trouble else "Normal",
+                "MoveWaits",
+                f"{news[1]} ({first.reason})",
+            )
 
     def _about(self, name: str, uid: str) -> Reference:
-        return Reference(api_version="argoproj.io/v1alpha1", kind="ApplicationSet", namespace=self.namespace, name=name, uid=uid)
+        return Reference(
+            api_version="argoproj.io/v1alpha1",
+            kind="ApplicationSet",
+            namespace=self.namespace,
+            name=name,
+            uid=uid,
+        )
 
     def _forget_reason(self, name: str, reason: str) -> None:
         with contextlib.suppress(KeyError):

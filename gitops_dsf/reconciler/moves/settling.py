@@ -1,10 +1,12 @@
-"""Which ApplicationSets should look at their decisions now (docs/contributing/argocd-behaviour.md#refresh-annotation).
+"""Which ApplicationSets should look at their decisions now
+(docs/contributing/argocd-behaviour.md#refresh-annotation).
 
 Pure: times are handed in, in seconds.
 
-A decision counts once it held still for `settle`; an empty one never does, because nothing is deleted because something is absent: nor
-is it passed on where an ApplicationSet follows several Placements, unless another of them has news.
-An annotation that stays means that the look failed, after which Argo CD would wait for three minutes: it is asked again.
+A decision counts once it held still for `settle`; an empty one never does, because nothing is deleted because
+something is absent: nor is it passed on where an ApplicationSet follows several Placements, unless another of
+them has news. An annotation that stays means that the look failed, after which Argo CD would wait for three
+minutes: it is asked again.
 """
 
 from collections.abc import Mapping
@@ -18,7 +20,9 @@ from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS, Union, Unions
 BETWEEN_SECONDS: Final = 10.0
 """Between two refreshes of one ApplicationSet."""
 CONSUME: Final = Backoff(first=20.0, ceiling=180.0, jitter=0)
-"""After which an annotation that Argo CD did not take away is written anew. The ceiling is Argo CD's own pause after a failed look."""
+"""After which an annotation that Argo CD did not take away is written anew. The ceiling is Argo CD's own
+pause after a failed look.
+"""
 
 Wanted = frozenset[tuple[str, frozenset[str]]]
 """Placements and their clusters; none that is empty."""
@@ -38,7 +42,9 @@ class Due:
 
 @dataclass(kw_only=True, slots=True)
 class _Told:
-    """What an ApplicationSet was told last, and how many times in a row. If it does not look, it is told again after a pause."""
+    """What an ApplicationSet was told last, and how many times in a row. If it does not look, it is told
+    again after a pause.
+    """
 
     wanted: Wanted
     at: float
@@ -55,22 +61,32 @@ class Settling:
     _told: dict[str, _Told] = field(default_factory=dict)
 
     def due(self, followers: Mapping[str, ApplicationSet], now: float) -> tuple[list[Due], float | None]:
-        """ApplicationSets to refresh now, and in how many seconds to look again (None: not before something changes)."""
+        """ApplicationSets to refresh now, and in how many seconds to look again (None: not before something
+        changes).
+        """
         found: list[Due] = []
         waits: list[float] = []
         alive = {item.uid for item in followers.values()}
         for uid in [uid for uid in self._told if uid not in alive]:
             del self._told[uid]
         for name, item in sorted(followers.items()):
-            known = {placement: union for placement in item.placements if (union := self.unions.get(placement)) is not None}
+            known = {
+                placement: union
+                for placement in item.placements
+                if (union := self.unions.get(placement)) is not None
+            }
             if not known:
                 continue
             since = max(union.since for union in known.values())
-            wanted = frozenset((placement, union.clusters) for placement, union in known.items() if union.clusters)
+            wanted = frozenset(
+                (placement, union.clusters) for placement, union in known.items() if union.clusters
+            )
             told = self._told.get(item.uid)
             if told is not None:
                 # What was told is forgotten once it is empty: the same decision after that is news again.
-                waits += [union.since + self.settle - now for union in known.values() if self._empties(union, now)]
+                waits += [
+                    union.since + self.settle - now for union in known.values() if self._empties(union, now)
+                ]
                 told.wanted = frozenset(pair for pair in told.wanted if self._stands(known.get(pair[0]), now))
             again = told is not None and not wanted - told.wanted
             if not wanted or (told is not None and again and not (item.asked and told.wanted == wanted)):

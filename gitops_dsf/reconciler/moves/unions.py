@@ -1,4 +1,6 @@
-"""The clusters that each Placement is decided for, over all pages, and since when. Pure: times are handed in, in seconds."""
+"""The clusters that each Placement is decided for, over all pages, and since when. Pure: times are handed in,
+in seconds.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,7 +11,8 @@ from gitops_dsf.hub.decisions import DecisionPage, clusters_by_placement
 SETTLE_SECONDS: Final = 5.0
 """For which a decision must have held still: OCM rewrites its pages one after another."""
 FORGET_SECONDS: Final = 600.0
-"""After which a Placement without pages is forgotten; until then its return is a change, not a first sight."""
+"""After which a Placement without pages is forgotten; until then its return is a change, not a first sight.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

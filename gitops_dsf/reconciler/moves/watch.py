@@ -1,4 +1,6 @@
-"""Decisions as they change: noted at once, whatever a duty is busy with, because the time of the change is what settling counts from."""
+"""Decisions as they change: noted at once, whatever a duty is busy with, because the time of the change is
+what settling counts from.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -33,7 +35,9 @@ class DecisionWatch:
             self._metrics.changes.labels(placement=placement).inc()
         for placement in seen.changed | seen.new:
             union = self.unions.get(placement)
-            self._metrics.clusters.labels(placement=placement).set(len(union.clusters) if union is not None else 0)
+            self._metrics.clusters.labels(placement=placement).set(
+                len(union.clusters) if union is not None else 0
+            )
         for placement in seen.gone:
             self._metrics.forget(placement)
         for listener in self._listeners:
@@ -44,7 +48,8 @@ class DecisionWatch:
         self._metrics.forget_all()
 
     def _on_page(self, _key: str, _item: object) -> None:
-        # Once for all changes of a list that was read anew: between two of them the union would be one that never was.
+        # Once for all changes of a list that was read anew: between two of them the union would be one that
+        # never was.
         if not self._noted:
             self._noted = True
             asyncio.get_running_loop().call_soon(self.observe)

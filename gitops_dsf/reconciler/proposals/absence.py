@@ -4,7 +4,9 @@ from collections.abc import Collection
 from typing import Final
 
 LEFT_SECONDS: Final = 600.0
-"""After which a cluster that is in git and has no ManagedCluster counts as one that left. A cluster that is unavailable has one."""
+"""After which a cluster that is in git and has no ManagedCluster counts as one that left. A cluster that is
+unavailable has one.
+"""
 
 
 class Absences:

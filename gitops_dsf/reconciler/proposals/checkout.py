@@ -17,10 +17,15 @@ class Checkout:
         self._prefix = f"{folder}/" if folder else ""
 
     async def take(self, clone: Clone, commit: str) -> None:
-        """Replaces all files by those of a fetched commit: sources alone, never rendered/. Raises GitError."""
+        """Replaces all files by those of a fetched commit: sources alone, never rendered/. Raises
+        GitError.
+        """
         files = await clone.read(commit, self._wanted)
         if f"{self._prefix}{SETTINGS_FILE}" not in files:
-            msg = f"the repository has no {self._prefix}{SETTINGS_FILE}; --git-path names the folder of the fleet in it"
+            msg = (
+                f"the repository has no {self._prefix}{SETTINGS_FILE}; --git-path names the folder of the"
+                " fleet in it"
+            )
             raise GitError(Cause.MISSING, msg)
         self._write(files)
 
@@ -34,7 +39,9 @@ class Checkout:
         parts = path.removeprefix(self._prefix).split("/")
         if not all(part.strip(".") and "\0" not in part for part in parts):
             return False
-        return parts == [SETTINGS_FILE] or (len(parts) > 1 and parts[0] in FOLDERS and parts[-1].endswith(SUFFIXES))
+        return parts == [SETTINGS_FILE] or (
+            len(parts) > 1 and parts[0] in FOLDERS and parts[-1].endswith(SUFFIXES)
+        )
 
     def _write(self, files: Mapping[str, bytes]) -> None:
         shutil.rmtree(self.root, ignore_errors=True)

@@ -95,7 +95,9 @@ Step = Push | Open | Drop
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """Steps in order: one that fails ends them. `outcome` where there is none to tell of a step; None: nothing is worth telling."""
+    """Steps in order: one that fails ends them. `outcome` where there is none to tell of a step; None:
+    nothing is worth telling.
+    """
 
     steps: Sequence[Step] = ()
     outcome: Outcome | None = None
@@ -108,9 +110,16 @@ def decide(finding: Finding, *, branch: str, now: Situation, limits: Limits) -> 
     if not limits.settled:
         return Decision(outcome=Outcome.WAITING if finding.proposal is not None else None)
     if finding.proposal is None:
-        return Decision(steps=_drops(now, branch, Outcome.WITHDRAWN, "Withdrawn: there is nothing left to change."))
+        return Decision(
+            steps=_drops(now, branch, Outcome.WITHDRAWN, "Withdrawn: there is nothing left to change.")
+        )
     if _refused(branch, now):
-        steps = _drops(now, branch, Outcome.WITHDRAWN, "Withdrawn: what is to change has changed, and was refused before.")
+        steps = _drops(
+            now,
+            branch,
+            Outcome.WITHDRAWN,
+            "Withdrawn: what is to change has changed, and was refused before.",
+        )
         return Decision(steps=steps, outcome=Outcome.REFUSED)
     superseded = _drops(now, branch, Outcome.SUPERSEDED, f"Superseded by branch `{branch}`.")
     is_open = branch in now.branches and (now.opened is None or branch in now.opened)
@@ -122,7 +131,8 @@ def decide(finding: Finding, *, branch: str, now: Situation, limits: Limits) -> 
         return Decision(steps=[*opening, *superseded], outcome=Outcome.UNCHANGED)
     if not limits.may_push or not (limits.has_room or superseded):
         return Decision(outcome=Outcome.WAITING)
-    # A branch that was merged or withdrawn before has nothing to offer any more: it begins anew on the newest head.
+    # A branch that was merged or withdrawn before has nothing to offer any more: it begins anew on the newest
+    # head.
     push = Push(proposal=finding.proposal, branch=branch, expected=now.branches.get(branch))
     return Decision(steps=[push, *opening, *superseded])
 

@@ -1,4 +1,6 @@
-"""Carries decisions out with git and the forge. Every step can be cut short and begun again: what is done already is seen and left."""
+"""Carries decisions out with git and the forge. Every step can be cut short and begun again: what is done
+already is seen and left.
+"""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,13 +26,22 @@ class Desk:
     """One clone, one forge or none."""
 
     def __init__(
-        self, *, clone: Clone, forge: Forge | None, template: str, metrics: ProposalMetrics, clock: Callable[[], datetime], say: Say
+        self,
+        *,
+        clone: Clone,
+        forge: Forge | None,
+        template: str,
+        metrics: ProposalMetrics,
+        clock: Callable[[], datetime],
+        say: Say,
     ) -> None:
         self._clone, self._forge, self._template = clone, forge, template
         self._metrics, self._clock, self._say = metrics, clock, say
 
     async def carry_out(self, subject: Subject, steps: Sequence[Step], *, head: str) -> list[str]:
-        """Branches that were removed. Raises GitError and ForgeError that concern every subject; others are told and counted."""
+        """Branches that were removed. Raises GitError and ForgeError that concern every subject; others are
+        told and counted.
+        """
         removed: list[str] = []
         try:
             for step in steps:
@@ -51,7 +62,9 @@ class Desk:
     async def commit(self, proposal: Proposal, *, parent: str) -> str:
         """The commit of a proposal, not pushed yet. Raises GitError."""
         message = commit_message(proposal, template=self._template)
-        return await self._clone.commit(parent=parent, files=proposal.files, message=message, at=self._clock())
+        return await self._clone.commit(
+            parent=parent, files=proposal.files, message=message, at=self._clock()
+        )
 
     async def told(self, proposal: Proposal, branch: str) -> None:
         """Tells of a push: in the log, as a metric, as an Event."""
@@ -61,14 +74,18 @@ class Desk:
 
     async def _push(self, step: Push, head: str) -> None:
         if step.expected is not None and (theirs := await self._theirs(step.branch, step.expected)):
-            raise GitError(Cause.REJECTED, f"{step.branch} is not written anew: its last commit is by {theirs}")
+            raise GitError(
+                Cause.REJECTED, f"{step.branch} is not written anew: its last commit is by {theirs}"
+            )
         commit = await self.commit(step.proposal, parent=head)
         await self._clone.push(commit, branch=step.branch, expected=step.expected)
         await self.told(step.proposal, step.branch)
 
     async def _open(self, step: Open) -> None:
         if self._forge is not None:
-            request = await self._forge.open(branch=step.branch, title=step.proposal.title, body=request_body(step.proposal))
+            request = await self._forge.open(
+                branch=step.branch, title=step.proposal.title, body=request_body(step.proposal)
+            )
             LOG.info("proposal %s: %s", step.proposal.subject, request.url)
 
     async def _drop(self, step: Drop) -> bool:

@@ -57,7 +57,9 @@ class Direct:
 
     async def _next(self, failed: Collection[Subject], busy: set[Kind]) -> Proposal | None:
         findings = [finding for finding in await self._fleet.findings(()) if finding.subject not in failed]
-        busy.update(finding.subject.kind for finding in findings if finding.proposal is not None or finding.why)
+        busy.update(
+            finding.subject.kind for finding in findings if finding.proposal is not None or finding.why
+        )
         settled = [finding.proposal for finding in findings if self._fleet.settled(finding)]
         return next((proposal for proposal in settled if proposal is not None and self._may(proposal)), None)
 

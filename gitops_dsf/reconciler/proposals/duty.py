@@ -1,4 +1,6 @@
-"""Duty: looks every minute at what differs from git, and offers it: as branches and pull requests, or as commits where it may."""
+"""Duty: looks every minute at what differs from git, and offers it: as branches and pull requests, or as
+commits where it may.
+"""
 
 import asyncio
 import contextlib
@@ -39,7 +41,9 @@ LONGEST_SECONDS: Final = 1800.0
 
 
 class ProposalDuty:
-    """Writes branches below its prefix, their pull requests, and Events on DynamicScorers; with --direct the protected branch instead."""
+    """Writes branches below its prefix, their pull requests, and Events on DynamicScorers; with --direct the
+    protected branch instead.
+    """
 
     name = "proposals"
     ready = True
@@ -58,8 +62,16 @@ class ProposalDuty:
         absences: Absences | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`page_seconds` bounds the answer of a /config page. Raises UsageError for settings that cannot work."""
-        self._view, self._events, self._metrics, self._git, self._settings = view, events, metrics.proposals, git, settings
+        """`page_seconds` bounds the answer of a /config page. Raises UsageError for settings that cannot
+        work.
+        """
+        self._view, self._events, self._metrics, self._git, self._settings = (
+            view,
+            events,
+            metrics.proposals,
+            git,
+            settings,
+        )
         self._naming = Naming(prefix=settings.prefix, folder=git.path)
         self._memory, self._absences = memory or Memory(), absences or Absences()
         self._page_seconds, self._clock = page_seconds, clock
@@ -116,7 +128,9 @@ class ProposalDuty:
         )
         if self._settings.direct:
             return Direct(fleet=fleet, desk=desk, metrics=self._metrics)
-        return Offer(fleet=fleet, forge=forge, desk=desk, max_open=self._settings.max_open, metrics=self._metrics)
+        return Offer(
+            fleet=fleet, forge=forge, desk=desk, max_open=self._settings.max_open, metrics=self._metrics
+        )
 
     async def _say(self, proposal: Proposal, branch: str) -> None:
         """On the DynamicScorer, for whoever looks at it and not at git."""
@@ -130,7 +144,12 @@ class ProposalDuty:
             name=item.metadata.name,
             uid=item.metadata.uid,
         )
-        await self._events.say(about, "Normal", "LockProposed", f"/config differs from the lock; what it says is on branch {branch}")
+        await self._events.say(
+            about,
+            "Normal",
+            "LockProposed",
+            f"/config differs from the lock; what it says is on branch {branch}",
+        )
 
     @contextlib.asynccontextmanager
     async def _forge(self) -> AsyncIterator[Forge | None]:
@@ -139,5 +158,7 @@ class ProposalDuty:
             return
         place = address(self._git.url)
         api = github_api(place, url=self._settings.forge_url)
-        async with GitHub(api=api, place=place, base=self._git.branch, credentials=Credentials(folder=self._git.credentials)) as forge:
+        async with GitHub(
+            api=api, place=place, base=self._git.branch, credentials=Credentials(folder=self._git.credentials)
+        ) as forge:
             yield forge

@@ -1,4 +1,6 @@
-"""What the reconciler asks its worker, and what it answers: JSON over a pipe, because working a change out takes memory and seconds."""
+"""What the reconciler asks its worker, and what it answers: JSON over a pipe, because working a change out
+takes memory and seconds.
+"""
 
 from typing import Any, Literal
 

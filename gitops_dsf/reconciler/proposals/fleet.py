@@ -17,7 +17,15 @@ class Fleet:
     """Owns the checkout. `branch` is the protected one."""
 
     def __init__(
-        self, *, clone: Clone, checkout: Checkout, look: Look, memory: Memory, naming: Naming, branch: str, clock: Callable[[], float]
+        self,
+        *,
+        clone: Clone,
+        checkout: Checkout,
+        look: Look,
+        memory: Memory,
+        naming: Naming,
+        branch: str,
+        clock: Callable[[], float],
     ) -> None:
         self.clone, self.memory, self.naming, self.branch, self.clock = clone, memory, naming, branch, clock
         self._checkout, self._look = checkout, look
@@ -29,7 +37,10 @@ class Fleet:
         """Brings the checkout to the newest head; our branches with their commits. Raises GitError."""
         heads = await self.clone.heads(self.branch, self.naming.all)
         if self.branch not in heads:
-            raise GitError(Cause.MISSING, f"the repository has no branch {self.branch}; --git-branch names the protected one")
+            raise GitError(
+                Cause.MISSING,
+                f"the repository has no branch {self.branch}; --git-branch names the protected one",
+            )
         if heads[self.branch] != self.head or not self.clone.holds(self.head):
             self.head = ""
             head = await self.clone.fetch(self.branch)
@@ -41,7 +52,9 @@ class Fleet:
         """What differs from the head, and of what is offered, what no longer does. Raises WorkerError."""
         offered = {subject for branch in branches if (subject := self.naming.subject(branch)) is not None}
         checkout, now = self._checkout, self.clock()
-        found = await self._look.findings(checkout.root, commit=self.head, offered=offered, in_repository=checkout.in_repository, now=now)
+        found = await self._look.findings(
+            checkout.root, commit=self.head, offered=offered, in_repository=checkout.in_repository, now=now
+        )
         for finding in found:
             self._tell(finding)
         return found
@@ -51,7 +64,9 @@ class Fleet:
         if finding.why:
             self.memory.unsure(finding.subject, self.clock())
             return False
-        return self.memory.look(finding.subject, finding.proposal.digest if finding.proposal is not None else "", self.clock())
+        return self.memory.look(
+            finding.subject, finding.proposal.digest if finding.proposal is not None else "", self.clock()
+        )
 
     def _tell(self, finding: Finding) -> None:
         """Once for each reason."""

@@ -17,17 +17,24 @@ MOST_LEAVE: Final = 0.2
 _KIND: Final = "ManagedCluster"
 
 
-def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str], *, checks: Checks) -> Inventory:
+def inventory(
+    root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str], *, checks: Checks
+) -> Inventory:
     """Raises RepositoryError when the checkout or a cluster cannot be read."""
     documents = {item.name: item for item in load(root).documents if item.kind == _KIND}
     known = sorted(documents)
     # A cluster that asks to join is nobody's business before somebody accepted it.
-    counted = [item for item in clusters if item["metadata"]["name"] in documents or item["spec"]["hubAcceptsClient"]]
+    counted = [
+        item for item in clusters if item["metadata"]["name"] in documents or item["spec"]["hubAcceptsClient"]
+    ]
     found = take(root, counted, selection=Selection()) if counted else None
     leaving = [documents[name] for name in gone if name in documents]
     why = ""
     if len(leaving) > MOST_LEAVE * len(known):
-        why = f"{len(leaving)} of {len(known)} clusters in git are not on the hub: more than 20 % are not removed in one proposal"
+        why = (
+            f"{len(leaving)} of {len(known)} clusters in git are not on the hub: more than 20 % are not"
+            " removed in one proposal"
+        )
         leaving = []
     files = _files(root, found, leaving)
     mistakes = checks.new_errors(files)
@@ -38,10 +45,19 @@ def inventory(root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[
         files = _files(root, found, leaving)
         mistakes = checks.new_errors(files)
     if mistakes:
-        return Inventory(state="undecided", known=known, why=f"the repository would be invalid: {'; '.join(mistakes[:3])}")
+        return Inventory(
+            state="undecided", known=known, why=f"the repository would be invalid: {'; '.join(mistakes[:3])}"
+        )
     if not files:
         return Inventory(state="same", known=known, why=why)
-    return Inventory(state="change", files=files, details=_details(found, leaving), why=why, known=known, title=_title(found, leaving))
+    return Inventory(
+        state="change",
+        files=files,
+        details=_details(found, leaving),
+        why=why,
+        known=known,
+        title=_title(found, leaving),
+    )
 
 
 def _files(root: Path, found: Import | None, leaving: Sequence[Document]) -> dict[str, str | None]:
@@ -51,12 +67,17 @@ def _files(root: Path, found: Import | None, leaving: Sequence[Document]) -> dic
 
 
 def _remove(root: Path, leaving: Sequence[Document], files: dict[str, str | None]) -> None:
-    """Takes documents out of files, on top of what else changes in them; a file that holds nothing else goes."""
+    """Takes documents out of files, on top of what else changes in them; a file that holds nothing
+    else goes.
+    """
     for document in leaving:
         text = files.get(document.file)
         file = YamlFile(text if text is not None else (root / document.file).read_bytes().decode())
         if not file.remove(_KIND, document.name):
-            msg = f"{document.position}: {_KIND} {document.name} cannot be edited; write it without aliases and merge keys"
+            msg = (
+                f"{document.position}: {_KIND} {document.name} cannot be edited; write it without aliases and"
+                " merge keys"
+            )
             raise RepositoryError(msg)
         if file.holds_nothing:
             files[document.file] = None

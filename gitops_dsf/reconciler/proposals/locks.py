@@ -1,4 +1,6 @@
-"""Locks that differ from what their pages say, worked out on a checkout by the engine of `gitops-dsf sync`."""
+"""Locks that differ from what their pages say, worked out on a checkout by the engine of
+`gitops-dsf sync`.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,13 +22,21 @@ async def locks(root: Path, names: Sequence[str], *, fetcher: Fetcher, checks: C
     declared = declare(load(root))
     full = {item.name for item in declared.scorers if item.value.spec.config_sync_mode == "Full"}
     asked = [name for name in names if name in full]
-    unclear = [name for name in names if name not in full and (declared.unreadable or ("DynamicScorer", name) in declared.malformed)]
-    found = [Lock(scorer=name, state="undecided", why="its DynamicScorer in git has mistakes") for name in unclear]
+    unclear = [
+        name
+        for name in names
+        if name not in full and (declared.unreadable or ("DynamicScorer", name) in declared.malformed)
+    ]
+    found = [
+        Lock(scorer=name, state="undecided", why="its DynamicScorer in git has mistakes") for name in unclear
+    ]
     found += [Lock(scorer=name, state="same") for name in names if name not in full and name not in unclear]
     if not asked:
         return found
     together = await plan_sync(root, fetcher=fetcher, only=asked)
-    shared = Counter(item.file for item in together.outcomes if item.verdict in {Verdict.NEW, Verdict.CHANGED})
+    shared = Counter(
+        item.file for item in together.outcomes if item.verdict in {Verdict.NEW, Verdict.CHANGED}
+    )
     plans: list[tuple[SyncPlan, Outcome]] = []
     for outcome in together.outcomes:
         plan = together
@@ -48,11 +58,23 @@ def _judged(plan: SyncPlan, outcome: Outcome, checks: Checks | None) -> Lock:
     text = plan.files[outcome.file]
     mistakes = checks.new_errors({outcome.file: text}) if checks is not None else []
     if mistakes:
-        return Lock(scorer=outcome.scorer, state="undecided", why=f"the repository would be invalid: {'; '.join(mistakes[:3])}")
+        return Lock(
+            scorer=outcome.scorer,
+            state="undecided",
+            why=f"the repository would be invalid: {'; '.join(mistakes[:3])}",
+        )
     details = [f"{outcome.url} says:"]
-    details += [f"{change.field}: {_value(change.before)} -> {_value(change.after)}" for change in outcome.changes]
+    details += [
+        f"{change.field}: {_value(change.before)} -> {_value(change.after)}" for change in outcome.changes
+    ]
     details += [f"warning: {note}" for note in outcome.notes]
-    return Lock(scorer=outcome.scorer, state="change", file=outcome.file, text=text, details=[shown(line, most=600) for line in details])
+    return Lock(
+        scorer=outcome.scorer,
+        state="change",
+        file=outcome.file,
+        text=text,
+        details=[shown(line, most=600) for line in details],
+    )
 
 
 def _value(value: Any) -> str:  # noqa: ANN401 - any plain value

@@ -1,4 +1,6 @@
-"""What differs from git now: asked of the worker, about scorers that drifted and clusters that joined, left or changed."""
+"""What differs from git now: asked of the worker, about scorers that drifted and clusters that joined, left
+or changed.
+"""
 
 import hashlib
 from collections.abc import Callable, Collection
@@ -24,7 +26,16 @@ SCORERS: Final = 20
 class Look:
     """At one fleet, by one leader. `removes`: clusters that left may be removed from git."""
 
-    def __init__(self, *, view: HubView, kinds: Collection[str], absences: Absences, memory: Memory, seconds: float, removes: bool) -> None:
+    def __init__(
+        self,
+        *,
+        view: HubView,
+        kinds: Collection[str],
+        absences: Absences,
+        memory: Memory,
+        seconds: float,
+        removes: bool,
+    ) -> None:
         self._view, self._kinds, self._absences, self._memory = view, kinds, absences, memory
         self._seconds, self._removes = seconds, removes
         self._known: list[str] = []
@@ -33,12 +44,24 @@ class Look:
         """What the last answer about the inventory was given to."""
 
     async def findings(
-        self, root: Path, *, commit: str, offered: Collection[Subject], in_repository: Callable[[str], str], now: float
+        self,
+        root: Path,
+        *,
+        commit: str,
+        offered: Collection[Subject],
+        in_repository: Callable[[str], str],
+        now: float,
     ) -> list[Finding]:
         """About every subject that drifted, or that a branch is there for. Raises WorkerError."""
         scorers = self._scorers(offered)
-        clusters = [_object(item) for name, item in sorted(self._view.clusters.items.items()) if not item.deleting]
-        gone = self._absences.observe(known=self._known, present=self._view.clusters.items, now=now) if self._removes else []
+        clusters = [
+            _object(item) for name, item in sorted(self._view.clusters.items.items()) if not item.deleting
+        ]
+        gone = (
+            self._absences.observe(known=self._known, present=self._view.clusters.items, now=now)
+            if self._removes
+            else []
+        )
         stamp = hashlib.sha256(msgspec.json.encode([commit, clusters, gone])).hexdigest()
         wants_inventory = Kind.INVENTORY in self._kinds and bool(clusters)
         known = self._seen[1] if self._seen is not None and self._seen[0] == stamp else None
@@ -46,7 +69,9 @@ class Look:
             answer = Answer()
         else:
             asked = clusters if wants_inventory and known is None else None
-            answer = await ask(Ask(root=str(root), scorers=scorers, seconds=self._seconds, clusters=asked, gone=gone))
+            answer = await ask(
+                Ask(root=str(root), scorers=scorers, seconds=self._seconds, clusters=asked, gone=gone)
+            )
         found = [_lock(item, in_repository) for item in answer.locks]
         inventory = answer.inventory or known
         if wants_inventory and inventory is not None:
@@ -67,7 +92,11 @@ class Look:
 
 def _drifted(status: dict[str, Any]) -> bool:
     conditions = status.get("conditions") or []
-    return any(item.get("type") == "ConfigSynced" and item.get("reason") == "Drifted" for item in conditions if isinstance(item, dict))
+    return any(
+        item.get("type") == "ConfigSynced" and item.get("reason") == "Drifted"
+        for item in conditions
+        if isinstance(item, dict)
+    )
 
 
 def _lock(item: Lock, in_repository: Callable[[str], str]) -> Finding:
@@ -76,14 +105,19 @@ def _lock(item: Lock, in_repository: Callable[[str], str]) -> Finding:
         return Finding(subject=subject, why=item.why)
     title = f"Accept what /config of scorer {item.scorer} says"
     files = {in_repository(item.file): item.text.encode()}
-    return Finding(subject=subject, proposal=Proposal(subject=subject, files=files, title=title, details=tuple(item.details)))
+    return Finding(
+        subject=subject,
+        proposal=Proposal(subject=subject, files=files, title=title, details=tuple(item.details)),
+    )
 
 
 def _inventory(item: Inventory, in_repository: Callable[[str], str]) -> Finding:
     subject = Subject(kind=Kind.INVENTORY)
     if item.state != "change":
         return Finding(subject=subject, why=item.why)
-    files = {in_repository(file): None if text is None else text.encode() for file, text in item.files.items()}
+    files = {
+        in_repository(file): None if text is None else text.encode() for file, text in item.files.items()
+    }
     proposal = Proposal(subject=subject, files=files, title=item.title, details=tuple(item.details))
     return Finding(subject=subject, proposal=proposal, note=item.why)
 
@@ -95,9 +129,14 @@ def _object(item: ManagedCluster) -> dict[str, Any]:
         "apiVersion": f"{SCORE_GROUP}/v1",
         "kind": "ManagedCluster",
         "metadata": {"name": item.metadata.name, "labels": item.labels},
-        "spec": {"hubAcceptsClient": spec.hub_accepts_client, "taints": [msgspec.to_builtins(taint) for taint in item.taints]},
+        "spec": {
+            "hubAcceptsClient": spec.hub_accepts_client,
+            "taints": [msgspec.to_builtins(taint) for taint in item.taints],
+        },
         "status": {
-            "clusterClaims": [{"name": claim.name, "value": claim.value} for claim in status.cluster_claims or ()],
+            "clusterClaims": [
+                {"name": claim.name, "value": claim.value} for claim in status.cluster_claims or ()
+            ],
             "allocatable": status.allocatable or {},
             "capacity": status.capacity or {},
         },

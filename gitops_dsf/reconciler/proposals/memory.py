@@ -1,4 +1,6 @@
-"""What a leader remembers between two looks; forgetting it only delays or repeats once. Pure: times are handed in, in seconds."""
+"""What a leader remembers between two looks; forgetting it only delays or repeats once. Pure: times are
+handed in, in seconds.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +32,9 @@ class Memory:
     _gone: dict[str, float] = field(default_factory=dict)
 
     def look(self, subject: Subject, digest: str, now: float) -> bool:
-        """Whether this was seen before, long enough ago, and nothing else in between. An empty digest: nothing to change."""
+        """Whether this was seen before, long enough ago, and nothing else in between. An empty digest:
+        nothing to change.
+        """
         self._looked[subject] = now
         known, since = self._looks.get(subject, ("none", now))
         if known != digest:
@@ -52,11 +56,15 @@ class Memory:
         self._pushed[subject] = now
 
     def committed(self, subject: Subject, branch: str) -> None:
-        """A direct commit, by the branch that it would have had. One before it about the same subject is history: it may come again."""
+        """A direct commit, by the branch that it would have had. One before it about the same subject is
+        history: it may come again.
+        """
         self._committed[subject] = branch
 
     def reverted(self, subject: Subject, branch: str, now: float) -> bool:
-        """Of a direct commit that is to be made: whether it was the last one about its subject, not long ago, and people took it back."""
+        """Of a direct commit that is to be made: whether it was the last one about its subject, not long ago,
+        and people took it back.
+        """
         if self._committed.get(subject) == branch:
             del self._committed[subject]
             self._gone[branch] = now
@@ -71,19 +79,33 @@ class Memory:
         self._there.pop(branch, None)
 
     def observe(self, branches: Mapping[str, Subject], now: float) -> None:
-        """Branches of ours that are on the server: people deleted one that was there and is not, after a merge or to refuse it."""
-        self._vanished |= {branch: subject for branch, subject in self._there.items() if branch not in branches}
-        self._vanished = {branch: subject for branch, subject in self._vanished.items() if branch not in branches}
+        """Branches of ours that are on the server: people deleted one that was there and is not, after a
+        merge or to refuse it.
+        """
+        self._vanished |= {
+            branch: subject for branch, subject in self._there.items() if branch not in branches
+        }
+        self._vanished = {
+            branch: subject for branch, subject in self._vanished.items() if branch not in branches
+        }
         self._there = dict(branches)
-        self._gone = {branch: since for branch, since in self._gone.items() if now - since < self.again and branch not in self._there}
+        self._gone = {
+            branch: since
+            for branch, since in self._gone.items()
+            if now - since < self.again and branch not in self._there
+        }
 
     def wanted(self, subject: Subject, branch: str, now: float) -> None:
-        """What is to be offered about a subject now, "" for nothing. If it has vanished it was refused; any other was merged, or is old."""
+        """What is to be offered about a subject now, "" for nothing. If it has vanished it was refused; any
+        other was merged, or is old.
+        """
         for each in [each for each, about in self._vanished.items() if about == subject]:
             del self._vanished[each]
             if each == branch:
                 self._gone[each] = now
 
     def declined(self, branch: str) -> bool:
-        """Whether people deleted it not long ago and it was not merged; or, of direct commits, reverted it."""
+        """Whether people deleted it not long ago and it was not merged; or, of direct commits,
+        reverted it.
+        """
         return branch in self._gone

@@ -12,12 +12,15 @@ class ProposalMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.outcomes = Counter(
             f"{PREFIX}_proposals",
-            "What became of proposals: pushed, unchanged, superseded, withdrawn, failed; waiting (not yet long enough the same, or too "
-            "many at once), refused (by people), undecided (nothing can be proposed; see the log), nothing (there was nothing to do).",
+            "What became of proposals: pushed, unchanged, superseded, withdrawn, failed; waiting (not yet"
+            " long enough the same, or too many at once), refused (by people), undecided (nothing can be"
+            " proposed; see the log), nothing (there was nothing to do).",
             ["kind", "outcome"],
             registry=registry,
         )
-        self.open = Gauge(f"{PREFIX}_proposal_open", "Proposals that wait for people.", ["kind"], registry=registry)
+        self.open = Gauge(
+            f"{PREFIX}_proposal_open", "Proposals that wait for people.", ["kind"], registry=registry
+        )
 
     def count(self, kind: Kind, outcome: str) -> None:
         """One outcome more."""

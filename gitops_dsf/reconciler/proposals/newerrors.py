@@ -16,7 +16,9 @@ class Checks:
         self._before = Counter(_key(item) for item in self._errors())
 
     def new_errors(self, files: Mapping[str, str | None]) -> list[str]:
-        """Errors that are not there without these files, in words. Mistakes that the repository has already are not the change's."""
+        """Errors that are not there without these files, in words. Mistakes that the repository has already
+        are not the change's.
+        """
         if not files:
             return []
         kept = {file: _content(self._root / file) for file in files}

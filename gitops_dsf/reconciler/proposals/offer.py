@@ -13,7 +13,9 @@ from gitops_dsf.reconciler.proposals.proposal import Kind, Subject
 class Offer:
     """Decides about each subject and has it carried out."""
 
-    def __init__(self, *, fleet: Fleet, forge: Forge | None, desk: Desk, max_open: int, metrics: ProposalMetrics) -> None:
+    def __init__(
+        self, *, fleet: Fleet, forge: Forge | None, desk: Desk, max_open: int, metrics: ProposalMetrics
+    ) -> None:
         self._fleet, self._forge, self._desk = fleet, forge, desk
         self._max_open, self._metrics = max_open, metrics
 
@@ -24,7 +26,10 @@ class Offer:
         """
         fleet, memory = self._fleet, self._fleet.memory
         branches = await fleet.update()
-        memory.observe({branch: subject for branch in branches if (subject := fleet.naming.subject(branch)) is not None}, fleet.clock())
+        memory.observe(
+            {branch: subject for branch in branches if (subject := fleet.naming.subject(branch)) is not None},
+            fleet.clock(),
+        )
         findings = await fleet.findings(branches)
         for finding in findings:
             if not finding.why:
@@ -32,10 +37,20 @@ class Offer:
         settled = {finding.subject: fleet.settled(finding) for finding in findings}
         news = any(finding.proposal is not None and settled[finding.subject] for finding in findings)
         opened = await self._opened(ask=bool(branches) or news)
-        waiting = {subject for branch in (branches if opened is None else opened) if (subject := fleet.naming.subject(branch)) is not None}
+        waiting = {
+            subject
+            for branch in (branches if opened is None else opened)
+            if (subject := fleet.naming.subject(branch)) is not None
+        }
         busy: set[Kind] = set()
         for finding in findings:
-            decision = await self._decide(finding, branches, opened, settled=settled[finding.subject], room=self._max_open - len(waiting))
+            decision = await self._decide(
+                finding,
+                branches,
+                opened,
+                settled=settled[finding.subject],
+                room=self._max_open - len(waiting),
+            )
             if decision.outcome is not None or decision.steps:
                 busy.add(finding.subject.kind)
             if decision.outcome is not None:
@@ -52,20 +67,37 @@ class Offer:
         if self._forge is None:
             return None
         requests = await self._forge.opened() if ask else []
-        return {request.branch: request for request in requests if self._fleet.naming.subject(request.branch) is not None}
+        return {
+            request.branch: request
+            for request in requests
+            if self._fleet.naming.subject(request.branch) is not None
+        }
 
     async def _decide(
-        self, finding: Finding, branches: Mapping[str, str], opened: Mapping[str, Request] | None, *, settled: bool, room: int
+        self,
+        finding: Finding,
+        branches: Mapping[str, str],
+        opened: Mapping[str, Request] | None,
+        *,
+        settled: bool,
+        room: int,
     ) -> Decision:
         fleet = self._fleet
         branch = self._branch(finding)
         latest = None
         if self._forge is not None and opened is not None and branch and settled and branch not in opened:
             latest = await self._forge.latest(branch)
-        own = {name: commit for name, commit in branches.items() if fleet.naming.subject(name) == finding.subject}
+        own = {
+            name: commit for name, commit in branches.items() if fleet.naming.subject(name) == finding.subject
+        }
         now = Situation(branches=own, opened=opened, latest=latest, declined=fleet.memory.declined(branch))
         may_push = fleet.memory.may_push(finding.subject, fleet.clock())
-        return decide(finding, branch=branch, now=now, limits=Limits(settled=settled, may_push=may_push, has_room=room > 0))
+        return decide(
+            finding,
+            branch=branch,
+            now=now,
+            limits=Limits(settled=settled, may_push=may_push, has_room=room > 0),
+        )
 
     def _branch(self, finding: Finding) -> str:
         """Of what is to be offered; "" for nothing."""

@@ -1,4 +1,6 @@
-"""A proposal, and the branch that it is offered on: named by its content, so that the same content is never offered twice."""
+"""A proposal, and the branch that it is offered on: named by its content, so that the same content is never
+offered twice.
+"""
 
 import hashlib
 import re
@@ -47,7 +49,9 @@ class Proposal:
         """Of paths and contents."""
         found = hashlib.sha256()
         for path, content in sorted(self.files.items()):
-            found.update(f"{path}\0{'-' if content is None else len(content)}\0".encode(errors="surrogateescape"))
+            found.update(
+                f"{path}\0{'-' if content is None else len(content)}\0".encode(errors="surrogateescape")
+            )
             found.update(content or b"")
         return found.hexdigest()[:DIGITS]
 
@@ -59,7 +63,10 @@ class Naming:
         """Raises UsageError for a prefix that cannot begin a branch's name."""
         broken = any(part in f"{prefix}x" for part in ("..", "//", "/.", "./", ".lock/"))
         if broken or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._/-]*", prefix):
-            msg = f"--proposal-prefix {prefix!r}: a branch cannot begin so; write letters, digits, - and _, such as gitops-dsf/"
+            msg = (
+                f"--proposal-prefix {prefix!r}: a branch cannot begin so; write letters, digits, - and _,"
+                " such as gitops-dsf/"
+            )
             raise UsageError(msg)
         # Two fleets in one repository must not take each other's branches for their own.
         slug = re.sub(r"[^A-Za-z0-9_/-]+", "-", folder).strip("/-")
@@ -77,7 +84,13 @@ class Naming:
     def subject(self, branch: str) -> Subject | None:
         """What a branch is about; None for one that is not named as ours are."""
         rest = branch.removeprefix(self._stem) if branch.startswith(self._stem) else ""
-        found = re.fullmatch(rf"(?:inventory|locks-(?P<scorer>[a-z0-9][a-z0-9.-]*))-[0-9a-f]{{{DIGITS}}}", rest)
+        found = re.fullmatch(
+            rf"(?:inventory|locks-(?P<scorer>[a-z0-9][a-z0-9.-]*))-[0-9a-f]{{{DIGITS}}}", rest
+        )
         if found is None:
             return None
-        return Subject(kind=Kind.LOCKS, scorer=found["scorer"]) if found["scorer"] else Subject(kind=Kind.INVENTORY)
+        return (
+            Subject(kind=Kind.LOCKS, scorer=found["scorer"])
+            if found["scorer"]
+            else Subject(kind=Kind.INVENTORY)
+        )

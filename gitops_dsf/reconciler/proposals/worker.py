@@ -1,7 +1,7 @@
 """The worker: a process that reads one Ask, works it out, writes one Answer, and ends. `ask` starts it.
 
-A process of its own, because a fleet of 2,000 clusters takes a few hundred MB and seconds of computing, while leases are renewed and
-scorers are probed.
+A process of its own, because a fleet of 2,000 clusters takes a few hundred MB and seconds of computing, while
+leases are renewed and scorers are probed.
 """
 
 import asyncio
@@ -67,7 +67,11 @@ async def work(question: Ask) -> Answer:
     try:
         checks = Checks(root)
         async with Fetcher(limits=FetchLimits(seconds=question.seconds)) as fetcher:
-            found = await locks(root, question.scorers, fetcher=fetcher, checks=checks) if question.scorers else []
+            found = (
+                await locks(root, question.scorers, fetcher=fetcher, checks=checks)
+                if question.scorers
+                else []
+            )
     except GitopsDsfError as error:
         return Answer(trouble=_told(error, root))
     if question.clusters is None:

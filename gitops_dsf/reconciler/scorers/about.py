@@ -9,5 +9,9 @@ def about(item: DynamicScorer) -> Reference:
     """With the UID: an Event about a scorer that was made anew is not about the old one."""
     meta = item.metadata
     return Reference(
-        api_version=f"{DSF_GROUP}/{DSF_VERSION}", kind="DynamicScorer", namespace=meta.namespace or "", name=meta.name, uid=meta.uid
+        api_version=f"{DSF_GROUP}/{DSF_VERSION}",
+        kind="DynamicScorer",
+        namespace=meta.namespace or "",
+        name=meta.name,
+        uid=meta.uid,
     )

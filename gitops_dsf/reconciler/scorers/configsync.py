@@ -1,4 +1,6 @@
-"""Whether /config still says what was accepted: the page against the rendered DynamicScorer, field by field. Pure."""
+"""Whether /config still says what was accepted: the page against the rendered DynamicScorer, field by field.
+Pure.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -36,16 +38,25 @@ def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
     for part in split(query):
         wrong = [mistake for mistake in check(part.text).mistakes if mistake.kind != "function"]
         if wrong:
-            return ConfigSync(status="False", reason="Invalid", message=f"PromQL of /config: {wrong[0].message}", config=config)
+            return ConfigSync(
+                status="False",
+                reason="Invalid",
+                message=f"PromQL of /config: {wrong[0].message}",
+                config=config,
+            )
     page = flat(config)
     accepted = accepted_by(scorer, page)
     # A page's own name and description are no settings of a rendered scorer.
     differing = drift(accepted, {field: value for field, value in page.items() if field in accepted})
     if differing:
         words = "; ".join(map(_words, differing))
-        message = f"/config differs from what was accepted: {words}. Run gitops-dsf sync in the fleet repository"
+        message = (
+            f"/config differs from what was accepted: {words}. Run gitops-dsf sync in the fleet repository"
+        )
         dropped = {item.field: item.before for item in differing if item.after is None}
-        return ConfigSync(status="False", reason="Drifted", message=message, config=last_synced(page, dropped))
+        return ConfigSync(
+            status="False", reason="Drifted", message=message, config=last_synced(page, dropped)
+        )
     return ConfigSync(status="True", reason="InSync", message="/config says what was accepted", config=config)
 
 

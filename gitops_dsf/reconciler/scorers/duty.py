@@ -31,11 +31,22 @@ class ScorerDuty:
 
     name = "scorers"
 
-    def __init__(self, *, api: HubApi, view: HubView, fetcher: Fetcher, metrics: Metrics, events: Events, interval: float) -> None:
+    def __init__(
+        self,
+        *,
+        api: HubApi,
+        view: HubView,
+        fetcher: Fetcher,
+        metrics: Metrics,
+        events: Events,
+        interval: float,
+    ) -> None:
         self._api, self._view, self._interval, self._metrics = api, view, interval, metrics
         self._prober = Prober(fetcher=fetcher, metrics=metrics.scorers)
         self._reporter = Reporter(view=view, events=events, metrics=metrics.freshness)
-        self._writer = StatusWriter(api=api, events=events, metrics=metrics.scorers, namespace=view.hub_namespace)
+        self._writer = StatusWriter(
+            api=api, events=events, metrics=metrics.scorers, namespace=view.hub_namespace
+        )
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
         self._seen: dict[str, tuple[str, int]] = {}
         self._changed: set[str] = set()
@@ -70,7 +81,9 @@ class ScorerDuty:
             self._metrics.freshness.forget()
 
     async def once(self) -> int:
-        """One complete pass; how many statuses were written. A verdict that needs several probes gets them. Raises ApiError."""
+        """One complete pass; how many statuses were written. A verdict that needs several probes gets them.
+        Raises ApiError.
+        """
         for source in (*self._sources, self._view.placements, self._view.decisions):
             await source.refresh()
         for last in range(FAILURES):
@@ -134,7 +147,13 @@ class ScorerDuty:
             scored, health = report.scored.get(name), self._prober.verdicts.get(name)
             if scored is not None and health is not None:
                 latest = self._writer.latest(item)
-                status = desired(latest, health=health, config=self._prober.config(name), scored=_hurting(scored, item, report), now=now)
+                status = desired(
+                    latest,
+                    health=health,
+                    config=self._prober.config(name),
+                    scored=_hurting(scored, item, report),
+                    now=now,
+                )
                 written += await self._writer.write(item, status)
             await asyncio.sleep(0)
         return written

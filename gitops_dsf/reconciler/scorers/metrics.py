@@ -9,16 +9,28 @@ class ScorerMetrics:
     """Series by scorer; those of a deleted one are taken out by `forget`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.round_seconds = Gauge(f"{PREFIX}_probe_round_seconds", "Duration of the last round of probes.", registry=registry)
+        self.round_seconds = Gauge(
+            f"{PREFIX}_probe_round_seconds", "Duration of the last round of probes.", registry=registry
+        )
         self.healthy = Gauge(
-            f"{PREFIX}_scorer_healthy", "1 Active, 0 Inactive, -1 never reached from the hub.", ["scorer"], registry=registry
+            f"{PREFIX}_scorer_healthy",
+            "1 Active, 0 Inactive, -1 never reached from the hub.",
+            ["scorer"],
+            registry=registry,
         )
         self.config = Gauge(
-            f"{PREFIX}_scorer_config", "1 for the state of /config against what was accepted.", ["scorer", "reason"], registry=registry
+            f"{PREFIX}_scorer_config",
+            "1 for the state of /config against what was accepted.",
+            ["scorer", "reason"],
+            registry=registry,
         )
-        self.patches = Counter(f"{PREFIX}_status_patches", "Writes of DynamicScorer status.", registry=registry)
+        self.patches = Counter(
+            f"{PREFIX}_status_patches", "Writes of DynamicScorer status.", registry=registry
+        )
         self.patch_failures = Counter(
-            f"{PREFIX}_status_patch_failures", "Writes of DynamicScorer status that the hub refused.", registry=registry
+            f"{PREFIX}_status_patch_failures",
+            "Writes of DynamicScorer status that the hub refused.",
+            registry=registry,
         )
 
     def set_config(self, scorer: str, reason: str | None) -> None:

@@ -1,4 +1,6 @@
-"""One round of probes: /healthz and, with configSyncMode Full, /config of every scorer, all at once, each page once."""
+"""One round of probes: /healthz and, with configSyncMode Full, /config of every scorer, all at once, each
+page once.
+"""
 
 import asyncio
 from collections.abc import Iterable
@@ -21,12 +23,18 @@ class Probe:
 async def probe(scorers: Iterable[DynamicScorer], *, fetcher: Fetcher) -> dict[str, Probe]:
     """Answers by scorer name.
 
-    /healthz of all comes first, and /config only of those that were reached, so an API that hangs costs one time limit and one place: a
-    round takes one time limit, plus what it takes to ask everybody; two where /healthz is slow and /config hangs.
+    /healthz of all comes first, and /config only of those that were reached, so an API that hangs costs one
+    time limit and one place: a round takes one time limit, plus what it takes to ask everybody; two where
+    /healthz is slow and /config hangs.
     """
-    wanted = {item.metadata.name: (_healthz(item), item.spec.config_url if item.spec.mode == "Full" else None) for item in scorers}
+    wanted = {
+        item.metadata.name: (_healthz(item), item.spec.config_url if item.spec.mode == "Full" else None)
+        for item in scorers
+    }
     async with asyncio.TaskGroup() as group:
-        health = {url: group.create_task(fetcher.get(url)) for url in sorted({url for url, _ in wanted.values()})}
+        health = {
+            url: group.create_task(fetcher.get(url)) for url in sorted({url for url, _ in wanted.values()})
+        }
         config = {
             url: group.create_task(_config(url, health[first], fetcher))
             for first, url in sorted({(first, url) for first, url in wanted.values() if url is not None})

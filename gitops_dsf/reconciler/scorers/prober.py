@@ -1,4 +1,6 @@
-"""What rounds of probes found out about every scorer: its health, and whether /config still says what was accepted."""
+"""What rounds of probes found out about every scorer: its health, and whether /config still says what was
+accepted.
+"""
 
 import asyncio
 import logging
@@ -43,8 +45,11 @@ class Prober:
         """None where /config does not count."""
         return self._config.get(name, (None, 0))[0]
 
-    async def round(self, scorers: Mapping[str, DynamicScorer], *, only: Collection[str] | None = None) -> None:
-        """Probes them all, or those that are named: a verdict takes several rounds, and news of one are none of the others.
+    async def round(
+        self, scorers: Mapping[str, DynamicScorer], *, only: Collection[str] | None = None
+    ) -> None:
+        """Probes them all, or those that are named: a verdict takes several rounds, and news of one are none
+        of the others.
 
         What is known of scorers that are not there is forgotten.
         """
@@ -83,7 +88,9 @@ class Prober:
         self._metrics.set_config(name, found.reason)
 
     def _before(self, item: DynamicScorer) -> Health:
-        """The verdict so far. One about another API than the scorer names now is none: nobody ever reached this one."""
+        """The verdict so far. One about another API than the scorer names now is none: nobody ever reached
+        this one.
+        """
         name, now = item.metadata.name, (item.metadata.uid, origin(item.spec.config_url))
         asked, self._asked[name] = self._asked.get(name), now
         if asked is None:
@@ -95,10 +102,16 @@ class Prober:
 
 
 def _remembered(item: DynamicScorer) -> Health:
-    """The verdict of whoever led before: a change of leader is no news about a scorer. None about a spec that was changed since."""
+    """The verdict of whoever led before: a change of leader is no news about a scorer. None about a spec that
+    was changed since.
+    """
     status = item.status.get("healthStatus")
     seen = item.status.get("observedGeneration") == item.metadata.generation
     if not seen or status not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:
         return Health()
-    known: dict[str, str] = next((each for each in item.status.get("conditions") or [] if each.get("type") == "Healthy"), {})
-    return Health(status=HealthStatus(status), reason=known.get("reason", "Unknown"), message=known.get("message", ""))
+    known: dict[str, str] = next(
+        (each for each in item.status.get("conditions") or [] if each.get("type") == "Healthy"), {}
+    )
+    return Health(
+        status=HealthStatus(status), reason=known.get("reason", "Unknown"), message=known.get("message", "")
+    )

@@ -1,4 +1,6 @@
-"""DynamicScorer.status from what was observed, and the patch that leads there; none when nothing changed. Pure."""
+"""DynamicScorer.status from what was observed, and the patch that leads there; none when nothing changed.
+Pure.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,17 +16,24 @@ MAX_MESSAGE = 2048
 """Characters of a condition's message; the CRD takes 32,768, which nobody reads."""
 
 
-def desired(scorer: DynamicScorer, *, health: Health, config: ConfigSync | None, scored: Scored, now: float) -> dict[str, Any]:
+def desired(
+    scorer: DynamicScorer, *, health: Health, config: ConfigSync | None, scored: Scored, now: float
+) -> dict[str, Any]:
     """The whole status. `config` is None with configSyncMode None, whose page does not count."""
     conditions = [("Healthy", _HEALTHY[health.status], health.reason, health.message)]
     if config is not None:
         conditions.append(("ConfigSynced", config.status, config.reason, config.message))
     conditions.append(("Scored", scored.status, scored.reason, scored.message))
-    before = {item.get("type"): item for item in scorer.status.get("conditions") or [] if isinstance(item, dict)}
+    before = {
+        item.get("type"): item for item in scorer.status.get("conditions") or [] if isinstance(item, dict)
+    }
     status: dict[str, Any] = {
         "observedGeneration": scorer.metadata.generation,
         "healthStatus": str(health.status),
-        "conditions": [_condition(before.get(item[0]), *item, generation=scorer.metadata.generation, now=now) for item in conditions],
+        "conditions": [
+            _condition(before.get(item[0]), *item, generation=scorer.metadata.generation, now=now)
+            for item in conditions
+        ],
     }
     if config is not None:
         # An unreachable page changes nothing about what was last read.
@@ -49,9 +58,18 @@ def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _condition(
-    before: Mapping[str, Any] | None, kind: str, status: str, reason: str, message: str, *, generation: int, now: float
+    before: Mapping[str, Any] | None,
+    kind: str,
+    status: str,
+    reason: str,
+    message: str,
+    *,
+    generation: int,
+    now: float,
 ) -> dict[str, Any]:
-    since = before.get("lastTransitionTime") if before is not None and before.get("status") == status else None
+    since = (
+        before.get("lastTransitionTime") if before is not None and before.get("status") == status else None
+    )
     return {
         "type": kind,
         "status": status,

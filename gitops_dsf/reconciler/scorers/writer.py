@@ -1,4 +1,6 @@
-"""Writes DynamicScorer.status, when it differs and as long as the hub takes it; says changes of conditions as Events."""
+"""Writes DynamicScorer.status, when it differs and as long as the hub takes it; says changes of conditions as
+Events.
+"""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -40,10 +42,18 @@ class _Refused:
 
 
 class StatusWriter:
-    """Remembers what it wrote until the watch shows it: what was written a moment ago is not written, nor said, again."""
+    """Remembers what it wrote until the watch shows it: what was written a moment ago is not written, nor
+    said, again.
+    """
 
     def __init__(
-        self, *, api: HubApi, events: Events, metrics: ScorerMetrics, namespace: str, clock: Callable[[], float] = monotonic
+        self,
+        *,
+        api: HubApi,
+        events: Events,
+        metrics: ScorerMetrics,
+        namespace: str,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._api, self._events, self._metrics, self._clock = api, events, metrics, clock
         self._path = SCORERS_PATH.format(namespace)
@@ -71,7 +81,9 @@ class StatusWriter:
             return False
         try:
             # With the UID: a scorer that was made anew in the meantime is another one.
-            await self._api.merge(f"{self._path}/{name}/status", {"metadata": {"uid": item.metadata.uid}, "status": change})
+            await self._api.merge(
+                f"{self._path}/{name}/status", {"metadata": {"uid": item.metadata.uid}, "status": change}
+            )
         except ApiError as error:
             self._refuse(name, refused, error)
             return False
@@ -108,6 +120,10 @@ class StatusWriter:
             known = old.get(item["type"])
             bad = item["status"] == "False"
             # A new scorer that is well is no news.
-            if bad if known is None else (known.get("status"), known.get("reason")) != (item["status"], item["reason"]):
+            if (
+                bad
+                if known is None
+                else (known.get("status"), known.get("reason")) != (item["status"], item["reason"])
+            ):
                 words = f"{item['type']} is {item['status']}: {item['message']}"
                 await self._events.say(about(before), "Warning" if bad else "Normal", item["reason"], words)

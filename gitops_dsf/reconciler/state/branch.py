@@ -1,4 +1,6 @@
-"""The branch that holds the snapshot: one commit without a parent, made anew each time, so that clones stay small."""
+"""The branch that holds the snapshot: one commit without a parent, made anew each time, so that clones stay
+small.
+"""
 
 import hashlib
 import re
@@ -12,7 +14,10 @@ from gitops_dsf.reconciler.git import Clone
 from gitops_dsf.reconciler.state.collect import MOMENT, README
 
 _OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
-MESSAGE: Final = "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them; previews read it (docs/preview.md).\n"
+MESSAGE: Final = (
+    "Snapshot of the hub\n\nScores, decisions and clusters as the reconciler saw them; previews read it"
+    " (docs/preview.md).\n"
+)
 
 Digests = Mapping[str, str]
 """By path, without what changes with every look."""
@@ -35,7 +40,9 @@ class StateBranch:
         self._tip: Tip | None = None
 
     async def tip(self) -> Tip | None:
-        """What the branch holds now; None where there is none. Raises RepositoryError when somebody else's files are in it."""
+        """What the branch holds now; None where there is none. Raises RepositoryError when somebody else's
+        files are in it.
+        """
         commit = (await self._clone.heads(self._name)).get(self._name)
         if commit is None:
             self._tip = None
@@ -46,18 +53,31 @@ class StateBranch:
             foreign = sorted(path for path in held if not _OURS.fullmatch(path))
             if foreign or MOMENT not in held:
                 what = f"holds {', '.join(foreign[:3])}" if foreign else f"has no {MOMENT}"
-                msg = f"branch {self._name} {what}: it is no snapshot, and is left alone; name another one with --state-branch"
+                msg = (
+                    f"branch {self._name} {what}: it is no snapshot, and is left alone; name another one with"
+                    " --state-branch"
+                )
                 raise RepositoryError(msg)
-            self._tip = Tip(commit=commit, digests=digests(held), seen_at=await self._clone.committed_at(commit))
+            self._tip = Tip(
+                commit=commit, digests=digests(held), seen_at=await self._clone.committed_at(commit)
+            )
         return self._tip
 
     async def replace(self, files: Mapping[str, bytes], *, at: datetime) -> None:
-        """Puts a snapshot in the place of the one that `tip` told of. GitError (Rejected): somebody else did so meanwhile."""
+        """Puts a snapshot in the place of the one that `tip` told of. GitError (Rejected): somebody else did
+        so meanwhile.
+        """
         commit = await self._clone.commit(parent=None, files=files, message=MESSAGE, at=at)
         await self._clone.push(commit, branch=self._name, expected=self._tip.commit if self._tip else None)
         self._tip = Tip(commit=commit, digests=digests(files), seen_at=at)
 
 
 def digests(files: Mapping[str, bytes]) -> Digests:
-    """What tells two snapshots of the same state from two of different ones: every file but those that say when and what for."""
-    return {path: hashlib.sha256(content).hexdigest() for path, content in files.items() if path not in {MOMENT, README}}
+    """What tells two snapshots of the same state from two of different ones: every file but those that say
+    when and what for.
+    """
+    return {
+        path: hashlib.sha256(content).hexdigest()
+        for path, content in files.items()
+        if path not in {MOMENT, README}
+    }

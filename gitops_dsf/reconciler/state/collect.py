@@ -1,4 +1,6 @@
-"""A hub as the files of a snapshot. Scores are read page by page and become lines at once: no object of the hub is kept."""
+"""A hub as the files of a snapshot. Scores are read page by page and become lines at once: no object of the
+hub is kept.
+"""
 
 import asyncio
 from datetime import UTC, datetime
@@ -22,24 +24,32 @@ README: Final = "README.md"
 HUB: Final = "hub"
 _README: Final = b"""Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews of pull requests read it.
 Do not edit: the next snapshot replaces the whole branch.
-"""
+"""  # noqa: E501
 
 
 async def collect(*, api: HubApi, view: HubView, raw: Raw) -> dict[str, bytes]:
-    """Every file of the branch. Raises ApiError: a snapshot of half a hub would say that the other half has no scores."""
+    """Every file of the branch. Raises ApiError: a snapshot of half a hub would say that the other half has
+    no scores.
+    """
     observed = datetime.fromtimestamp(api.now(), tz=UTC)
     rows: dict[str, list[tuple[str, str]]] = {}
 
     def take(item: msgspec.Raw) -> None:
         found = msgspec.json.decode(item, type=AddOnPlacementScore)
-        rows.setdefault(found.metadata.name, []).append((found.metadata.namespace or "", _row(found, raw, observed)))
+        rows.setdefault(found.metadata.name, []).append(
+            (found.metadata.namespace or "", _row(found, raw, observed))
+        )
 
     await api.list(SCORES_PATH, take)
     files = {README: _README, MOMENT: moment_file(hub=HUB, observed_at=observed)}
     for name, table in rows.items():
         files[f"scores/{name}.json"] = scores_file(name, (row for _, row in sorted(table)), hub=HUB)
         await asyncio.sleep(0)
-    decisions = tuple(_decision(name, page, view.argocd_namespace) for name, page in sorted(view.decisions.items.items()) if page.placement)
+    decisions = tuple(
+        _decision(name, page, view.argocd_namespace)
+        for name, page in sorted(view.decisions.items.items())
+        if page.placement
+    )
     if decisions:
         files["decisions.json"] = decisions_file(decisions, hub=HUB)
     clusters = {name: facts(cluster) for name, cluster in view.clusters.items.items() if not cluster.deleting}
@@ -49,7 +59,9 @@ async def collect(*, api: HubApi, view: HubView, raw: Raw) -> dict[str, bytes]:
 
 
 def facts(cluster: ManagedCluster) -> ManagedCluster:
-    """What a Placement can ask a ManagedCluster for: labels, taints, claims, resources. Annotations and addresses stay on the hub."""
+    """What a Placement can ask a ManagedCluster for: labels, taints, claims, resources. Annotations and
+    addresses stay on the hub.
+    """
     status = cluster.status or ManagedClusterStatus()
     return ManagedCluster(
         Metadata(cluster.metadata.name, labels=dict(sorted(cluster.labels.items()))),
@@ -72,10 +84,14 @@ def _row(found: AddOnPlacementScore, raw: Raw, observed: datetime) -> str:
         score_of(
             values,
             valid_until=rounding.valid_until(status.valid_until, observed=observed),
-            raw={dimension: rounding.raw_score(known[dimension]) for dimension in values if dimension in known},
+            raw={
+                dimension: rounding.raw_score(known[dimension]) for dimension in values if dimension in known
+            },
         ),
     )
 
 
 def _decision(name: str, page: DecisionPage, namespace: str) -> PlacementDecision:
-    return decision_of(namespace=namespace, name=name, placement=page.placement, clusters=sorted(page.clusters))
+    return decision_of(
+        namespace=namespace, name=name, placement=page.placement, clusters=sorted(page.clusters)
+    )

@@ -30,7 +30,9 @@ class StateDuty:
 
     name = "state"
 
-    def __init__(self, *, api: HubApi, view: HubView, git: GitSettings, settings: StateSettings, metrics: StateMetrics) -> None:
+    def __init__(
+        self, *, api: HubApi, view: HubView, git: GitSettings, settings: StateSettings, metrics: StateMetrics
+    ) -> None:
         self._api, self._view, self._git, self._settings, self._metrics = api, view, git, settings, metrics
 
     @property
@@ -55,7 +57,9 @@ class StateDuty:
                 except (ApiError, GitError, RepositoryError) as error:
                     failures += 1
                     outcome, wait = "failed", RETRIES.delay(failures)
-                    LOG.warning("no snapshot on branch %s; next try in %g s: %s", self._settings.branch, wait, error)
+                    LOG.warning(
+                        "no snapshot on branch %s; next try in %g s: %s", self._settings.branch, wait, error
+                    )
                 self._metrics.pushes.labels(outcome=outcome).inc()
                 await asyncio.sleep(wait)
 
@@ -75,5 +79,7 @@ class StateDuty:
 
 
 def worth_a_push(tip: Tip | None, found: Digests, *, now: datetime) -> bool:
-    """Whether the branch should get a new snapshot: something changed, or the one that is there would be called old."""
+    """Whether the branch should get a new snapshot: something changed, or the one that is there would be
+    called old.
+    """
     return tip is None or tip.digests != found or now - tip.seen_at >= OLDEST

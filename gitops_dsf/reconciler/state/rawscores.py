@@ -1,4 +1,6 @@
-"""Raw scores of all clusters, from a Prometheus that collects every agent's `dynamic_score` (docs/preview.md)."""
+"""Raw scores of all clusters, from a Prometheus that collects every agent's `dynamic_score`
+(docs/preview.md).
+"""
 
 import asyncio
 import logging
@@ -33,7 +35,9 @@ class _Data(msgspec.Struct, frozen=True):
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """https://prometheus.io/docs/prometheus/latest/querying/api/ "Instant queries", with a vector as the result."""
+    """https://prometheus.io/docs/prometheus/latest/querying/api/ "Instant queries", with a vector as the
+    result.
+    """
 
     status: str
     data: _Data
@@ -47,7 +51,9 @@ class RawScores:
         self._fetcher, self._metrics = fetcher, metrics
 
     async def read(self, scorers: Iterable[DynamicScorer]) -> Raw:
-        """What is there now. A scorer whose answer is no use has no raw scores in this snapshot; the log says why."""
+        """What is there now. A scorer whose answer is no use has no raw scores in this snapshot; the log says
+        why.
+        """
         turn = asyncio.Semaphore(AT_A_TIME)
 
         async def one(item: DynamicScorer) -> tuple[str, Mapping[str, Mapping[str, float]]]:
@@ -76,7 +82,8 @@ class RawScores:
 
 
 def by_cluster(item: DynamicScorer, samples: Iterable[_Sample]) -> dict[str, dict[str, float]]:
-    """Raw scores by cluster and dimension, with the scorer's format and aggregation, as the agent computes them.
+    """Raw scores by cluster and dimension, with the scorer's format and aggregation, as the agent computes
+    them.
 
     With scoreAggregation Last the order of the API's results decides, which metrics do not tell: where they
     differ, the raw score is left out.
@@ -92,7 +99,9 @@ def by_cluster(item: DynamicScorer, samples: Iterable[_Sample]) -> dict[str, dic
     how = Aggregation(item.spec.aggregation)
     return {
         cluster: {
-            dimension: aggregate(values, how) for dimension, values in table.items() if how is not Aggregation.LAST or len(set(values)) == 1
+            dimension: aggregate(values, how)
+            for dimension, values in table.items()
+            if how is not Aggregation.LAST or len(set(values)) == 1
         }
         for cluster, table in found.items()
     }

@@ -13,9 +13,11 @@ DIGITS: Final = 4
 
 
 def valid_until(until: datetime | None, *, observed: datetime) -> datetime | None:
-    """The full hour beyond, seen from the moment of observation: what was fresh stays fresh at that moment, and what was expired, expired.
+    """The full hour beyond, seen from the moment of observation: what was fresh stays fresh at that moment,
+    and what was expired, expired.
 
-    Agents renew validUntil at half of the TTL, so that the exact one would change every line of every snapshot.
+    Agents renew validUntil at half of the TTL, so that the exact one would change every line of every
+    snapshot.
     """
     if until is None:
         return None

@@ -1,7 +1,8 @@
 """Which scores are suspended. Pure: times are handed in, in seconds of any clock that only goes forward.
 
-Agents do not call what is suspended, so its scores stay stale whatever the API does: lifting cannot wait for them. It follows the
-hub's own probes, and where those stay bad, a trial now and then, because only the hub's way to the API may be broken.
+Agents do not call what is suspended, so its scores stay stale whatever the API does: lifting cannot wait for
+them. It follows the hub's own probes, and where those stay bad, a trial now and then, because only the hub's
+way to the API may be broken.
 """
 
 from collections.abc import Sequence
@@ -55,7 +56,9 @@ class Ruling:
 
 @dataclass(kw_only=True)
 class Circuit:
-    """Remembers since when each scorer is down, and since when each score is suspended. Asking twice at one time gives one answer."""
+    """Remembers since when each scorer is down, and since when each score is suspended. Asking twice at one
+    time gives one answer.
+    """
 
     quorum_percent: int
     hold: float
@@ -83,7 +86,9 @@ class Circuit:
         kept = listed - {change.score for change in lifted}
         if too_many_down(cases):
             return Ruling(names=kept, lifted=tuple(lifted), held_back=tuple(fallen))
-        return Ruling(names=kept | {change.score for change in fallen}, suspended=tuple(fallen), lifted=tuple(lifted))
+        return Ruling(
+            names=kept | {change.score for change in fallen}, suspended=tuple(fallen), lifted=tuple(lifted)
+        )
 
     def _remember(self, cases: Sequence[Case], listed: frozenset[str], now: float) -> None:
         down = {case.scorer for case in cases if case.verdict is HealthStatus.INACTIVE}
@@ -101,7 +106,10 @@ class Circuit:
             return "its API answers the hub"
         if any(case.verdict is HealthStatus.UNKNOWN for case in group):
             return "no probe of the hub ever reached its API"
-        if all(case.verdict is HealthStatus.INACTIVE for case in group) and now >= self._listed[score] + TRIAL_EVERY:
+        if (
+            all(case.verdict is HealthStatus.INACTIVE for case in group)
+            and now >= self._listed[score] + TRIAL_EVERY
+        ):
             self._trial_until[score] = now + TRIAL_SECONDS
             return "for a trial: agents may reach its API although the hub does not"
         return ""
@@ -119,11 +127,15 @@ class Circuit:
     def _why_suspended(self, group: Sequence[Case], now: float) -> str:
         case = group[0]
         seconds, said = now - self._down[case.scorer], case.hearing
-        return f"down for the hub since {seconds:.0f} s, and {said.stale} of {said.heard} clusters with a living agent have no fresh score"
+        return (
+            f"down for the hub since {seconds:.0f} s, and {said.stale} of {said.heard} clusters with a living"
+            " agent have no fresh score"
+        )
 
 
 def too_many_down(cases: Sequence[Case]) -> bool:
-    """Whether more than half of the APIs that the hub ever reached are down: that looks like the hub's own network.
+    """Whether more than half of the APIs that the hub ever reached are down: that looks like the hub's own
+    network.
 
     APIs, not scorers: many scorers may be served by one, whose fall says nothing about the network.
     """

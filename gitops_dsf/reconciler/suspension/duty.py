@@ -1,4 +1,6 @@
-"""Duty: keeps the list of suspended scores; where suspension is off, empties once what a reconciler left in it."""
+"""Duty: keeps the list of suspended scores; where suspension is off, empties once what a reconciler left in
+it.
+"""
 
 import asyncio
 import logging
@@ -29,7 +31,9 @@ RETRY_SECONDS: Final = 60.0
 
 
 class SuspensionDuty:
-    """Writes one key of one ConfigMap. `health` has the verdicts of the hub's probes by scorer, as they change."""
+    """Writes one key of one ConfigMap. `health` has the verdicts of the hub's probes by scorer, as they
+    change.
+    """
 
     name = "suspension"
 
@@ -79,12 +83,18 @@ class SuspensionDuty:
             self._metrics.forget()  # another replica tells from now on
 
     async def _look(self) -> None:
-        """Raises ApiError: also when somebody else wrote the list at the same time, which the next look reads first."""
+        """Raises ApiError: also when somebody else wrote the list at the same time, which the next look reads
+        first.
+        """
         before = await self._list.read()
         if not before.readable:
-            LOG.warning("the ConfigMap of suspended scores is no JSON array of names; agents take it for an empty one")
+            LOG.warning(
+                "the ConfigMap of suspended scores is no JSON array of names; agents take it for an empty one"
+            )
         scorers = dict(self._view.scorers.items)
-        ruling = self._circuit.rule([self._case(item) for item in scorers.values()], before.names, self._clock())
+        ruling = self._circuit.rule(
+            [self._case(item) for item in scorers.values()], before.names, self._clock()
+        )
         if ruling.names != before.names or not before.readable:
             await self._list.write(before, ruling.names)
         self._metrics.show({name: item.score_name in ruling.names for name, item in scorers.items()})
@@ -95,7 +105,9 @@ class SuspensionDuty:
         health = self._health.get(item.metadata.name)
         verdict = None if health is None else health.status
         # The clusters are heard only where it matters.
-        hearing = self._hear(item) if verdict is HealthStatus.INACTIVE and self._api.clock.known else Hearing()
+        hearing = (
+            self._hear(item) if verdict is HealthStatus.INACTIVE and self._api.clock.known else Hearing()
+        )
         return Case(
             scorer=item.metadata.name,
             score=item.score_name,
@@ -127,16 +139,21 @@ class SuspensionDuty:
                     scorers,
                     "Warning",
                     "SuspensionHeldBack",
-                    "not suspended, because more than half of all scoring APIs are down for the hub at once, as if its own network were",
+                    "not suspended, because more than half of all scoring APIs are down for the hub at once,"
+                    " as if its own network were",
                 )
         self._held_back = held
 
-    async def _tell(self, change: Change, scorers: Mapping[str, DynamicScorer], kind: Kind, reason: str, words: str) -> None:
+    async def _tell(
+        self, change: Change, scorers: Mapping[str, DynamicScorer], kind: Kind, reason: str, words: str
+    ) -> None:
         for name in change.scorers:
             await self._events.say(about(scorers[name]), kind, reason, f"{words}: {change.why}")
 
     async def _empty(self) -> None:
-        """What people wrote into a ConfigMap of their own stays: this reconciler was not asked to suspend anything."""
+        """What people wrote into a ConfigMap of their own stays: this reconciler was not asked to suspend
+        anything.
+        """
         while True:
             try:
                 before = await self._list.read()
@@ -145,12 +162,21 @@ class SuspensionDuty:
                     LOG.info("suspension is off; no longer suspended: %s", ", ".join(sorted(before.names)))
                 return
             except ApiError as error:
-                self._say(f"suspension is off, and what a reconciler with it may have suspended cannot be lifted yet: {error}")
+                self._say(
+                    "suspension is off, and what a reconciler with it may have suspended cannot be lifted"
+                    f" yet: {error}"
+                )
                 await asyncio.sleep(1 if error.status == HTTPStatus.CONFLICT else RETRY_SECONDS)
 
     def _needs(self) -> tuple[asyncio.Event, ...]:
         view = self._view
-        return (view.scorers.synced, view.scores.synced, view.clusters.synced, view.addons.synced, view.masks.synced)
+        return (
+            view.scorers.synced,
+            view.scores.synced,
+            view.clusters.synced,
+            view.addons.synced,
+            view.masks.synced,
+        )
 
     def _say(self, words: str) -> None:
         if words != self._said:

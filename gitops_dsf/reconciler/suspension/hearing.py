@@ -15,7 +15,9 @@ TOGETHER = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hearing:
-    """Counts of clusters. Only one whose agent lives and that published before is heard; the others can say nothing about the API."""
+    """Counts of clusters. Only one whose agent lives and that published before is heard; the others can say
+    nothing about the API.
+    """
 
     expected: int = 0
     """Clusters on which the scorer should run."""
@@ -34,12 +36,16 @@ class Hearing:
 
 
 def hear(
-    expected: Collection[str], *, addons: Mapping[str, ManagedClusterAddOn], scores: Mapping[str, ScoreSummary], now: float
+    expected: Collection[str],
+    *,
+    addons: Mapping[str, ManagedClusterAddOn],
+    scores: Mapping[str, ScoreSummary],
+    now: float,
 ) -> Hearing:
     """Counts clusters by their score of one scorer; `scores` are by cluster.
 
-    Not counted are clusters whose agent OCM does not call available, which publishes for nobody, and scores without an end, from which
-    nobody can tell when they were written.
+    Not counted are clusters whose agent OCM does not call available, which publishes for nobody, and scores
+    without an end, from which nobody can tell when they were written.
     """
     fresh = stale = 0
     for cluster in expected:

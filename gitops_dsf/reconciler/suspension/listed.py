@@ -1,4 +1,6 @@
-"""ConfigMap gitops-dsf-suspended in the hub namespace: the scores that no agent calls (docs/reconciler.md#suspension)."""
+"""ConfigMap gitops-dsf-suspended in the hub namespace: the scores that no agent calls
+(docs/reconciler.md#suspension).
+"""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -43,7 +45,9 @@ class SuspendedList:
     async def read(self) -> Listed:
         """As it is now. Raises ApiError."""
         try:
-            item: dict[str, Any] = msgspec.json.decode(await self._api.get(f"{self._path}/{SUSPENDED_CONFIGMAP}"))
+            item: dict[str, Any] = msgspec.json.decode(
+                await self._api.get(f"{self._path}/{SUSPENDED_CONFIGMAP}")
+            )
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return Listed()
@@ -60,7 +64,9 @@ class SuspendedList:
         if before.item is None:
             metadata: dict[str, Any] = {"name": SUSPENDED_CONFIGMAP, "namespace": self._namespace}
             metadata["labels"] = {MANAGED_BY_LABEL: RECONCILER_MANAGER}
-            await self._api.create(self._path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+            await self._api.create(
+                self._path, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+            )
             return
         # With the resourceVersion that was read: a replacement of anything newer is refused.
         metadata = {**before.item["metadata"]}

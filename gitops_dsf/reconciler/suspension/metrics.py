@@ -12,7 +12,10 @@ class SuspensionMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.suspended = Gauge(
-            f"{PREFIX}_suspended", "1 where agents do not call the scorer because it is down.", ["scorer"], registry=registry
+            f"{PREFIX}_suspended",
+            "1 where agents do not call the scorer because it is down.",
+            ["scorer"],
+            registry=registry,
         )
         self.held_back = Gauge(
             f"{PREFIX}_suspensions_held_back",

@@ -1,4 +1,6 @@
-"""Alert rules, dashboard and scrape settings: one source for what is rendered and for the files in monitoring/."""
+"""Alert rules, dashboard and scrape settings: one source for what is rendered and for the files in
+monitoring/.
+"""
 
 from gitops_dsf.render.monitoring.alerts import GROUPS, Alert, rules
 from gitops_dsf.render.monitoring.dashboard import dashboard

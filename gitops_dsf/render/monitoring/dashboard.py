@@ -1,7 +1,8 @@
 """The Grafana dashboard: the rows of rows.py, laid out on Grafana's grid of 24 columns.
 
-The JSON is Grafana's dashboard model as its documentation names it ("Dashboard JSON model", schemaVersion 39, Grafana 10.4 and newer).
-Every query goes through the variable `datasource`, so that it works with any Prometheus.
+The JSON is Grafana's dashboard model as its documentation names it ("Dashboard JSON model", schemaVersion 39,
+Grafana 10.4 and newer). Every query goes through the variable `datasource`, so that it works with any
+Prometheus.
 """
 
 from collections.abc import Iterator
@@ -40,7 +41,14 @@ def dashboard() -> Json:
 
 
 def _source_variable() -> Json:
-    return {"name": "datasource", "label": "Data source", "type": "datasource", "query": "prometheus", "current": {}, "hide": 0}
+    return {
+        "name": "datasource",
+        "label": "Data source",
+        "type": "datasource",
+        "query": "prometheus",
+        "current": {},
+        "hide": 0,
+    }
 
 
 def _scorer_variable() -> Json:
@@ -93,7 +101,11 @@ def _panel(panel: Panel, number: int, place: Json) -> Json:
         steps = [{"value": value, "color": color} for value, color in panel.thresholds]
         defaults |= {"thresholds": {"mode": "absolute", "steps": steps}, "color": {"mode": "thresholds"}}
     if panel.kind == "timeseries":
-        stacking = {"stacking": {"mode": "normal", "group": "A"}, "fillOpacity": 30} if panel.stacked else {"fillOpacity": 5}
+        stacking = (
+            {"stacking": {"mode": "normal", "group": "A"}, "fillOpacity": 30}
+            if panel.stacked
+            else {"fillOpacity": 5}
+        )
         defaults |= {"min": 0, "custom": {"drawStyle": "line", "lineWidth": 1, **stacking}}
     found: Json = {
         "id": number,
@@ -118,7 +130,15 @@ def _panel(panel: Panel, number: int, place: Json) -> Json:
         ],
     }
     if panel.kind == "table":
-        shown = {"Time": True, "Value": True, "__name__": True, "job": True, "instance": True, "namespace": True, "pod": True}
+        shown = {
+            "Time": True,
+            "Value": True,
+            "__name__": True,
+            "job": True,
+            "instance": True,
+            "namespace": True,
+            "pod": True,
+        }
         found["transformations"] = [{"id": "organize", "options": {"excludeByName": shown}}]
     return found
 
@@ -137,8 +157,15 @@ def _options(kind: str) -> Json:
                 "tooltip": {"mode": "multi", "sort": "desc"},
             }
         case "state-timeline":
-            return {"showValue": "never", "mergeValues": True, "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True}}
+            return {
+                "showValue": "never",
+                "mergeValues": True,
+                "legend": {"displayMode": "list", "placement": "bottom", "showLegend": True},
+            }
         case "status-history":
-            return {"showValue": "auto", "legend": {"displayMode": "list", "placement": "bottom", "showLegend": False}}
+            return {
+                "showValue": "auto",
+                "legend": {"displayMode": "list", "placement": "bottom", "showLegend": False},
+            }
         case _:
             return {"showHeader": True}

@@ -12,7 +12,8 @@ from gitops_dsf.repository.model.repository import FleetRepository
 
 OPERATOR_API: Final = "monitoring.coreos.com/v1"
 OPTIONAL_CRD: Final = "SkipDryRunOnMissingResource=true"
-"""Without the operator's CRDs Argo CD would refuse the whole sync at its dry run, and the reconciler with it."""
+"""Without the operator's CRDs Argo CD would refuse the whole sync at its dry run, and the reconciler with it.
+"""
 DASHBOARD_NAME: Final = "gitops-dsf-dashboard"
 DASHBOARD_FILE: Final = "gitops-dsf.json"
 
@@ -25,13 +26,18 @@ def monitoring(repository: FleetRepository) -> Iterator[Object]:
             "apiVersion": OPERATOR_API,
             "kind": "ServiceMonitor",
             "metadata": metadata(name=NAME, namespace=namespace, labels=LABELS, sync_options=OPTIONAL_CRD),
-            "spec": {"selector": {"matchLabels": dict(LABELS)}, "endpoints": [{"port": "metrics", "interval": "30s"}]},
+            "spec": {
+                "selector": {"matchLabels": dict(LABELS)},
+                "endpoints": [{"port": "metrics", "interval": "30s"}],
+            },
         }
     if wanted.rules:
         yield {
             "apiVersion": OPERATOR_API,
             "kind": "PrometheusRule",
-            "metadata": metadata(name="gitops-dsf", namespace=namespace, labels=LABELS, sync_options=OPTIONAL_CRD),
+            "metadata": metadata(
+                name="gitops-dsf", namespace=namespace, labels=LABELS, sync_options=OPTIONAL_CRD
+            ),
             "spec": rules(),
         }
     if wanted.dashboard:

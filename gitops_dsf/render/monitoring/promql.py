@@ -8,5 +8,7 @@ LEADER: Final = f"{RECONCILER}_leader"
 
 
 def led(series: str) -> str:
-    """The series (name without prefix, matchers if any) of the replica that leads: another one may still show what it saw when it led."""
+    """The series (name without prefix, matchers if any) of the replica that leads: another one may still show
+    what it saw when it led.
+    """
     return f"{RECONCILER}_{series} and on (job, instance) ({LEADER} == 1)"

@@ -53,7 +53,12 @@ ROWS: Final = (
                 title="/config differs from git",
                 kind="stat",
                 width=4,
-                queries=(("sum(max by (scorer) (" + led('scorer_config{reason="Drifted"}') + ")) or vector(0)", ""),),
+                queries=(
+                    (
+                        "sum(max by (scorer) (" + led('scorer_config{reason="Drifted"}') + ")) or vector(0)",
+                        "",
+                    ),
+                ),
                 thresholds=_ZERO_IS_GOOD,
                 description="Scorers whose /config says something else than was accepted.",
             ),
@@ -63,7 +68,9 @@ ROWS: Final = (
                 width=4,
                 queries=((f"sum({led('moves_waiting')}) or vector(0)", ""),),
                 thresholds=_ZERO_IS_GOOD,
-                description="Applications on clusters that left the decision, until their new copy is Healthy.",
+                description=(
+                    "Applications on clusters that left the decision, until their new copy is Healthy."
+                ),
             ),
             Panel(
                 title="Open proposals",
@@ -105,7 +112,14 @@ ROWS: Final = (
                 title="Scores by state",
                 kind="timeseries",
                 width=8,
-                queries=(("sum by (state) (" + led(f'scored_clusters{{{_SCORER},state=~"fresh|expired|missing"}}') + ")", "{{state}}"),),
+                queries=(
+                    (
+                        "sum by (state) ("
+                        + led(f'scored_clusters{{{_SCORER},state=~"fresh|expired|missing"}}')
+                        + ")",
+                        "{{state}}",
+                    ),
+                ),
                 stacked=True,
                 description="Pairs of cluster and scorer.",
             ),
@@ -113,7 +127,14 @@ ROWS: Final = (
                 title="Clusters without a valid score",
                 kind="status-history",
                 width=8,
-                queries=(("sum by (scorer) (" + led(f'scored_clusters{{{_SCORER},state=~"expired|missing"}}') + ")", "{{scorer}}"),),
+                queries=(
+                    (
+                        "sum by (scorer) ("
+                        + led(f'scored_clusters{{{_SCORER},state=~"expired|missing"}}')
+                        + ")",
+                        "{{scorer}}",
+                    ),
+                ),
                 thresholds=_ZERO_IS_GOOD,
                 description="By scorer; green where there is none.",
             ),
@@ -134,14 +155,24 @@ ROWS: Final = (
                 title="Changes of decisions",
                 kind="timeseries",
                 width=8,
-                queries=((f"sum by (placement) (increase({RECONCILER}_decision_changes_total[{_RATE}]))", "{{placement}}"),),
+                queries=(
+                    (
+                        f"sum by (placement) (increase({RECONCILER}_decision_changes_total[{_RATE}]))",
+                        "{{placement}}",
+                    ),
+                ),
                 description="Placements whose clusters changed. One that never stops wants more stickiness.",
             ),
             Panel(
                 title="Clusters ranked without a score",
                 kind="timeseries",
                 width=8,
-                queries=((f"max by (placement, scorer) ({led('placement_missing_scores')})", "{{placement}}: {{scorer}}"),),
+                queries=(
+                    (
+                        f"max by (placement, scorer) ({led('placement_missing_scores')})",
+                        "{{placement}}: {{scorer}}",
+                    ),
+                ),
                 description="A missing score counts as 0.",
             ),
             Panel(
@@ -164,7 +195,9 @@ ROWS: Final = (
                 kind="timeseries",
                 width=8,
                 unit="s",
-                queries=((f"max by (applicationset) ({led('moves_waiting_seconds')})", "{{applicationset}}"),),
+                queries=(
+                    (f"max by (applicationset) ({led('moves_waiting_seconds')})", "{{applicationset}}"),
+                ),
                 description="Since the cluster left the decision.",
             ),
             Panel(
@@ -174,12 +207,18 @@ ROWS: Final = (
                 unit="s",
                 queries=tuple(
                     (
-                        f"histogram_quantile({quantile}, sum by (le) (rate({RECONCILER}_refresh_delay_seconds_bucket[{_RATE}])))",
+                        (
+                            f"histogram_quantile({quantile}, sum by (le)"
+                            f" (rate({RECONCILER}_refresh_delay_seconds_bucket[{_RATE}])))"
+                        ),
                         legend,
                     )
                     for quantile, legend in (("0.5", "median"), ("0.95", "95 %"))
                 ),
-                description="From the last change of a decision; 5 s of it are waiting for the decision to hold still.",
+                description=(
+                    "From the last change of a decision; 5 s of it are waiting for the decision to hold"
+                    " still."
+                ),
             ),
         ),
     ),
@@ -193,7 +232,10 @@ ROWS: Final = (
                 width=8,
                 queries=(
                     (
-                        f'sum by (kind, outcome) (increase({RECONCILER}_proposals_total{{outcome!="nothing"}}[{_RATE}]))',
+                        (
+                            "sum by (kind, outcome)"
+                            f' (increase({RECONCILER}_proposals_total{{outcome!="nothing"}}[{_RATE}]))'
+                        ),
                         "{{kind}} {{outcome}}",
                     ),
                 ),
@@ -203,7 +245,9 @@ ROWS: Final = (
                 title="Snapshots",
                 kind="timeseries",
                 width=8,
-                queries=((f"sum by (outcome) (increase({RECONCILER}_state_pushes_total[{_RATE}]))", "{{outcome}}"),),
+                queries=(
+                    (f"sum by (outcome) (increase({RECONCILER}_state_pushes_total[{_RATE}]))", "{{outcome}}"),
+                ),
                 description="On the state branch, for previews.",
             ),
             Panel(
@@ -225,7 +269,12 @@ ROWS: Final = (
                 kind="timeseries",
                 width=8,
                 unit="ops",
-                queries=((f"sum by (stage, reason) (rate({AGENT}_failures_total[{_RATE}]))", "{{stage}} {{reason}}"),),
+                queries=(
+                    (
+                        f"sum by (stage, reason) (rate({AGENT}_failures_total[{_RATE}]))",
+                        "{{stage}} {{reason}}",
+                    ),
+                ),
                 stacked=True,
                 description="Needs the agents' metrics in this Prometheus.",
             ),
@@ -281,7 +330,9 @@ ROWS: Final = (
                 title="Duties that started anew",
                 kind="timeseries",
                 width=6,
-                queries=((f"sum by (duty) (increase({RECONCILER}_duty_failures_total[{_RATE}]))", "{{duty}}"),),
+                queries=(
+                    (f"sum by (duty) (increase({RECONCILER}_duty_failures_total[{_RATE}]))", "{{duty}}"),
+                ),
                 description="The log has the reason.",
             ),
         ),

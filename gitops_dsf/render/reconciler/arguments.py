@@ -1,4 +1,6 @@
-"""spec.reconciler -> the arguments of `gitops-dsf reconcile`. What holds by default is left out, so that a diff shows what was decided."""
+"""spec.reconciler -> the arguments of `gitops-dsf reconcile`. What holds by default is left out, so that a
+diff shows what was decided.
+"""
 
 from collections.abc import Iterator
 from typing import Final

@@ -37,7 +37,10 @@ def workload(repository: FleetRepository) -> Iterator[Object]:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": metadata(name=NAME, namespace=namespace, labels=LABELS),
-        "spec": {"selector": dict(LABELS), "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}]},
+        "spec": {
+            "selector": dict(LABELS),
+            "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
+        },
     }
     yield _deployment(repository)
 
@@ -101,7 +104,11 @@ def _container(repository: FleetRepository) -> Object:
             "failureThreshold": 3,
         },
         # A replica that waits for the lease is ready, too: it can take over.
-        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "metrics"}, "periodSeconds": 10, "timeoutSeconds": 5},
+        "readinessProbe": {
+            "httpGet": {"path": "/readyz", "port": "metrics"},
+            "periodSeconds": 10,
+            "timeoutSeconds": 5,
+        },
         "resources": {"requests": settings.resources.requests, "limits": settings.resources.limits},
         "securityContext": {
             "allowPrivilegeEscalation": False,
@@ -137,8 +144,8 @@ def _network_policy(namespace: str) -> Object:
             "podSelector": {"matchLabels": dict(LABELS)},
             "policyTypes": ["Ingress", "Egress"],
             "ingress": [{"ports": [{"port": METRICS_PORT, "protocol": "TCP"}]}],
-            # DNS, the API server, git, and scoring APIs, which may be anywhere and on any port. Written out, so that the reconciler
-            # works in a namespace whose other policies allow nothing.
+            # DNS, the API server, git, and scoring APIs, which may be anywhere and on any port. Written out,
+            # so that the reconciler works in a namespace whose other policies allow nothing.
             "egress": [{}],
         },
     }

@@ -11,8 +11,8 @@ from gitops_dsf.repository.model.repository import FleetRepository
 
 
 def reconciler(repository: FleetRepository) -> Iterator[Object]:
-    """Disabled, the account alone is left, without rights: Argo CD never prunes a directory to nothing by itself, so the last objects
-    of an empty one would stay, and the Deployment with them.
+    """Disabled, the account alone is left, without rights: Argo CD never prunes a directory to nothing by
+    itself, so the last objects of an empty one would stay, and the Deployment with them.
     """
     yield account(repository)
     if not repository.spec.reconciler.enabled:

@@ -1,8 +1,10 @@
-"""What RBAC cannot say about the reconciler's rights: ValidatingAdmissionPolicies over its own requests, and nobody else's.
+"""What RBAC cannot say about the reconciler's rights: ValidatingAdmissionPolicies over its own requests, and
+nobody else's.
 
-A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to delete does not ask in what state an
-object is (Kubernetes, "Using RBAC Authorization", resourceNames). With these policies a mistake of the reconciler, or a stolen token of
-its account, can change one annotation of an ApplicationSet and delete what docs/reconciler.md#running-it lists, and nothing else.
+A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to delete
+does not ask in what state an object is (Kubernetes, "Using RBAC Authorization", resourceNames). With these
+policies a mistake of the reconciler, or a stolen token of its account, can change one annotation of an
+ApplicationSet and delete what docs/reconciler.md#running-it lists, and nothing else.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +49,8 @@ def policies(repository: FleetRepository) -> Iterator[Object]:
 
 def _policies(namespace: str) -> Sequence[Policy]:
     kept = [
-        f"object.metadata.?{field}.orValue([]) == oldObject.metadata.?{field}.orValue([])" for field in ("finalizers", "ownerReferences")
+        f"object.metadata.?{field}.orValue([]) == oldObject.metadata.?{field}.orValue([])"
+        for field in ("finalizers", "ownerReferences")
     ]
     others = (
         f'variables.after.all(key, key == "{REFRESH_ANNOTATION}" || '
@@ -58,7 +61,9 @@ def _policies(namespace: str) -> Sequence[Policy]:
         'oldObject.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == "ApplicationSet" && '
         f'owner.apiVersion.startsWith("{ARGO_GROUP}/") && owner.?controller.orValue(false))'
     )
-    one_annotation = f"the reconciler may change the annotation {REFRESH_ANNOTATION} of an ApplicationSet and nothing else"
+    one_annotation = (
+        f"the reconciler may change the annotation {REFRESH_ANNOTATION} of an ApplicationSet and nothing else"
+    )
     return (
         Policy(
             name="applicationsets",
@@ -88,7 +93,10 @@ def _policies(namespace: str) -> Sequence[Policy]:
             validations=(
                 (
                     f'oldObject.metadata.?labels[?"{APPLICATION_LABEL}"].orValue("") != ""',
-                    f"the reconciler may delete Applications with the label {APPLICATION_LABEL} and no others",
+                    (
+                        f"the reconciler may delete Applications with the label {APPLICATION_LABEL} and no"
+                        " others"
+                    ),
                 ),
                 (
                     controlled,
@@ -108,7 +116,10 @@ def _policies(namespace: str) -> Sequence[Policy]:
             validations=(
                 (
                     f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"',
-                    f"the reconciler may delete AddOnPlacementScores with the label {MANAGED_BY_LABEL}={AGENT_MANAGER} and no others",
+                    (
+                        "the reconciler may delete AddOnPlacementScores with the label"
+                        f" {MANAGED_BY_LABEL}={AGENT_MANAGER} and no others"
+                    ),
                 ),
             ),
         ),
@@ -134,7 +145,8 @@ def _one_name(namespace: str, resource: str, *, group: str, only: str, kind: str
 
 def _policy(name: str, policy: Policy, user: str) -> Object:
     spec: dict[str, Any] = {
-        # Requests of the reconciler are refused while a policy cannot be evaluated; those of others never come here.
+        # Requests of the reconciler are refused while a policy cannot be evaluated; those of others never
+        # come here.
         "failurePolicy": "Fail",
         "matchConstraints": {
             "resourceRules": [
@@ -152,7 +164,8 @@ def _policy(name: str, policy: Policy, user: str) -> Object:
     if policy.variables:
         spec["variables"] = [{"name": key, "expression": expression} for key, expression in policy.variables]
     spec["validations"] = [
-        {"expression": expression, "message": message, "reason": "Forbidden"} for expression, message in policy.validations
+        {"expression": expression, "message": message, "reason": "Forbidden"}
+        for expression, message in policy.validations
     ]
     return {
         "apiVersion": ADMISSION_API,

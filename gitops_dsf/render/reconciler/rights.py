@@ -1,6 +1,8 @@
-"""What the reconciler may do on the hub: one list, from which its roles are rendered and which docs/reconciler.md repeats.
+"""What the reconciler may do on the hub: one list, from which its roles are rendered and which
+docs/reconciler.md repeats.
 
-RBAC cannot limit what a patch changes, which object is created, or what state an object must be in to be deleted: policies.py does.
+RBAC cannot limit what a patch changes, which object is created, or what state an object must be in to be
+deleted: policies.py does.
 """
 
 from collections.abc import Iterator
@@ -68,7 +70,9 @@ RIGHTS: Final = (
     _right(Where.ARGOCD, ARGO_GROUP, "applications", "list, watch, delete"),
     _right(Where.ARGOCD, "", "events", "create, patch"),
 )
-"""Whole, whatever is switched on: a switch in gitops-dsf.yaml changes what the reconciler does, not what it may do."""
+"""Whole, whatever is switched on: a switch in gitops-dsf.yaml changes what the reconciler does, not what it
+may do.
+"""
 
 
 def rights(repository: FleetRepository) -> Iterator[Object]:

@@ -1,4 +1,6 @@
-"""Files to documents: plain data that knows where it was written. The only stage besides output that touches the disk."""
+"""Files to documents: plain data that knows where it was written. The only stage besides output that touches
+the disk.
+"""
 
 from gitops_dsf.repository.load.discover import SETTINGS_FILE
 from gitops_dsf.repository.load.disputed import Disputed
@@ -6,4 +8,14 @@ from gitops_dsf.repository.load.document import Document, Path
 from gitops_dsf.repository.load.limits import Limits
 from gitops_dsf.repository.load.repository import Loaded, load, load_contents, load_text
 
-__all__ = ["SETTINGS_FILE", "Disputed", "Document", "Limits", "Loaded", "Path", "load", "load_contents", "load_text"]
+__all__ = [
+    "SETTINGS_FILE",
+    "Disputed",
+    "Document",
+    "Limits",
+    "Loaded",
+    "Path",
+    "load",
+    "load_contents",
+    "load_text",
+]

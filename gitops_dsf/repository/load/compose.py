@@ -1,4 +1,6 @@
-"""libyaml's node trees, with everything that Python would do for each node left out: types are resolved by load.scalar."""
+"""libyaml's node trees, with everything that Python would do for each node left out: types are resolved by
+load.scalar.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +10,9 @@ from yaml.nodes import Node
 
 
 class _Composer(CParser):
-    """PyYAML's binding asks its subclass for tags; ours has none, so quoted and plain scalars are told apart by their style."""
+    """PyYAML's binding asks its subclass for tags; ours has none, so quoted and plain scalars are told apart
+    by their style.
+    """
 
     def __init__(self, text: str) -> None:
         CParser.__init__(self, text)
@@ -24,8 +28,8 @@ class _Composer(CParser):
 
 
 def compose(text: str) -> Iterator[Node]:
-    """Every document of a text as a tree. Recursive in C: text must have passed load.depth. Raises yaml.MarkedYAMLError or
-    yaml.reader.ReaderError at the first mistake.
+    """Every document of a text as a tree. Recursive in C: text must have passed load.depth. Raises
+    yaml.MarkedYAMLError or yaml.reader.ReaderError at the first mistake.
     """
     parser: Any = _Composer(text)
     try:

@@ -17,7 +17,9 @@ _STRING_TAG = "tag:yaml.org,2002:str"
 class Constructor:
     """One document. `diagnostics` grows while it is built; `refused` says that its data must not be used."""
 
-    def __init__(self, *, text: str, place: Callable[[int, int], Position], limits: Limits, aliases: AliasBudget) -> None:
+    def __init__(
+        self, *, text: str, place: Callable[[int, int], Position], limits: Limits, aliases: AliasBudget
+    ) -> None:
         self.diagnostics: list[Diagnostic] = []
         self.refused = False
         self._place = place
@@ -38,7 +40,9 @@ class Constructor:
         if not self._disputed:
             return ()
         return tuple(
-            Disputed(path=path, position=self._at(node), text=node.value, instead=self._disputed[id(node)].instead)
+            Disputed(
+                path=path, position=self._at(node), text=node.value, instead=self._disputed[id(node)].instead
+            )
             for path, node in _scalars(root)
             if id(node) in self._disputed
         )
@@ -83,7 +87,9 @@ class Constructor:
     def _key(self, node: Node) -> str | None:
         """A field name, or None after a finding."""
         if not isinstance(node, ScalarNode):
-            self._report(node, codes.UNSUPPORTED_YAML, "a mapping or list cannot be a field name", "write a string")
+            self._report(
+                node, codes.UNSUPPORTED_YAML, "a mapping or list cannot be a field name", "write a string"
+            )
             return None
         text: str = node.value
         if node.tag or node.style:
@@ -95,7 +101,11 @@ class Constructor:
         value = resolve_plain(text)
         if isinstance(value, str):
             return value
-        why = f"{_short(text)}: {value.why}" if isinstance(value, Ambiguous) else f"{_short(text) or 'an empty key'} is not a string"
+        why = (
+            f"{_short(text)}: {value.why}"
+            if isinstance(value, Ambiguous)
+            else f"{_short(text) or 'an empty key'} is not a string"
+        )
         self._report(node, codes.AMBIGUOUS, f"{why}; field names are strings", f'quote it: "{text}"')
         return text
 
@@ -118,12 +128,15 @@ class Constructor:
         if tag in {"!!map", "!!seq"}:
             return
         self._report(
-            node, codes.UNSUPPORTED_YAML, f"the tag {_short(tag)} is not read", "remove the tag; quote the value to make it a string"
+            node,
+            codes.UNSUPPORTED_YAML,
+            f"the tag {_short(tag)} is not read",
+            "remove the tag; quote the value to make it a string",
         )
 
     def _aliases_are_fine(self, root: Node) -> bool:
-        """Size and depth of the document with every alias written out. An alias refers to what stands before it, so the
-        recursion is as deep as the text is nested, not as deep as the aliases reach.
+        """Size and depth of the document with every alias written out. An alias refers to what stands before
+        it, so the recursion is as deep as the text is nested, not as deep as the aliases reach.
         """
         known: dict[int, tuple[int, int]] = {}
         unfinished: set[int] = set()
@@ -133,7 +146,9 @@ class Constructor:
             if id(node) in known:
                 return known[id(node)]
             if id(node) in unfinished:
-                self._report(node, codes.ALIASES, "an alias inside of what it refers to", "write the value out")
+                self._report(
+                    node, codes.ALIASES, "an alias inside of what it refers to", "write the value out"
+                )
                 return None
             unfinished.add(id(node))
             size, depth = 1, 0
@@ -144,8 +159,17 @@ class Constructor:
                 size, depth = size + measured[0], max(depth, measured[1])
             depth += not isinstance(node, ScalarNode)
             if size > limits.expanded_nodes or depth > limits.depth:
-                what = f"{limits.expanded_nodes} values" if size > limits.expanded_nodes else f"{limits.depth} levels"
-                self._report(node, codes.ALIASES, f"with its aliases written out this has more than {what}", "use fewer aliases")
+                what = (
+                    f"{limits.expanded_nodes} values"
+                    if size > limits.expanded_nodes
+                    else f"{limits.depth} levels"
+                )
+                self._report(
+                    node,
+                    codes.ALIASES,
+                    f"with its aliases written out this has more than {what}",
+                    "use fewer aliases",
+                )
                 return None
             unfinished.discard(id(node))
             known[id(node)] = (size, depth)
@@ -156,7 +180,10 @@ class Constructor:
             return False
         # `known` has every value that is written once; the rest is what aliases repeat.
         if not self._aliases.spend(measured[0] - len(known)):
-            message = f"the aliases of the files that are read together write out more than {limits.alias_nodes} values"
+            message = (
+                f"the aliases of the files that are read together write out more than {limits.alias_nodes}"
+                " values"
+            )
             self._report(root, codes.ALIASES, message, "use fewer aliases")
             return False
         return True
@@ -188,7 +215,9 @@ def _scalars(root: Node) -> Iterator[tuple[Path, ScalarNode]]:
         if isinstance(node, ScalarNode):
             yield path, node
         elif isinstance(node, MappingNode):
-            pending += [((*path, key.value), value) for key, value in node.value if isinstance(key, ScalarNode)]
+            pending += [
+                ((*path, key.value), value) for key, value in node.value if isinstance(key, ScalarNode)
+            ]
         else:
             pending += [((*path, index), item) for index, item in enumerate(node.value)]
 

@@ -15,8 +15,8 @@ _BREAKS = "\n\r\x85\u2028\u2029"
 def could_exceed(text: str, depth: int) -> bool:
     """Whether the text might nest deeper than this: cheap, never wrong with False.
 
-    Every level of nesting costs an opening bracket or at least one column at the start of a line (spaces, or the indicators of
-    a compact collection such as `- - -`).
+    Every level of nesting costs an opening bracket or at least one column at the start of a line (spaces, or
+    the indicators of a compact collection such as `- - -`).
     """
     brackets = text.count("[") + text.count("{")
     return brackets >= depth or _indented(depth - brackets).search(f"\n{text}") is not None
@@ -28,7 +28,9 @@ def _indented(columns: int) -> re.Pattern[str]:
 
 
 def too_deep_at(text: str, depth: int) -> tuple[int, int] | None:
-    """0-based line and column of the first collection below the allowed depth. Raises what compose.events raises."""
+    """0-based line and column of the first collection below the allowed depth. Raises what compose.events
+    raises.
+    """
     level = 0
     for event in events(text):
         if isinstance(event, CollectionStartEvent):

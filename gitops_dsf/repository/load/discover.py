@@ -18,7 +18,9 @@ FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers")
 SUFFIXES: Final = (".yaml", ".yml")
 _MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
 """Ends of names that somebody may believe are read, in lower case."""
-_OTHER_FOLDERS: Final = frozenset({"rendered", "docs", "scripts", "tests", "test", "hack", "argocd", "schemas"})
+_OTHER_FOLDERS: Final = frozenset(
+    {"rendered", "docs", "scripts", "tests", "test", "hack", "argocd", "schemas"}
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +52,9 @@ def discover(root: Path, *, limits: Limits) -> Discovered:
     with Below(root) as folder:
         for name in names:
             shown = os.fsencode(name).decode("utf-8", "replace")
-            content = _read(folder, root, name, shown=shown, base=base, limits=limits, diagnostics=diagnostics)
+            content = _read(
+                folder, root, name, shown=shown, base=base, limits=limits, diagnostics=diagnostics
+            )
             if content is None:
                 continue
             total += len(content)
@@ -87,7 +91,9 @@ def _is_source(name: str) -> bool:
     folder, *parts = name.split("/")
     if not parts:
         return name == SETTINGS_FILE
-    return folder in FOLDERS and parts[-1].endswith(SUFFIXES) and not any(part.startswith(".") for part in parts)
+    return (
+        folder in FOLDERS and parts[-1].endswith(SUFFIXES) and not any(part.startswith(".") for part in parts)
+    )
 
 
 def _too_large(file: str, size: int, limits: Limits) -> Diagnostic:
@@ -96,12 +102,17 @@ def _too_large(file: str, size: int, limits: Limits) -> Diagnostic:
 
 
 def _too_much(file: str, limits: Limits) -> Diagnostic:
-    message = f"the repository's YAML files are larger than {limits.total_bytes} bytes together; the rest is not read"
+    message = (
+        f"the repository's YAML files are larger than {limits.total_bytes} bytes together; the rest is not"
+        " read"
+    )
     return codes.SIZE.at(Position(file=file), message, "split the fleet into several repositories")
 
 
 def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
-    """Paths relative to the root with forward slashes. Links are among them whatever they lead to: `_read` judges them."""
+    """Paths relative to the root with forward slashes. Links are among them whatever they lead to: `_read`
+    judges them.
+    """
     if os.path.lexists(root / SETTINGS_FILE):
         yield SETTINGS_FILE
     for folder in FOLDERS:
@@ -135,7 +146,16 @@ def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[s
                 diagnostics.append(codes.UNREAD_FOLDER.at(position, f"the file {shown} is not read", hint))
 
 
-def _read(folder: Below, root: Path, name: str, *, shown: str, base: Path, limits: Limits, diagnostics: list[Diagnostic]) -> bytes | None:
+def _read(
+    folder: Below,
+    root: Path,
+    name: str,
+    *,
+    shown: str,
+    base: Path,
+    limits: Limits,
+    diagnostics: list[Diagnostic],
+) -> bytes | None:
     try:
         try:
             return folder.read(name, limit=limits.file_bytes)
@@ -147,9 +167,13 @@ def _read(folder: Below, root: Path, name: str, *, shown: str, base: Path, limit
             if mistake is not None:
                 diagnostics.append(mistake)
                 return None
-            return folder.read(path.resolve(strict=True).relative_to(base).as_posix(), limit=limits.file_bytes)
+            return folder.read(
+                path.resolve(strict=True).relative_to(base).as_posix(), limit=limits.file_bytes
+            )
     except NotRegularError:
-        diagnostics.append(codes.NOT_AN_OBJECT.at(Position(file=shown), "not a regular file", "remove it, or rename it"))
+        diagnostics.append(
+            codes.NOT_AN_OBJECT.at(Position(file=shown), "not a regular file", "remove it, or rename it")
+        )
     except TooLargeError as error:
         diagnostics.append(_too_large(shown, error.size, limits))
     except OSError as error:
@@ -162,11 +186,17 @@ def _link_mistake(path: Path, name: str, *, base: Path) -> Diagnostic | None:
     try:
         target = path.resolve(strict=True)
     except (OSError, RuntimeError):
-        return codes.SYMLINK.at(Position(file=name), "the symbolic link leads nowhere", "remove it, or commit the file itself")
+        return codes.SYMLINK.at(
+            Position(file=name), "the symbolic link leads nowhere", "remove it, or commit the file itself"
+        )
     if not target.is_relative_to(base):
-        return codes.SYMLINK.at(Position(file=name), "the symbolic link leads out of the repository", "commit the file itself")
+        return codes.SYMLINK.at(
+            Position(file=name), "the symbolic link leads out of the repository", "commit the file itself"
+        )
     if target.is_dir():
-        return codes.SYMLINK.at(Position(file=name), "folders behind symbolic links are not read", "commit the folder itself")
+        return codes.SYMLINK.at(
+            Position(file=name), "folders behind symbolic links are not read", "commit the folder itself"
+        )
     return None
 
 
@@ -194,10 +224,14 @@ def _looks_forgotten(root: Path) -> list[Diagnostic]:
             close = difflib.get_close_matches(name.lower(), FOLDERS, n=1, cutoff=0.75)
             if close:
                 message = f"the folder {name}/ is not read"
-                found.append(codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {close[0]}/?"))
+                found.append(
+                    codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {close[0]}/?")
+                )
         elif name.endswith(SUFFIXES) and _close_to_settings(name):
             message = f"the file {name} is not read"
-            found.append(codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {SETTINGS_FILE}?"))
+            found.append(
+                codes.UNREAD_FOLDER.at(Position(file=name), message, f"did you mean {SETTINGS_FILE}?")
+            )
     return found
 
 

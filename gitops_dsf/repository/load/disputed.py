@@ -1,4 +1,6 @@
-"""Values that readers of YAML disagree about: kept beside the data, for whoever knows what is wanted at their place."""
+"""Values that readers of YAML disagree about: kept beside the data, for whoever knows what is wanted at their
+place.
+"""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 """One YAML document: its plain data, and where in the file each part of it was written.
 
-Positions are looked up when somebody asks: the document keeps its text and is composed a second time for the first question,
-which costs nothing in a repository without mistakes.
+Positions are looked up when somebody asks: the document keeps its text and is composed a second time for the
+first question, which costs nothing in a repository without mistakes.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,9 @@ Path = Sequence[str | int]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Document:
-    """Plain data (dict, list, str, int, float, bool, None) of one document, and its place in the repository."""
+    """Plain data (dict, list, str, int, float, bool, None) of one document, and its place in the
+    repository.
+    """
 
     file: str
     text: str
@@ -71,7 +73,9 @@ class Document:
         return next(islice(compose(self.text), self.index, None))
 
     def at(self, path: Path) -> Position:
-        """Where the value of a path is written; for a path that is not there, the key of its nearest parent that is."""
+        """Where the value of a path is written; for a path that is not there, the key of its nearest parent
+        that is.
+        """
         node, key, whole = self._walk(path)
         if not whole and key is not None:
             node = key
@@ -83,7 +87,9 @@ class Document:
         return self._mark(node if key is None else key)
 
     def inside(self, path: Path, offset: int) -> Position:
-        """Where a character of a string value is written, by its offset in the value: through quotes, escapes and folding."""
+        """Where a character of a string value is written, by its offset in the value: through quotes, escapes
+        and folding.
+        """
         node, _, whole = self._walk(path)
         if not whole or not isinstance(node, ScalarNode):
             return self.at(path)
@@ -101,7 +107,11 @@ class Document:
         """Whether the author wrote something at this path."""
         value: Any = self.data
         for part in path:
-            there = part in value if isinstance(value, dict) else isinstance(value, list) and isinstance(part, int) and part < len(value)
+            there = (
+                part in value
+                if isinstance(value, dict)
+                else isinstance(value, list) and isinstance(part, int) and part < len(value)
+            )
             if not there:
                 return False
             value = value[part]
@@ -112,7 +122,9 @@ class Document:
         node, key = self.root, None
         for part in path:
             if isinstance(node, MappingNode):
-                found = next(((k, v) for k, v in node.value if isinstance(k, ScalarNode) and k.value == part), None)
+                found = next(
+                    ((k, v) for k, v in node.value if isinstance(k, ScalarNode) and k.value == part), None
+                )
                 if found is None:
                     return node, key, False
                 key, node = found
@@ -123,4 +135,6 @@ class Document:
         return node, key, True
 
     def _mark(self, node: Node) -> Position:
-        return Position(file=self.file, line=self.first_line + node.start_mark.line + 1, column=node.start_mark.column + 1)
+        return Position(
+            file=self.file, line=self.first_line + node.start_mark.line + 1, column=node.start_mark.column + 1
+        )

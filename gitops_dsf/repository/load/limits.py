@@ -1,4 +1,6 @@
-"""How much is read at most. Checked before any parser sees text: C parsers crash the process on tens of thousands of brackets."""
+"""How much is read at most. Checked before any parser sees text: C parsers crash the process on tens of
+thousands of brackets.
+"""
 
 from dataclasses import dataclass
 
@@ -25,7 +27,9 @@ class Limits:
 
 @dataclass(slots=True)
 class AliasBudget:
-    """What is left of Limits.alias_nodes in one run. Documents that fit alone must not exhaust memory together."""
+    """What is left of Limits.alias_nodes in one run. Documents that fit alone must not exhaust memory
+    together.
+    """
 
     left: int
 

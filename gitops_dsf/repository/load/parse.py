@@ -1,4 +1,5 @@
-"""Text of one file to documents. A mistake ends its document, never its neighbours: the text is cut at `---` lines first.
+"""Text of one file to documents. A mistake ends its document, never its neighbours: the text is cut at `---`
+lines first.
 
 YAML forbids a `---` at the start of a line inside any value, so the cut is always right.
 """
@@ -44,7 +45,11 @@ def parse(*, file: str, text: str, limits: Limits, aliases: AliasBudget) -> Pars
         broken += any(item.code in {codes.SYNTAX.id, codes.TAB.id} for item in mistakes)
         if broken >= limits.syntax_errors_per_file:
             position = Position(file=file, line=first_line + 1)
-            diagnostics.append(codes.SYNTAX.at(position, f"more than {broken} broken documents; the rest of the file is not read"))
+            diagnostics.append(
+                codes.SYNTAX.at(
+                    position, f"more than {broken} broken documents; the rest of the file is not read"
+                )
+            )
             break
     return Parsed(documents=documents, diagnostics=diagnostics)
 
@@ -61,7 +66,9 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
         line += part.count("\n")
 
 
-def _part(*, file: str, text: str, first_line: int, limits: Limits, aliases: AliasBudget) -> tuple[list[Document], list[Diagnostic]]:
+def _part(
+    *, file: str, text: str, first_line: int, limits: Limits, aliases: AliasBudget
+) -> tuple[list[Document], list[Diagnostic]]:
     def place(line: int, column: int) -> Position:
         return Position(file=file, line=first_line + line + 1, column=column + 1)
 
@@ -73,7 +80,11 @@ def _part(*, file: str, text: str, first_line: int, limits: Limits, aliases: Ali
     if odd is not None:
         line, column = text.count("\n", 0, odd.start()), odd.start() - (text.rfind("\n", 0, odd.start()) + 1)
         message = f"U+{ord(odd[0]):04X} ends the line for some readers of YAML, and is a letter for others"
-        return [], [codes.SYNTAX.at(place(line, column), message, "remove it, or write it as an escape in double quotes")]
+        return [], [
+            codes.SYNTAX.at(
+                place(line, column), message, "remove it, or write it as an escape in double quotes"
+            )
+        ]
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     try:
@@ -89,7 +100,9 @@ def _part(*, file: str, text: str, first_line: int, limits: Limits, aliases: Ali
             start = place(root.start_mark.line, root.start_mark.column)
             if not isinstance(data, dict):
                 message = "a document must be an object with apiVersion, kind and metadata"
-                diagnostics.append(codes.NOT_AN_OBJECT.at(start, message, "write one Kubernetes object per document"))
+                diagnostics.append(
+                    codes.NOT_AN_OBJECT.at(start, message, "write one Kubernetes object per document")
+                )
                 continue
             name = _name_mark(root)
             name_at = start if name is None else place(*name)
@@ -116,7 +129,11 @@ def _leading_directive(text: str) -> re.Match[str] | None:
     if match is None:
         return None
     before = text[: match.start()]
-    return match if all(not line.strip() or line.lstrip().startswith("#") for line in before.splitlines()) else None
+    return (
+        match
+        if all(not line.strip() or line.lstrip().startswith("#") for line in before.splitlines())
+        else None
+    )
 
 
 def _is_empty(root: Node) -> bool:

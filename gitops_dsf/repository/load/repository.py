@@ -14,7 +14,9 @@ from gitops_dsf.repository.load.parse import parse
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """Every document that could be read, in the order of files and lines, and what was wrong with the others."""
+    """Every document that could be read, in the order of files and lines, and what was wrong with
+    the others.
+    """
 
     documents: tuple[Document, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -34,7 +36,9 @@ def load(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Loaded:
 
 
 def load_contents(contents: Iterable[tuple[str, bytes]], *, limits: Limits = DEFAULT_LIMITS) -> Loaded | None:
-    """Reads a fleet repository whose files are in memory, by their paths. None where none of them belongs to one."""
+    """Reads a fleet repository whose files are in memory, by their paths. None where none of them belongs to
+    one.
+    """
     discovered = in_memory(contents, limits=limits)
     documents, diagnostics = _parsed(discovered, limits)
     if not discovered.files and not diagnostics:
@@ -55,5 +59,7 @@ def _parsed(discovered: Discovered, limits: Limits) -> tuple[list[Document], lis
 
 def load_text(text: str, *, file: str, limits: Limits = DEFAULT_LIMITS) -> Loaded:
     """Reads one text as if it were a file of a repository."""
-    parsed = parse(file=file, text=text.removeprefix("\ufeff"), limits=limits, aliases=AliasBudget(limits.alias_nodes))
+    parsed = parse(
+        file=file, text=text.removeprefix("\ufeff"), limits=limits, aliases=AliasBudget(limits.alias_nodes)
+    )
     return Loaded(documents=tuple(parsed.documents), diagnostics=tuple(parsed.diagnostics))

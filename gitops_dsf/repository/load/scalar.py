@@ -1,7 +1,8 @@
 """What a plain (unquoted) scalar means, where every reader agrees; a finding where they do not.
 
-kubectl reads YAML through sigs.k8s.io/yaml, whose resolver follows YAML 1.1 with Go's number syntax; editors, CI tools and
-most libraries follow the YAML 1.2 core schema. Only what both read alike is taken as something else than a string.
+kubectl reads YAML through sigs.k8s.io/yaml, whose resolver follows YAML 1.1 with Go's number syntax; editors,
+CI tools and most libraries follow the YAML 1.2 core schema. Only what both read alike is taken as something
+else than a string.
 """
 
 import re
@@ -15,7 +16,9 @@ _WORDS: Final[dict[str, bool | None]] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
 }
 _SWITCHES: Final = frozenset(
-    variant for word in ("y", "yes", "on", "n", "no", "off") for variant in (word, word.capitalize(), word.upper())
+    variant
+    for word in ("y", "yes", "on", "n", "no", "off")
+    for variant in (word, word.capitalize(), word.upper())
 )
 _FIRST: Final = frozenset("0123456789+-.~tTfFnNyYoO<=")
 
@@ -36,7 +39,9 @@ MAX_DIGITS: Final = 18
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """A plain scalar that readers disagree about, and what to write when it is not meant as a string ("" where nothing fits)."""
+    """A plain scalar that readers disagree about, and what to write when it is not meant as a string (""
+    where nothing fits).
+    """
 
     why: str
     instead: str = ""
@@ -80,7 +85,9 @@ def _number(text: str) -> Plain | Ambiguous:
 
 
 def _plain_decimal(text: str) -> str:
-    """The number that kubectl would read, written so that nobody can misread it; "" when that is not certain."""
+    """The number that kubectl would read, written so that nobody can misread it; "" when that is
+    not certain.
+    """
     digits = text.replace("_", "")
     if len(digits) > MAX_DIGITS:
         return ""

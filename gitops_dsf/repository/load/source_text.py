@@ -1,4 +1,6 @@
-"""From an offset in a string value back to the place in the file: quotes, escapes, indentation and folding in between."""
+"""From an offset in a string value back to the place in the file: quotes, escapes, indentation and folding in
+between.
+"""
 
 from yaml.nodes import ScalarNode
 
@@ -9,9 +11,10 @@ _BLANK_ESCAPES = frozenset("tnrvf _\t\nNLP")
 def source_index(text: str, node: ScalarNode, offset: int) -> int:
     """Index in `text` of the value's character at `offset`.
 
-    Characters that are not white space stand in the source in the same order and number (an escape counts as one), so the n-th
-    of the value is the n-th of the source, whatever folding and indentation did to the white space between. White space itself
-    is placed right behind the character before it; an offset at the end, behind the last character.
+    Characters that are not white space stand in the source in the same order and number (an escape counts as
+    one), so the n-th of the value is the n-th of the source, whatever folding and indentation did to the
+    white space between. White space itself is placed right behind the character before it; an offset at the
+    end, behind the last character.
     """
     value = str(node.value)
     start, end = int(node.start_mark.index), int(node.end_mark.index)

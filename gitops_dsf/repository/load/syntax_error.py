@@ -17,22 +17,65 @@ class SyntaxMistake:
     tab: bool = False
 
 
-_WORDS_WITHOUT_COLON = ("a field name without `:`", "write `name: value`, or indent the line to continue the value above")
+_WORDS_WITHOUT_COLON = (
+    "a field name without `:`",
+    "write `name: value`, or indent the line to continue the value above",
+)
 _WORDS: tuple[tuple[str, str, str], ...] = (
     ("mapping values are not allowed", "a second `: ` on one line", 'quote the value when it contains ": "'),
-    ("did not find expected key", "this line fits neither the mapping nor the list that it stands in", "check its indentation and quotes"),
+    (
+        "did not find expected key",
+        "this line fits neither the mapping nor the list that it stands in",
+        "check its indentation and quotes",
+    ),
     ("could not find expected ':'", *_WORDS_WITHOUT_COLON),
-    ("did not find expected '-' indicator", "a list item must start with `- ` at the list's indentation", "check the indentation"),
-    ("found unexpected end of stream", "the text ends inside a quoted value or a bracket", "close the quote or bracket"),
-    ("did not find expected ',' or ']'", "a list in brackets is not closed", "add `,` between items and `]` at the end"),
-    ("did not find expected ',' or '}'", "a mapping in braces is not closed", "add `,` between fields and `}` at the end"),
-    ("found unknown escape character", "an unknown escape in a double-quoted value", r"use single quotes, or write \\ for a backslash"),
-    ("found undefined alias", "an alias to an anchor that does not stand before it", "define the anchor first, or write the value out"),
+    (
+        "did not find expected '-' indicator",
+        "a list item must start with `- ` at the list's indentation",
+        "check the indentation",
+    ),
+    (
+        "found unexpected end of stream",
+        "the text ends inside a quoted value or a bracket",
+        "close the quote or bracket",
+    ),
+    (
+        "did not find expected ',' or ']'",
+        "a list in brackets is not closed",
+        "add `,` between items and `]` at the end",
+    ),
+    (
+        "did not find expected ',' or '}'",
+        "a mapping in braces is not closed",
+        "add `,` between fields and `}` at the end",
+    ),
+    (
+        "found unknown escape character",
+        "an unknown escape in a double-quoted value",
+        r"use single quotes, or write \\ for a backslash",
+    ),
+    (
+        "found undefined alias",
+        "an alias to an anchor that does not stand before it",
+        "define the anchor first, or write the value out",
+    ),
     ("second occurrence", "an anchor with this name exists already", "rename one of the anchors"),
     ("block sequence entries are not allowed", "a list cannot start here", "put the list on the next line"),
-    ("found character that cannot start any token", "a value cannot start with this character", "quote the value"),
-    ("did not find expected <document start>", "text after the end of the document", "separate documents with a line `---`"),
-    ("control characters are not allowed", "a control character", "remove it, or write it as an escape in double quotes"),
+    (
+        "found character that cannot start any token",
+        "a value cannot start with this character",
+        "quote the value",
+    ),
+    (
+        "did not find expected <document start>",
+        "text after the end of the document",
+        "separate documents with a line `---`",
+    ),
+    (
+        "control characters are not allowed",
+        "a control character",
+        "remove it, or write it as an escape in double quotes",
+    ),
     ("did not find expected node content", "a value is missing here", "write the value, or remove the `,`"),
 )
 
@@ -48,7 +91,11 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     here = lines[line] if line < len(lines) else ""
     if "\t" in _leading_blank(here) and ("token" in problem or "indentation" in problem or "tab" in problem):
         return SyntaxMistake(
-            line=line, column=here.index("\t"), message="a tab in the indentation; YAML allows spaces only", hint="use spaces", tab=True
+            line=line,
+            column=here.index("\t"),
+            message="a tab in the indentation; YAML allows spaces only",
+            hint="use spaces",
+            tab=True,
         )
     context = error.context_mark
     found = _no_break_space(lines, line)
@@ -56,12 +103,18 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
         return found
     words = next(((message, hint) for part, message, hint in _WORDS if part in problem), None)
     if words is None:
-        return SyntaxMistake(line=line, column=column, message=f"not valid YAML: {error.problem or error.context or 'unreadable'}")
+        return SyntaxMistake(
+            line=line,
+            column=column,
+            message=f"not valid YAML: {error.problem or error.context or 'unreadable'}",
+        )
     mistake = SyntaxMistake(line=line, column=column, message=words[0], hint=words[1])
     if "mapping values" in problem:
         return _too_deep(lines, mistake)
     if "did not find expected key" in problem and here[:column].strip():
-        return replace(mistake, message="text behind a quoted or bracketed value", hint="quote the whole value")
+        return replace(
+            mistake, message="text behind a quoted or bracketed value", hint="quote the whole value"
+        )
     if "node content" in problem and not "".join(lines[line:])[column:].strip():
         message = "the text ends where a value or a closing bracket should be"
         return replace(mistake, message=message, hint="write it, or remove what opens it")
@@ -80,14 +133,19 @@ _NO_BREAK_SPACE = "^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007
 
 
 def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
-    """A space from a web page or word processor, which YAML reads as a letter; the mistake shows on its line or the next."""
+    """A space from a web page or word processor, which YAML reads as a letter; the mistake shows on its line
+    or the next.
+    """
     for number in (line - 1, line):
         found = re.search(_NO_BREAK_SPACE, lines[number]) if 0 <= number < len(lines) else None
         if found is not None:
             column = found.end() - 1
             name = f"U+{ord(lines[number][column]):04X}"
             return SyntaxMistake(
-                line=number, column=column, message=f"{name} looks like a space, and is none to YAML", hint="write a space"
+                line=number,
+                column=column,
+                message=f"{name} looks like a space, and is none to YAML",
+                hint="write a space",
             )
     return None
 
@@ -107,12 +165,16 @@ def _without_colon(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
 
 
 def _too_deep(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
-    """A `:` that is the first on its line is no second one: the line continues the value above, because it stands deeper."""
+    """A `:` that is the first on its line is no second one: the line continues the value above, because it
+    stands deeper.
+    """
     here = lines[mistake.line] if mistake.line < len(lines) else ""
     if re.search(r":(\s|$)", here[: mistake.column]) or not here.strip():
         return mistake
     start = len(_leading_blank(here))
-    above = next((number for number in range(mistake.line - 1, -1, -1) if _says_something(lines[number])), None)
+    above = next(
+        (number for number in range(mistake.line - 1, -1, -1) if _says_something(lines[number])), None
+    )
     if above is not None and len(_leading_blank(lines[above])) >= start:
         column = len(_leading_blank(lines[above]))
         message, hint = _WORDS_WITHOUT_COLON
@@ -130,7 +192,9 @@ def _says_something(line: str) -> bool:
 
 
 def _is_left(lines: list[str], *, inside: int, line: int) -> bool:
-    """Whether the text goes on outside of a bracket that was opened on an earlier line: no deeper than the line that opened it."""
+    """Whether the text goes on outside of a bracket that was opened on an earlier line: no deeper than the
+    line that opened it.
+    """
     if line <= inside:
         return False
     here = lines[line] if line < len(lines) else ""
@@ -149,7 +213,11 @@ def _reader_error(message: str, text: str) -> SyntaxMistake:
     """Characters that YAML forbids are reported without a line; the first one is looked up."""
     found = re.search(_NOT_PRINTABLE, text)
     if found is None:
-        return SyntaxMistake(line=0, column=0, message=f"not valid YAML: {message.splitlines()[0] if message else 'unreadable'}")
+        return SyntaxMistake(
+            line=0,
+            column=0,
+            message=f"not valid YAML: {message.splitlines()[0] if message else 'unreadable'}",
+        )
     line = text.count("\n", 0, found.start())
     column = found.start() - (text.rfind("\n", 0, found.start()) + 1)
     name = f"U+{ord(found[0]):04X}"

@@ -60,7 +60,14 @@ def _pair(root: Node, path: Place) -> tuple[MappingNode, ScalarNode, Node] | Non
     found: tuple[MappingNode, ScalarNode, Node] | None = None
     for part in path:
         if isinstance(node, MappingNode):
-            child = next(((key, value) for key, value in node.value if isinstance(key, ScalarNode) and key.value == part), None)
+            child = next(
+                (
+                    (key, value)
+                    for key, value in node.value
+                    if isinstance(key, ScalarNode) and key.value == part
+                ),
+                None,
+            )
             if child is None:
                 return None
             found = (node, *child)
@@ -140,7 +147,11 @@ def _hoist(text: str, parent: MappingNode, key: ScalarNode, value: Node) -> list
     if depth < 1:
         return None
     comment = text[_end(key) : _line_end(text, _end(key))].lstrip(" \t").removeprefix(":").lstrip(" \t")
-    heading = [Edit(_start(key), _line_end(text, _end(key)), comment)] if comment.strip() else [Edit(head, _line_end(text, head), "")]
+    heading = (
+        [Edit(_start(key), _line_end(text, _end(key)), comment)]
+        if comment.strip()
+        else [Edit(head, _line_end(text, head), "")]
+    )
     return heading + _dedent(text, _line_end(text, head), _last_index(value), depth)
 
 
@@ -161,7 +172,10 @@ def _unfold(text: str, key: ScalarNode, value: MappingNode) -> list[Edit] | None
     head = _line_start(text, _start(key))
     indent = text[head : _start(key)]
     fields = [text[_start(name) : _end(item)] for name, item in value.value]
-    if indent.strip() or any("\n" in field or _is_alias(name, item) for field, (name, item) in zip(fields, value.value, strict=True)):
+    if indent.strip() or any(
+        "\n" in field or _is_alias(name, item)
+        for field, (name, item) in zip(fields, value.value, strict=True)
+    ):
         return None
     if any(not isinstance(item, ScalarNode) for _, item in value.value):
         return None

@@ -42,7 +42,9 @@ def rewrite(text: str, *, file: str) -> Rewritten:
         text = apply(text, edits)
         changes += made
     loaded = load_text(text, file=file)
-    left = tuple(_change(document, dialect) for document in loaded.documents for dialect in find_dialects(document))
+    left = tuple(
+        _change(document, dialect) for document in loaded.documents for dialect in find_dialects(document)
+    )
     return Rewritten(text=text, changes=tuple(changes), left=left, unreadable=loaded.diagnostics)
 
 
@@ -53,7 +55,8 @@ def _one_pass(text: str, *, file: str) -> tuple[list[Edit], list[Change]]:
     changes: list[Change] = []
     for document in load_text(text, file=file).documents:
         offset = shift + _offset(text[shift:], document.first_line)
-        # Where the score name goes depends on what the other rewritings leave of scoring.params: it comes last, in a pass of its own.
+        # Where the score name goes depends on what the other rewritings leave of scoring.params: it comes
+        # last, in a pass of its own.
         dialects = sorted(find_dialects(document), key=lambda dialect: dialect.rewrite is Rewrite.SCORE_NAME)
         others = False
         for dialect in dialects:

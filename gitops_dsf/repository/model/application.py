@@ -10,7 +10,9 @@ Weight = Annotated[int, Field(ge=-10, le=10)]
 
 
 class ApplicationSource(Authored):
-    """Where the manifests of the application are; further fields are Argo CD's own (helm, kustomize, directory, plugin, ref, chart)."""
+    """Where the manifests of the application are; further fields are Argo CD's own (helm, kustomize,
+    directory, plugin, ref, chart).
+    """
 
     repo_url: Annotated[str, Field(alias="repoURL", min_length=1)]
     """Git or Helm repository."""
@@ -46,12 +48,16 @@ class Application(Authored):
     sync_policy: dict[str, Any] | None = None
     """Argo CD's syncPolicy; automated with prune and self-heal when absent."""
     delivery: Literal["Push", "Pull"] = "Push"
-    """Push: the hub's Argo CD applies to the cluster. Pull: OCM's pull integration hands the Application to the cluster's Argo CD."""
+    """Push: the hub's Argo CD applies to the cluster. Pull: OCM's pull integration hands the Application to
+    the cluster's Argo CD.
+    """
 
     @model_validator(mode="after")
     def _source_or_sources(self) -> Self:
         if (self.source is None) == (not self.sources):
-            msg = "an application has one source or a list of sources: write exactly one of source and sources"
+            msg = (
+                "an application has one source or a list of sources: write exactly one of source and sources"
+            )
             raise ValueError(msg)
         return self
 
@@ -73,7 +79,10 @@ class Toleration(Authored):
     @model_validator(mode="after")
     def _as_ocm_reads_it(self) -> Self:
         if not self.key and self.operator != "Exists":
-            msg = "a toleration without key needs operator: Exists (OCM treats it as misconfigured and evicts everything)"
+            msg = (
+                "a toleration without key needs operator: Exists (OCM treats it as misconfigured and evicts"
+                " everything)"
+            )
             raise ValueError(msg)
         if self.operator == "Exists" and self.value:
             msg = "operator Exists takes no value (OCM treats it as misconfigured and evicts everything)"
@@ -95,7 +104,9 @@ class DecisionGroups(Authored):
 
     groups: list[DecisionGroup] = []
     """Named groups, in order."""
-    clusters_per_decision_group: Annotated[int, Field(ge=1)] | Annotated[str, Field(pattern=r"^([1-9][0-9]?|100)%$")] = "100%"
+    clusters_per_decision_group: (
+        Annotated[int, Field(ge=1)] | Annotated[str, Field(pattern=r"^([1-9][0-9]?|100)%$")]
+    ) = "100%"
     """A number, or a percentage such as 25%."""
 
 
@@ -129,11 +140,13 @@ class Moves(Authored):
     """How the application moves when the decision changes."""
 
     strategy: Literal["MakeBeforeBreak", "Keep", "Replace"] = "MakeBeforeBreak"
-    """MakeBeforeBreak: the new copy comes first; the reconciler deletes the old one once that is healthy. Keep: it stays.
-    Replace: delete and create in one pass."""
+    """MakeBeforeBreak: the new copy comes first; the reconciler deletes the old one once that is healthy.
+    Keep: it stays. Replace: delete and create in one pass.
+    """
     timeout_seconds: Annotated[int, Field(ge=60, le=86_400)] = 1800
-    """Seconds that MakeBeforeBreak gives the new copy to become Healthy and Synced; after that the old copy goes once the new one is no
-    less healthy than it is."""
+    """Seconds that MakeBeforeBreak gives the new copy to become Healthy and Synced; after that the old copy
+    goes once the new one is no less healthy than it is.
+    """
     refresh_seconds: Annotated[int, Field(ge=5, le=3600)] = 60
     """Seconds between two looks of the ApplicationSet controller at the decision."""
 

@@ -30,7 +30,9 @@ Labels = dict[str, str]
 
 
 class FieldError(ValueError):
-    """A mistake that a check of a whole object found: `path` leads from the object to the field that is wrong."""
+    """A mistake that a check of a whole object found: `path` leads from the object to the field that is
+    wrong.
+    """
 
     def __init__(self, message: str, *path: str) -> None:
         super().__init__(message)
@@ -92,7 +94,9 @@ class LabelSelector(Authored):
     @property
     def compiled(self) -> Selector:
         """For evaluation; what Kubernetes would not build is reported by rules of its own."""
-        terms = (HubRequirement(term.key, term.operator, tuple(term.values)) for term in self.match_expressions)
+        terms = (
+            HubRequirement(term.key, term.operator, tuple(term.values)) for term in self.match_expressions
+        )
         return Selector.of(self.match_labels, terms)
 
     def matches(self, labels: Labels) -> bool:

@@ -1,4 +1,6 @@
-"""A repository as people declared it: every object that is well-formed on its own, still next to its document."""
+"""A repository as people declared it: every object that is well-formed on its own, still next to its
+document.
+"""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -45,7 +47,9 @@ class Item(Generic[T_co]):
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Declared:
-    """Well-formed objects by kind, sorted by name; of objects with one identity the first in the order of files."""
+    """Well-formed objects by kind, sorted by name; of objects with one identity the first in the order of
+    files.
+    """
 
     repository: Item[FleetRepository] | None
     scorers: tuple[Item[DynamicScorer], ...]
@@ -57,13 +61,20 @@ class Declared:
     placements: tuple[Item[RawPlacement], ...]
     application_sets: tuple[Item[RawApplicationSet], ...]
     malformed: frozenset[tuple[str, str]]
-    """Kind and name of objects that are there but not well-formed: references to them are not mistakes of their own. An empty name is
-    one that cannot be told: any name of that kind could be it."""
+    """Kind and name of objects that are there but not well-formed: references to them are not mistakes of
+    their own. An empty name is one that cannot be told: any name of that kind could be it.
+    """
     mended: tuple[Item[Authored], ...]
-    """Malformed objects with their mistakes cut out: for checks that look at one field alone, never to conclude from what is absent."""
+    """Malformed objects with their mistakes cut out: for checks that look at one field alone, never to
+    conclude from what is absent.
+    """
     disputed: frozenset[tuple[str, str]]
-    """Kind and name of objects with a value that readers disagree about: nothing follows from what it does not match."""
+    """Kind and name of objects with a value that readers disagree about: nothing follows from what it does
+    not match.
+    """
     unreadable: frozenset[str]
-    """Kinds of which a document may be one that could not be read at all: then nothing can be said about what is missing."""
+    """Kinds of which a document may be one that could not be read at all: then nothing can be said about what
+    is missing.
+    """
     diagnostics: tuple[Diagnostic, ...]
     """Everything found so far, loading included."""

@@ -1,4 +1,6 @@
-"""Raw Placement and ApplicationSet documents: carried as they are, and checked for what OCM and Argo CD would do with them."""
+"""Raw Placement and ApplicationSet documents: carried as they are, and checked for what OCM and Argo CD would
+do with them.
+"""
 
 from typing import Any, Literal
 
@@ -7,7 +9,9 @@ from pydantic import ConfigDict, Field
 from gitops_dsf.repository.model.base import DnsName, Foreign, Labels
 
 DUCK_TYPE_CONFIGMAP = "gitops-dsf-placement-decisions"
-"""ConfigMap that tells clusterDecisionResource generators how to read decisions: rendered, with matchKey clusterName."""
+"""ConfigMap that tells clusterDecisionResource generators how to read decisions: rendered, with matchKey
+clusterName.
+"""
 
 
 class RawMetadata(Foreign):

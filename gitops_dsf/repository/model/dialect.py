@@ -1,7 +1,9 @@
-"""Spellings of the blog post and of the first enhancement text: recognised, named, and rewritten by `gitops-dsf migrate` alone.
+"""Spellings of the blog post and of the first enhancement text: recognised, named, and rewritten by
+`gitops-dsf migrate` alone.
 
-Sources: the introduction of the framework on Red Hat's blog (spec.name, source.endpoint, source.query.query, scoring.params with
-arguments of the API) and the text of the OCM enhancement (sources, mask, full, none, Go's field names, AddonPlacementScore).
+Sources: the introduction of the framework on Red Hat's blog (spec.name, source.endpoint, source.query.query,
+scoring.params with arguments of the API) and the text of the OCM enhancement (sources, mask, full, none, Go's
+field names, AddonPlacementScore).
 """
 
 from collections.abc import Callable, Iterator
@@ -80,7 +82,9 @@ def find_dialects(document: Document) -> list[Dialect]:
 def _older_version() -> Dialect:
     """The other spellings are looked for once the version is right: they depend on it."""
     message = "v1 is the version of an older text, with the fields of v1alpha1"
-    return Dialect(path=("apiVersion",), message=message, hint=f"write {DSF_API}", rewrite=Rewrite.VALUE, text=DSF_API)
+    return Dialect(
+        path=("apiVersion",), message=message, hint=f"write {DSF_API}", rewrite=Rewrite.VALUE, text=DSF_API
+    )
 
 
 def _renamed(path: Place, new: str, *, message: str = "", fills: tuple[Place, ...] = ()) -> Dialect:
@@ -162,7 +166,9 @@ def _values(spec: dict[str, Any]) -> Iterator[Dialect]:
         right = next((word for word in allowed if word.lower() == value.lower()), None)
         if right is not None:
             message = f"{path[-1]}: {value} is the spelling of an older text"
-            yield Dialect(path=path, message=message, hint=f"write {right}", rewrite=Rewrite.VALUE, text=right)
+            yield Dialect(
+                path=path, message=message, hint=f"write {right}", rewrite=Rewrite.VALUE, text=right
+            )
 
 
 def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
@@ -175,7 +181,13 @@ def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
     hint = "remove it: metadata.name names the scorer, scoring.params.name the score"
     if not written:
         hint = f"write it as the score's name, scoring.params.name: {name}"
-    rewrite = Rewrite.REMOVE if written else Rewrite.SCORE_NAME if isinstance(scoring, dict) and scoring else Rewrite.BY_HAND
+    rewrite = (
+        Rewrite.REMOVE
+        if written
+        else Rewrite.SCORE_NAME
+        if isinstance(scoring, dict) and scoring
+        else Rewrite.BY_HAND
+    )
     yield Dialect(
         path=("spec", "name"),
         message="spec.name is the spelling of an older text",

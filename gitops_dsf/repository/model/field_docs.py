@@ -1,7 +1,7 @@
 """What the docstring below each field of a model says: for schemas, and for whoever left the field out.
 
-Read from the source when somebody asks. pydantic's use_attribute_docstrings takes the source apart for every class as it is defined, which
-was a seventh of what `validate` took to start.
+Read from the source when somebody asks. pydantic's use_attribute_docstrings takes the source apart for every
+class as it is defined, which was a seventh of what `validate` took to start.
 """
 
 import ast
@@ -18,7 +18,9 @@ from gitops_dsf.repository.model.base import Authored
 
 @cache
 def field_docs(model: type[BaseModel]) -> Mapping[str, str]:
-    """Name of each documented field, as Python knows it, to its docstring; what the base classes say is among them."""
+    """Name of each documented field, as Python knows it, to its docstring; what the base classes say is among
+    them.
+    """
     docs: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         if issubclass(owner, Authored):

@@ -23,7 +23,14 @@ def field_at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - any a
         elif owner is None:
             current = _entry(current)
         else:
-            current = next((field.annotation for name, field in owner.model_fields.items() if part in {name, field.alias}), None)
+            current = next(
+                (
+                    field.annotation
+                    for name, field in owner.model_fields.items()
+                    if part in {name, field.alias}
+                ),
+                None,
+            )
     return current
 
 

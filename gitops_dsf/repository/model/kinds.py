@@ -32,5 +32,6 @@ FOLDERS: dict[str, str] = {
     "ScoredApplication": "apps",
     "ScorerLock": "locks",
 }
-"""Where each kind belongs. File names inside a folder carry no meaning; the folder does, because code owners review by folder
-and machines write into locks/ and rendered/."""
+"""Where each kind belongs. File names inside a folder carry no meaning; the folder does, because code owners
+review by folder and machines write into locks/ and rendered/.
+"""

@@ -10,12 +10,14 @@ from gitops_dsf.repository.model.field_model import field_at, model_at, scalar_t
 from gitops_dsf.repository.model.mistake import written_path
 
 _ROUNDS = 5
-"""A cut can leave a field missing, and a filled field can be one whose own fields are missing: each takes a round."""
+"""A cut can leave a field missing, and a filled field can be one whose own fields are missing: each takes a
+round.
+"""
 
 
 def mend(model: type[Authored], document: Document) -> Authored | None:
-    """The object without what is wrong in it; fields that must be there are made up. None when nothing sensible is left,
-    or when nothing was written: then everything would be made up.
+    """The object without what is wrong in it; fields that must be there are made up. None when nothing
+    sensible is left, or when nothing was written: then everything would be made up.
     """
     data: Any = document.data
     if not isinstance(data.get("spec"), dict) or not data["spec"]:
@@ -27,12 +29,18 @@ def mend(model: type[Authored], document: Document) -> Authored | None:
             errors = error.errors(include_url=False)
         for item in errors:
             path = written_path(item, data)
-            data = _fill(data, path, _made_up(model, path)) if item["type"] == "missing" else drop(data, _cut(path))
+            data = (
+                _fill(data, path, _made_up(model, path))
+                if item["type"] == "missing"
+                else drop(data, _cut(path))
+            )
     return None
 
 
 def drop(value: Any, path: Path) -> Any:  # noqa: ANN401 - whatever YAML holds
-    """A copy without the field at this place. The Kubernetes API, too, drops a null before it applies defaults."""
+    """A copy without the field at this place. The Kubernetes API, too, drops a null before it applies
+    defaults.
+    """
     if not path:
         return value
     head, rest = path[0], path[1:]

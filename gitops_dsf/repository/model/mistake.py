@@ -10,14 +10,27 @@ from pydantic_core import ErrorDetails
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.repository.load import Document, Path
-from gitops_dsf.repository.model.base import BRANCH, DNS_LABEL, DNS_SUBDOMAIN, HOST_GLOB, IMAGE, QUANTITY, SECRET_KEY, Authored, FieldError
+from gitops_dsf.repository.model.base import (
+    BRANCH,
+    DNS_LABEL,
+    DNS_SUBDOMAIN,
+    HOST_GLOB,
+    IMAGE,
+    QUANTITY,
+    SECRET_KEY,
+    Authored,
+    FieldError,
+)
 from gitops_dsf.repository.model.dialect import Dialect, explains
 from gitops_dsf.repository.model.field_docs import field_docs
 from gitops_dsf.repository.model.field_model import field_at, model_at
 from gitops_dsf.repository.model.suggestion import did_you_mean, listed
 
 _PATTERNS = {
-    DNS_LABEL: "lower-case letters, digits and '-', starting and ending with a letter or digit, at most 63 characters",
+    DNS_LABEL: (
+        "lower-case letters, digits and '-', starting and ending with a letter or digit, at most 63"
+        " characters"
+    ),
     DNS_SUBDOMAIN: "lower-case letters, digits, '-' and '.', starting and ending with a letter or digit",
     QUANTITY: "a Kubernetes quantity such as 100m, 0.5 or 256Mi",
     IMAGE: "a container image such as registry.example.com/agent:1.0",
@@ -43,7 +56,9 @@ _TYPES = {
 }
 
 
-def explain(error: ValidationError, *, model: type[Authored], document: Document, dialects: Sequence[Dialect]) -> list[Diagnostic]:
+def explain(
+    error: ValidationError, *, model: type[Authored], document: Document, dialects: Sequence[Dialect]
+) -> list[Diagnostic]:
     """One diagnostic for every place that is wrong; what a dialect explains already is left out."""
     by_place: dict[tuple[str | int, ...], list[ErrorDetails]] = defaultdict(list)
     for item in error.errors(include_url=False):
@@ -74,7 +89,9 @@ def _holds(value: object, part: str | int) -> bool:
     return isinstance(value, dict) and part in value
 
 
-def _diagnostic(path: tuple[str | int, ...], items: list[ErrorDetails], *, model: type[Authored], document: Document) -> Diagnostic:
+def _diagnostic(
+    path: tuple[str | int, ...], items: list[ErrorDetails], *, model: type[Authored], document: Document
+) -> Diagnostic:
     first = items[0]
     name = dotted(path)
     kind = first["type"]
@@ -82,7 +99,11 @@ def _diagnostic(path: tuple[str | int, ...], items: list[ErrorDetails], *, model
         siblings = _siblings(model, path)
         hint = did_you_mean(str(path[-1]), siblings) or f"known here: {listed(siblings, most=12)}"
         where = dotted(path[:-1])
-        message = f"{path[-1]} is not a field of {where}" if where else f"{path[-1]} is not a field of {document.kind}"
+        message = (
+            f"{path[-1]} is not a field of {where}"
+            if where
+            else f"{path[-1]} is not a field of {document.kind}"
+        )
         return codes.UNKNOWN_FIELD.at(document.key_at(path), message, hint)
     if kind == "missing":
         return codes.MISSING_FIELD.at(document.at(path), f"{name} is missing", _addition(model, path))
@@ -92,16 +113,22 @@ def _diagnostic(path: tuple[str | int, ...], items: list[ErrorDetails], *, model
         inside = reason.path if isinstance(reason, FieldError) else ()
         return codes.BAD_VALUE.at(document.at((*path, *inside)), f"{where}{reason}")
     if path and path[-1] in _DURATIONS and kind == "greater_than_equal":
-        return codes.NOT_POSITIVE.at(document.at(path), f"{name} is {first['input']}; it cannot be negative", _describe(model, path))
+        return codes.NOT_POSITIVE.at(
+            document.at(path), f"{name} is {first['input']}; it cannot be negative", _describe(model, path)
+        )
     types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]
     rules = [_rule(item) for item in items if item["type"] not in _TYPES]
     if types and (not rules or not _same_type(first["input"], items)):
         wanted = " or ".join(dict.fromkeys([*types, *rules]))
         written = document.written(path)
         hint = _type_hint(types, first["input"], written) or _describe(model, path)
-        return codes.WRONG_TYPE.at(document.at(path), f"{name} must be {wanted}, not {_kind(first['input'], written)}", hint)
+        return codes.WRONG_TYPE.at(
+            document.at(path), f"{name} must be {wanted}, not {_kind(first['input'], written)}", hint
+        )
     return codes.BAD_VALUE.at(
-        document.at(path), f"{name}: {_refused(first['input'])} is not allowed", f"write {' or '.join(dict.fromkeys(rules))}"
+        document.at(path),
+        f"{name}: {_refused(first['input'])} is not allowed",
+        f"write {' or '.join(dict.fromkeys(rules))}",
     )
 
 
@@ -120,7 +147,11 @@ def _rule(item: ErrorDetails) -> str:
         case "string_pattern_mismatch":
             return _PATTERNS.get(context["pattern"], f"text that matches {context['pattern']}")
         case "string_too_short" | "too_short":
-            return "at least one item" if item["type"] == "too_short" else f"at least {_count(context['min_length'], 'character')}"
+            return (
+                "at least one item"
+                if item["type"] == "too_short"
+                else f"at least {_count(context['min_length'], 'character')}"
+            )
         case "string_too_long" | "too_long":
             noun = "item" if item["type"] == "too_long" else "character"
             return f"at most {_count(context['max_length'], noun)}"
@@ -141,8 +172,12 @@ def _count(number: int, noun: str) -> str:
 def _type_hint(types: list[str], value: object, written: str) -> str:
     if "text" in types and isinstance(value, (int, float, bool)):
         return f'quote it: "{written}"'
-    if isinstance(value, str) and ("a whole number" in types or "true or false" in types or "a number" in types):
-        return "remove the quotes" if value.strip().lstrip("-").isdigit() or value in {"true", "false"} else ""
+    if isinstance(value, str) and (
+        "a whole number" in types or "true or false" in types or "a number" in types
+    ):
+        return (
+            "remove the quotes" if value.strip().lstrip("-").isdigit() or value in {"true", "false"} else ""
+        )
     return ""
 
 
@@ -169,7 +204,11 @@ def _describe(model: type[BaseModel], path: Path) -> str:
 
 def _siblings(model: type[BaseModel], path: Path) -> list[str]:
     owner = model_at(model, path[:-1])
-    return [] if owner is None else [field.alias or name for name, field in owner.model_fields.items() if not field.exclude]
+    return (
+        []
+        if owner is None
+        else [field.alias or name for name, field in owner.model_fields.items() if not field.exclude]
+    )
 
 
 def dotted(path: Path) -> str:

@@ -1,4 +1,6 @@
-"""spec.reconciler of gitops-dsf.yaml: the Deployment on the hub that observes what git cannot know, and what it may do about it."""
+"""spec.reconciler of gitops-dsf.yaml: the Deployment on the hub that observes what git cannot know, and what
+it may do about it.
+"""
 
 from string import Formatter
 from typing import Annotated, Any, Literal, Self
@@ -14,8 +16,12 @@ NonEmpty = Annotated[str, Field(min_length=1)]
 HttpUrl = Annotated[str, Field(pattern=r"^https?://[^\s@]+$")]
 OneLine = Annotated[str, Field(pattern=r"^[^\r\n<>]+$")]
 """What git takes for a name or an address."""
-BranchName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_]|[./][-A-Za-z0-9_])*/?$", max_length=200)]
-"""Of what git takes, what needs no thought: letters, digits, - and _, with single dots and slashes in between."""
+BranchName = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_]|[./][-A-Za-z0-9_])*/?$", max_length=200)
+]
+"""Of what git takes, what needs no thought: letters, digits, - and _, with single dots and slashes in
+between.
+"""
 
 
 class ReconcilerResources(Authored):
@@ -31,11 +37,15 @@ class Monitoring(Authored):
     """What Prometheus and Grafana on the hub are given."""
 
     service_monitor: bool = False
-    """Renders a ServiceMonitor for the reconciler's metrics; needs the CRDs of the Prometheus operator on the hub."""
+    """Renders a ServiceMonitor for the reconciler's metrics; needs the CRDs of the Prometheus operator on the
+    hub.
+    """
     rules: bool = False
     """Renders the alert rules as a PrometheusRule; needs the CRDs of the Prometheus operator on the hub."""
     dashboard: bool = False
-    """Renders the Grafana dashboard as a ConfigMap with label grafana_dashboard, which Grafana's sidecar looks for."""
+    """Renders the Grafana dashboard as a ConfigMap with label grafana_dashboard, which Grafana's sidecar
+    looks for.
+    """
 
 
 class Probing(Authored):
@@ -51,7 +61,8 @@ class Suspension(Authored):
     """Whether a scorer that neither the hub nor the agents reach is suspended."""
 
     enabled: bool = False
-    """Suspends: agents stop calling the scorer until it answers again; nothing that was published is deleted."""
+    """Suspends: agents stop calling the scorer until it answers again; nothing that was published is deleted.
+    """
     quorum_percent: Annotated[int, Field(ge=1, le=100)] = 50
     """Percentage of the scorer's clusters that must have no fresh score before it is suspended."""
 
@@ -69,7 +80,9 @@ class Proposals(Authored):
     """What the reconciler brings back to git, as commits for people to review."""
 
     kinds: list[Literal["Locks", "Inventory"]] = []
-    """Locks: a new lock when /config of a scorer drifted. Inventory: clusters that joined, left or changed labels. Empty: none."""
+    """Locks: a new lock when /config of a scorer drifted. Inventory: clusters that joined, left or changed
+    labels. Empty: none.
+    """
     interval_seconds: Annotated[int, Field(ge=1, le=86_400)] = 60
     """Seconds between two looks at what to propose."""
     max_open: Annotated[int, Field(ge=1, le=100)] = 10
@@ -79,7 +92,8 @@ class Proposals(Authored):
     author: CommitAuthor | None = None
     """Who the commits are by; absent: gitops-dsf."""
     message_template: NonEmpty | None = None
-    """Text of the commits; {subject} and {body} are filled in. Absent: the subject, an empty line, the body."""
+    """Text of the commits; {subject} and {body} are filled in. Absent: the subject, an empty line, the body.
+    """
     forge: Literal["None", "GitHub"] = "None"
     """GitHub: pull requests are opened, with the token of gitSecret. None: branches alone."""
     forge_url: Annotated[HttpUrl | None, Field(alias="forgeURL")] = None
@@ -93,7 +107,9 @@ class Proposals(Authored):
         try:
             names = {name for _, name, _, _ in Formatter().parse(text or "") if name is not None}
         except ValueError as error:
-            msg = f"a brace has no partner ({error}): write {{{{ and }}}} for braces that stand for themselves"
+            msg = (
+                f"a brace has no partner ({error}): write {{{{ and }}}} for braces that stand for themselves"
+            )
             raise ValueError(msg) from error
         if names - {"subject", "body"}:
             msg = f"{{{min(names - {'subject', 'body'})}}} is not known: write {{subject}} and {{body}}"
@@ -103,10 +119,16 @@ class Proposals(Authored):
     @model_validator(mode="after")
     def _one_way_to_offer(self) -> Self:
         if self.direct and self.forge != "None":
-            msg = "direct commits to git.targetRevision, so there is no pull request that the forge could open: leave direct or forge out"
+            msg = (
+                "direct commits to git.targetRevision, so there is no pull request that the forge could open:"
+                " leave direct or forge out"
+            )
             raise ValueError(msg)
         if self.forge_url is not None and self.forge == "None":
-            msg = "forgeURL names the API of a forge, but forge is None: write forge: GitHub, or leave forgeURL out"
+            msg = (
+                "forgeURL names the API of a forge, but forge is None: write forge: GitHub, or leave"
+                " forgeURL out"
+            )
             raise ValueError(msg)
         return self
 
@@ -121,7 +143,9 @@ class StateBranch(Authored):
     interval_seconds: Annotated[int, Field(ge=10, le=86_400)] = 300
     """Seconds between two snapshots; nothing is pushed when nothing changed."""
     raw_scores_url: Annotated[HttpUrl | None, Field(alias="rawScoresURL")] = None
-    """Prometheus API that has dynamic_score of every cluster, for raw values in the snapshot. Absent: published scores alone."""
+    """Prometheus API that has dynamic_score of every cluster, for raw values in the snapshot. Absent:
+    published scores alone.
+    """
 
 
 class GitSecret(Authored):
@@ -135,7 +159,9 @@ class Reconciler(Authored):
     """The reconciler's Deployment on the hub. Rendered with delivery.mode ManifestWork only."""
 
     enabled: bool = True
-    """Renders the reconciler. Without it nothing is reported, moves wait for Argo CD's next poll, and MakeBeforeBreak behaves as Keep."""
+    """Renders the reconciler. Without it nothing is reported, moves wait for Argo CD's next poll, and
+    MakeBeforeBreak behaves as Keep.
+    """
     image: NonEmpty = DEFAULT_RECONCILER_IMAGE
     """Container image, best pinned by digest."""
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] = "IfNotPresent"
@@ -159,7 +185,9 @@ class Reconciler(Authored):
     state: StateBranch = StateBranch()
     """The snapshot that previews read."""
     git_secret: GitSecret | None = None
-    """Credentials for pushing proposals and the snapshot. The reconciler starts without the Secret, too, and only reports."""
+    """Credentials for pushing proposals and the snapshot. The reconciler starts without the Secret, too, and
+    only reports.
+    """
 
     @property
     def uses_git(self) -> bool:

@@ -24,7 +24,9 @@ from gitops_dsf.repository.model.reconciler import Reconciler
 _PUSHABLE = re.compile(r"(https?|ssh|file)://\S*/\S+|([\w.-]+@)?[A-Za-z0-9][\w.-]*:(?!//)\S+")
 CLONABLE = re.compile(rf"{_PUSHABLE.pattern}|/\S+")
 """Git URLs, also as ssh writes them, and absolute paths."""
-_ON_A_FORGE = re.compile(r"((https?|ssh)://[^/\s]+/|([\w.-]+@)?[A-Za-z0-9][\w.-]*:/?)[\w.-]+/[\w.-]+?(\.git)?/?")
+_ON_A_FORGE = re.compile(
+    r"((https?|ssh)://[^/\s]+/|([\w.-]+@)?[A-Za-z0-9][\w.-]*:/?)[\w.-]+/[\w.-]+?(\.git)?/?"
+)
 
 DEFAULT_IMAGE = f"ghcr.io/gitops-dsf/gitops-dsf-agent:{__version__}"
 
@@ -106,14 +108,17 @@ class Delivery(Authored):
     """Who brings the scoring configuration to the spokes."""
 
     mode: Literal["ManifestWork", "UpstreamController"] = "ManifestWork"
-    """ManifestWork: this product does. UpstreamController: only the custom resources are rendered, for teams that migrate."""
+    """ManifestWork: this product does. UpstreamController: only the custom resources are rendered, for teams
+    that migrate.
+    """
 
 
 class Output(Authored):
     """Where and how the rendered tree is kept."""
 
     mode: Literal["Directory", "Branch"] = "Directory"
-    """Directory: rendered/ beside the sources. Branch: CI renders after the merge onto a branch of its own."""
+    """Directory: rendered/ beside the sources. Branch: CI renders after the merge onto a branch of its own.
+    """
     branch: Annotated[str, Field(pattern=BRANCH)] = "gitops-dsf-rendered"
     """Branch that CI writes with mode Branch."""
     shards: Annotated[int, Field(ge=1, le=100)] = 1
@@ -138,27 +143,44 @@ class FleetRepositorySpec(Authored):
     output: Output = Output()
     """Where and how the rendered tree is kept."""
     allowed_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
-    """Hosts (shell-style globs) that a lock may send metrics to besides those that the scorer itself names."""
+    """Hosts (shell-style globs) that a lock may send metrics to besides those that the scorer itself names.
+    """
     allowed_token_hosts: list[Annotated[str, Field(pattern=HOST_GLOB)]] = []
-    """Hosts (shell-style globs) outside of the managed clusters that scorers may send tokens to. Services of the cluster need no entry."""
+    """Hosts (shell-style globs) outside of the managed clusters that scorers may send tokens to. Services of
+    the cluster need no entry.
+    """
 
     @model_validator(mode="after")
     def _pushes_go_somewhere(self) -> Self:
         """What the reconciler would refuse at its start is said here, where somebody sees it."""
         settings, git = self.reconciler, self.git
         if self.output.mode == "Branch" and self.output.branch == git.target_revision:
-            msg = f"output.branch is git.targetRevision ({git.target_revision}), which people write: name another branch"
+            msg = (
+                f"output.branch is git.targetRevision ({git.target_revision}), which people write: name"
+                " another branch"
+            )
             raise FieldError(msg, "output", "branch")
         if settings.state.enabled and settings.state.branch == git.target_revision:
-            msg = f"reconciler.state.branch is git.targetRevision ({git.target_revision}): its content would be replaced; name another"
+            msg = (
+                f"reconciler.state.branch is git.targetRevision ({git.target_revision}): its content would be"
+                " replaced; name another"
+            )
             raise FieldError(msg, "reconciler", "state", "branch")
         if settings.uses_git and git.target_revision == "HEAD":
-            msg = "git.targetRevision is HEAD, and the reconciler must know which branch it may never force: write its name, such as main"
-            raise FieldError(msg, "git", "targetRevision")
-        if settings.state.enabled and settings.proposals.kinds and settings.proposals.branch_prefix.startswith(f"{settings.state.branch}/"):
             msg = (
-                f"reconciler.state.branch is {settings.state.branch} and proposals are branches below it "
-                f"({settings.proposals.branch_prefix}), which git cannot have at once: name another one, such as gitops-dsf-state"
+                "git.targetRevision is HEAD, and the reconciler must know which branch it may never force:"
+                " write its name, such as main"
+            )
+            raise FieldError(msg, "git", "targetRevision")
+        if (
+            settings.state.enabled
+            and settings.proposals.kinds
+            and settings.proposals.branch_prefix.startswith(f"{settings.state.branch}/")
+        ):
+            msg = (
+                f"reconciler.state.branch is {settings.state.branch} and proposals are branches below it"
+                f" ({settings.proposals.branch_prefix}), which git cannot have at once: name another one,"
+                " such as gitops-dsf-state"
             )
             raise FieldError(msg, "reconciler", "state", "branch")
         if settings.uses_git and not _PUSHABLE.fullmatch(git.url):
@@ -167,10 +189,14 @@ class FleetRepositorySpec(Authored):
                 "ssh://git@host/owner/repository.git or git@host:owner/repository.git"
             )
             raise FieldError(msg, "git", "url")
-        if settings.proposals.kinds and settings.proposals.forge != "None" and not _ON_A_FORGE.fullmatch(git.url):
+        if (
+            settings.proposals.kinds
+            and settings.proposals.forge != "None"
+            and not _ON_A_FORGE.fullmatch(git.url)
+        ):
             msg = (
-                f"reconciler.proposals.forge is {settings.proposals.forge}, but git.url {git.url} names no owner and repository: "
-                "write https://host/owner/repository.git, or leave forge out"
+                f"reconciler.proposals.forge is {settings.proposals.forge}, but git.url {git.url} names no"
+                " owner and repository: write https://host/owner/repository.git, or leave forge out"
             )
             raise FieldError(msg, "reconciler", "proposals", "forge")
         return self

@@ -1,4 +1,6 @@
-"""DynamicScorer: which metrics are read, which scoring API judges them, and where the scores go. Upstream's fields plus ours."""
+"""DynamicScorer: which metrics are read, which scoring API judges them, and where the scores go. Upstream's
+fields plus ours.
+"""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -44,8 +46,10 @@ class SourceParams(Authored):
     range: Annotated[int, Field(ge=0, le=31_536_000)] = 0
     """Seconds of history; 0 asks for the present value only."""
     step: Annotated[int, Field(ge=0, le=31_536_000)] = 0
-    """Seconds between two points of a series. Up to 300 the agent ends the range at a multiple of the step, so that a cache in front of the
-    source helps: the last point is up to one step old. With a larger step the range ends when the query is sent."""
+    """Seconds between two points of a series. Up to 300 the agent ends the range at a multiple of the step,
+    so that a cache in front of the source helps: the last point is up to one step old. With a larger step the
+    range ends when the query is sent.
+    """
 
 
 class Source(Authored):
@@ -62,7 +66,9 @@ class Source(Authored):
     auth: Auth | None = None
     """How the agent proves who it is to the metric source."""
     dialect: Literal["PromQL", "MetricsQL", "Other"] = "PromQL"
-    """Language of the query. PromQL is checked whole, MetricsQL where it is PromQL, too, and any other language not at all."""
+    """Language of the query. PromQL is checked whole, MetricsQL where it is PromQL, too, and any other
+    language not at all.
+    """
 
 
 class ScoringParams(Authored):
@@ -104,7 +110,10 @@ class ScoreRange(Authored):
     @model_validator(mode="after")
     def _is_a_range(self) -> Self:
         if not self.min < self.max:
-            msg = f"min {self.min:g} must be below max {self.max:g}; for scores where lower is better swap outputMin and outputMax"
+            msg = (
+                f"min {self.min:g} must be below max {self.max:g}; for scores where lower is better swap"
+                " outputMin and outputMax"
+            )
             raise ValueError(msg)
         if self.output_min == self.output_max:
             msg = "outputMin and outputMax are equal: every cluster would have the same score"
@@ -129,7 +138,9 @@ class DynamicScorerSpec(Authored):
     config_url: Annotated[str, Field(alias="configURL")]
     """The scoring API's /config page as the hub sees it."""
     config_sync_mode: Literal["Full", "None"]
-    """Full: what the scoring API's /config said, as locked in locks/, wins field by field. None: only this file counts."""
+    """Full: what the scoring API's /config said, as locked in locks/, wins field by field. None: only this
+    file counts.
+    """
     location: Literal["Internal", "External"] = "Internal"
     """Whether the scoring API runs inside the fleet."""
     source: Source = Source()
@@ -148,7 +159,9 @@ class DynamicScorerSpec(Authored):
     """Linear map of raw scores to published ones; without it raw scores are clamped to -100..100."""
     score_aggregation: Literal["Last", "Mean", "Min", "Max", "Sum"] = "Last"
     """What becomes of several results that share one dimension."""
-    score_ttl_seconds: Annotated[int, Field(ge=60, le=31_536_000)] | None = Field(default=None, alias="scoreTTLSeconds")
+    score_ttl_seconds: Annotated[int, Field(ge=60, le=31_536_000)] | None = Field(
+        default=None, alias="scoreTTLSeconds"
+    )
     """Seconds that a published score stays valid; max(900, 10 x interval) when absent."""
     publish: Publish = Publish()
     """When a changed score is written to the hub."""

@@ -1,4 +1,6 @@
-"""Documents of a kind or version that is not read: mistakes where one of ours was probably meant, else passed over with a warning."""
+"""Documents of a kind or version that is not read: mistakes where one of ours was probably meant, else passed
+over with a warning.
+"""
 
 import re
 from difflib import SequenceMatcher
@@ -15,7 +17,9 @@ _ELSEWHERE = {
     "List": "write each item as a document of its own, or run gitops-dsf import --from on the file",
     "Secret": "tokens live on the spokes, in namespace dynamic-scoring; name them with tokenSecretRef",
     "ConfigMap": "the ConfigMaps that scoring and Argo CD need are rendered; remove it",
-    "ManagedClusterSetBinding": "bindings are rendered for every set that an application or Placement uses; remove it",
+    "ManagedClusterSetBinding": (
+        "bindings are rendered for every set that an application or Placement uses; remove it"
+    ),
     "ManifestWork": "ManifestWorks are rendered from scorers/, config/ and clusters/; remove it",
     "AddOnPlacementScore": "scores are written by the agents; remove it",
     "Application": "write a ScoredApplication or an ApplicationSet, or keep it in another repository",
@@ -28,22 +32,33 @@ _ALIKE = 0.8
 
 
 def unknown_kind(document: Document) -> Diagnostic:
-    """The finding for a document that no model describes. An error where what it says would be lost, a warning where it is another's."""
+    """The finding for a document that no model describes. An error where what it says would be lost, a
+    warning where it is another's.
+    """
     if not _is_object(document):
-        what = f"a document without {'kind' if 'apiVersion' in document.data else 'apiVersion and kind'} is not read in a fleet repository"
+        what = (
+            f"a document without {'kind' if 'apiVersion' in document.data else 'apiVersion and kind'} is not"
+            " read in a fleet repository"
+        )
         return _other(document, what, _PASSED_OVER)
     for field in ("apiVersion", "kind"):
         value = document.data.get(field)
         if value is None:
-            return codes.MISSING_FIELD.at(document.at((field,)), f"{field} is missing", f"add {field}; known kinds: {_known()}")
+            return codes.MISSING_FIELD.at(
+                document.at((field,)), f"{field} is missing", f"add {field}; known kinds: {_known()}"
+            )
         if not isinstance(value, str):
-            return codes.WRONG_TYPE.at(document.at((field,)), f"{field} must be text", "write it as text, in quotes if need be")
+            return codes.WRONG_TYPE.at(
+                document.at((field,)), f"{field} must be text", "write it as text, in quotes if need be"
+            )
     versions = [version for version, kind in KINDS if kind == document.kind]
     if versions:
         message = f"{document.kind} is not known in apiVersion {document.api_version}"
         migrates = any(dialect.path == ("apiVersion",) for dialect in find_dialects(document))
         does_it = f"; `gitops-dsf migrate {document.file}` does it" if migrates else ""
-        return codes.UNKNOWN_KIND.at(document.at(("apiVersion",)), message, f"write apiVersion: {versions[0]}{does_it}")
+        return codes.UNKNOWN_KIND.at(
+            document.at(("apiVersion",)), message, f"write apiVersion: {versions[0]}{does_it}"
+        )
     message = f"kind {document.kind} is not read in a fleet repository"
     meant = meant_kind(document.kind)
     hint = _ELSEWHERE.get(document.kind) or (f"did you mean {meant}?" if meant else "")
@@ -55,7 +70,9 @@ def unknown_kind(document: Document) -> Diagnostic:
 
 
 def meant_kind(kind: str) -> str:
-    """The kind of ours that is misspelt here; empty where the name is another kind's, such as PlacementBinding or Application."""
+    """The kind of ours that is misspelt here; empty where the name is another kind's, such as
+    PlacementBinding or Application.
+    """
     if kind in _ELSEWHERE:
         return ""
     close = sorted((-_likeness(kind, known), known) for _, known in KINDS if not _extends(kind, known))
@@ -81,7 +98,9 @@ def _words(kind: str) -> list[str]:
 
 
 def _is_object(document: Document) -> bool:
-    """Whether the document could be one of ours with its head forgotten; a chart's Chart.yaml and values.yaml could not."""
+    """Whether the document could be one of ours with its head forgotten; a chart's Chart.yaml and values.yaml
+    could not.
+    """
     data = document.data
     ours = any(data.get("apiVersion") == version for version, _ in KINDS)
     return ours or any(field in data for field in ("kind", "metadata", "spec"))

@@ -20,7 +20,16 @@ from gitops_dsf.repository.model.wanted import with_wanted
 
 _UNREADABLE = frozenset(
     code.id
-    for code in (codes.SYNTAX, codes.TAB, codes.ENCODING, codes.DEPTH, codes.ALIASES, codes.SIZE, codes.SYMLINK, codes.NOT_AN_OBJECT)
+    for code in (
+        codes.SYNTAX,
+        codes.TAB,
+        codes.ENCODING,
+        codes.DEPTH,
+        codes.ALIASES,
+        codes.SIZE,
+        codes.SYMLINK,
+        codes.NOT_AN_OBJECT,
+    )
 )
 
 _SERVER_OWNED: frozenset[tuple[str | int, ...]] = frozenset(
@@ -84,14 +93,25 @@ def declare(loaded: Loaded) -> Declared:
         application_sets=by_kind.get("ApplicationSet", ()),
         malformed=frozenset(malformed),
         mended=tuple(mended),
-        disputed=frozenset((document.kind, document.name) for document in loaded.documents if document.disputed),
-        unreadable=frozenset(kind for item in loaded.diagnostics if item.code in _UNREADABLE for kind in _kinds_of(item.position.file)),
+        disputed=frozenset(
+            (document.kind, document.name) for document in loaded.documents if document.disputed
+        ),
+        unreadable=frozenset(
+            kind
+            for item in loaded.diagnostics
+            if item.code in _UNREADABLE
+            for kind in _kinds_of(item.position.file)
+        ),
         diagnostics=tuple(diagnostics),
     )
 
 
-def _validate(model: type[Authored], document: Document, *, known: set[Position], diagnostics: list[Diagnostic]) -> Authored | None:
-    """The object, or None after at least one error. Mistakes at a place where the loader found one already are left out."""
+def _validate(
+    model: type[Authored], document: Document, *, known: set[Position], diagnostics: list[Diagnostic]
+) -> Authored | None:
+    """The object, or None after at least one error. Mistakes at a place where the loader found one already
+    are left out.
+    """
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
@@ -117,7 +137,11 @@ def _dialect(document: Document, dialect: Dialect) -> Diagnostic:
 
 
 def _by(dialect: Dialect, file: str) -> str:
-    return dialect.hint if dialect.rewrite is Rewrite.BY_HAND else f"{dialect.hint}; `gitops-dsf migrate {file}` does it"
+    return (
+        dialect.hint
+        if dialect.rewrite is Rewrite.BY_HAND
+        else f"{dialect.hint}; `gitops-dsf migrate {file}` does it"
+    )
 
 
 def _name(document: Document) -> str:
@@ -160,7 +184,9 @@ def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnos
         message = f"{item.document.kind} {item.name} exists already at {first}"
         if key == "":
             message = f"a repository has one FleetRepository; the first is at {first}"
-        diagnostics.append(codes.DUPLICATE_OBJECT.at(item.position, message, "rename one of them, or remove it"))
+        diagnostics.append(
+            codes.DUPLICATE_OBJECT.at(item.position, message, "rename one of them, or remove it")
+        )
         return
     found[key] = item
 

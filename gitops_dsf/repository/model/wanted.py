@@ -1,4 +1,6 @@
-"""What to write for a value that readers of YAML disagree about: that depends on what is wanted at its place."""
+"""What to write for a value that readers of YAML disagree about: that depends on what is wanted at
+its place.
+"""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -18,11 +20,18 @@ _TAINTS = frozenset({"taints", "tolerations"})
 
 def with_wanted(diagnostics: Iterable[Diagnostic], documents: Iterable[Document]) -> list[Diagnostic]:
     """The findings, the hint of each ambiguous value narrowed to what its field takes."""
-    hints = {item.position: hint for document in documents for item in document.disputed if (hint := _hint(document, item))}
+    hints = {
+        item.position: hint
+        for document in documents
+        for item in document.disputed
+        if (hint := _hint(document, item))
+    }
     if not hints:
         return list(diagnostics)
     return [
-        replace(item, hint=hints[item.position]) if item.code == codes.AMBIGUOUS.id and item.position in hints else item
+        replace(item, hint=hints[item.position])
+        if item.code == codes.AMBIGUOUS.id and item.position in hints
+        else item
         for item in diagnostics
     ]
 

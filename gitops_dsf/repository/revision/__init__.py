@@ -1,4 +1,6 @@
-"""A repository as it was at a revision, read from git objects: the working tree, the index and the refs are never touched."""
+"""A repository as it was at a revision, read from git objects: the working tree, the index and the refs are
+never touched.
+"""
 
 from gitops_dsf.repository.revision.base import Base, find_base
 from gitops_dsf.repository.revision.branch import Branch, find_branch

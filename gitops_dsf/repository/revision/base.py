@@ -29,9 +29,11 @@ class Base:
 
 
 def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
-    """The merge base of a revision and the head, as pull requests are shown: what the other branch did meanwhile is not this change.
+    """The merge base of a revision and the head, as pull requests are shown: what the other branch did
+    meanwhile is not this change.
 
-    Where history is too short to find it, the revision itself. Raises RevisionError when the revision is not in this clone.
+    Where history is too short to find it, the revision itself. Raises RevisionError when the revision is not
+    in this clone.
     """
     repository = Repository(directory=directory)
     commit = repository.commit(revision)
@@ -42,20 +44,31 @@ def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
     done = repository.attempt("merge-base", "--end-of-options", commit, head)
     found = done.stdout.decode().split()
     if done.returncode == 0 and found:
-        meanwhile = "" if found[0] == commit else f"compared with the merge base {found[0][:SHORT]} of {revision} and {head}"
+        meanwhile = (
+            ""
+            if found[0] == commit
+            else f"compared with the merge base {found[0][:SHORT]} of {revision} and {head}"
+        )
         return Base(repository=repository, commit=found[0], revision=revision, note=meanwhile)
     why = "this clone is shallow" if repository.is_shallow else "they have no common history"
-    note = f"no merge base of {revision} and {head} ({why}): compared with {revision} itself, with everything that it has and this does not"
+    note = (
+        f"no merge base of {revision} and {head} ({why}): compared with {revision} itself, with everything"
+        " that it has and this does not"
+    )
     return Base(repository=repository, commit=commit, revision=revision, note=note)
 
 
 def _not_here(repository: Repository, revision: str) -> str:
     if repository.is_shallow:
         return (
-            f"the revision {revision} is not in this clone, which is shallow; fetch it with `git fetch --depth=1 origin {revision}`,"
-            " or clone with the whole history (GitHub: fetch-depth: 0, GitLab: GIT_DEPTH: 0)"
+            f"the revision {revision} is not in this clone, which is shallow; fetch it with `git fetch"
+            f" --depth=1 origin {revision}`, or clone with the whole history (GitHub: fetch-depth: 0, GitLab:"
+            " GIT_DEPTH: 0)"
         )
     remote = f"origin/{revision}"
     if not _OBJECT_ID.fullmatch(revision) and repository.commit(remote) is not None:
         return f"there is no revision {revision} in this clone; did you mean {remote}?"
-    return f"there is no revision {revision} in this clone; fetch it with `git fetch origin {revision}`, or name a commit, branch or tag"
+    return (
+        f"there is no revision {revision} in this clone; fetch it with `git fetch origin {revision}`, or name"
+        " a commit, branch or tag"
+    )

@@ -28,16 +28,27 @@ class Branch:
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Every YAML and JSON file with its path, one after another. Raises RevisionError."""
         found = entries(self.repository, self.commit)
-        wanted = (entry for entry in found if entry.mode not in {SYMLINK, SUBMODULE} and entry.path.endswith(_SUFFIXES))
-        return ((entry.path, content) for entry, content in contents(self.repository, sorted(wanted, key=lambda entry: entry.path)))
+        wanted = (
+            entry
+            for entry in found
+            if entry.mode not in {SYMLINK, SUBMODULE} and entry.path.endswith(_SUFFIXES)
+        )
+        return (
+            (entry.path, content)
+            for entry, content in contents(self.repository, sorted(wanted, key=lambda entry: entry.path))
+        )
 
 
 def find_branch(directory: Path, name: str) -> Branch | None:
-    """A branch of the clone or of one of its remotes, the newest of them; None where there is none. Raises RevisionError."""
+    """A branch of the clone or of one of its remotes, the newest of them; None where there is none. Raises
+    RevisionError.
+    """
     if not _NAME.fullmatch(name):
         msg = f"{name!r} is no name of a branch"
         raise RevisionError(msg)
     repository = Repository(directory=directory)
     patterns = [f"refs/remotes/*/{name}", f"refs/remotes/{name}", f"refs/heads/{name}"]
-    listed = repository.text("for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)", *patterns)
+    listed = repository.text(
+        "for-each-ref", "--sort=-committerdate", "--count=1", "--format=%(objectname)", *patterns
+    )
     return Branch(repository=repository, name=name, commit=listed) if listed else None

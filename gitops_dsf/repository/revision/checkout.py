@@ -1,4 +1,6 @@
-"""The source files of a fleet repository at a commit: from git's objects, or in a temporary folder that is read like any other."""
+"""The source files of a fleet repository at a commit: from git's objects, or in a temporary folder that is
+read like any other.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -11,7 +13,8 @@ from gitops_dsf.repository.revision.tree import SUBMODULE, SYMLINK, Entry, conte
 
 
 def sources(repository: Repository, commit: str) -> Iterable[tuple[str, bytes]] | None:
-    """The source files as they were, by path, straight from git's objects; None where links or submodules are among them.
+    """The source files as they were, by path, straight from git's objects; None where links or submodules are
+    among them.
 
     Those need a folder: see `checkout`. Raises RevisionError.
     """
@@ -25,14 +28,22 @@ def sources(repository: Repository, commit: str) -> Iterable[tuple[str, bytes]] 
 
 @contextmanager
 def checkout(repository: Repository, commit: str) -> Iterator[Path]:
-    """A folder with gitops-dsf.yaml and the source folders as they were; gone afterwards. Raises RevisionError.
+    """A folder with gitops-dsf.yaml and the source folders as they were; gone afterwards. Raises
+    RevisionError.
 
-    A repository that lives in a folder of a larger one is read from the same folder; where the commit has none, the result is empty.
+    A repository that lives in a folder of a larger one is read from the same folder; where the commit has
+    none, the result is empty.
     """
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
         root = Path(scratch).resolve()
         prefix = repository.prefix
-        _write(repository, commit, [f"{prefix}{name}" for name in (SETTINGS_FILE, *FOLDERS)], strip=prefix, root=root)
+        _write(
+            repository,
+            commit,
+            [f"{prefix}{name}" for name in (SETTINGS_FILE, *FOLDERS)],
+            strip=prefix,
+            root=root,
+        )
         yield root
 
 
@@ -40,8 +51,16 @@ def _write(repository: Repository, commit: str, paths: list[str], *, strip: str,
     found = list(entries(repository, commit, paths))
     if any(entry.mode == SYMLINK for entry in found):
         # A link may lead to any file of the repository, not only to one of a source folder.
-        found = [entry for entry in entries(repository, commit, [strip] if strip else []) if not entry.path.startswith(f"{strip}rendered/")]
-    wanted = [entry for entry in found if entry.mode != SUBMODULE and (entry.mode == SYMLINK or entry.path.endswith(SUFFIXES))]
+        found = [
+            entry
+            for entry in entries(repository, commit, [strip] if strip else [])
+            if not entry.path.startswith(f"{strip}rendered/")
+        ]
+    wanted = [
+        entry
+        for entry in found
+        if entry.mode != SUBMODULE and (entry.mode == SYMLINK or entry.path.endswith(SUFFIXES))
+    ]
     for entry, content in contents(repository, wanted):
         _file(root / entry.path.removeprefix(strip), entry, content, root=root)
     for entry in found:

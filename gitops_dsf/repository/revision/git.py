@@ -45,7 +45,13 @@ class Repository:
     def attempt(self, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
         """A git command that may fail."""
         try:
-            return subprocess.run(self._command(arguments), capture_output=True, check=False, env=_environment(), input=stdin or b"")
+            return subprocess.run(
+                self._command(arguments),
+                capture_output=True,
+                check=False,
+                env=_environment(),
+                input=stdin or b"",
+            )
         except FileNotFoundError as error:
             raise RevisionError(_NO_GIT) from error
 
@@ -54,13 +60,19 @@ class Repository:
 
     @contextmanager
     def reading(self, *arguments: str, stdin: bytes) -> Iterator[IO[bytes]]:
-        """Standard output of a git command while it is written. Raises RevisionError when git fails, or is not there."""
+        """Standard output of a git command while it is written. Raises RevisionError when git fails, or is
+        not there.
+        """
         with TemporaryFile() as asked:
             asked.write(stdin)
             asked.seek(0)
             try:
                 process = subprocess.Popen(
-                    self._command(arguments), stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment()
+                    self._command(arguments),
+                    stdin=asked,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    env=_environment(),
                 )
             except FileNotFoundError as error:
                 raise RevisionError(_NO_GIT) from error
@@ -88,7 +100,9 @@ class Repository:
         return self.text("rev-parse", "--is-shallow-repository") == "true"
 
     def commit(self, revision: str) -> str | None:
-        """The commit that a revision means; None where there is none. Raises RevisionError outside of a git repository."""
+        """The commit that a revision means; None where there is none. Raises RevisionError outside of a git
+        repository.
+        """
         self.text("rev-parse", "--git-dir")
         done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         return done.stdout.decode().strip() if done.returncode == 0 else None

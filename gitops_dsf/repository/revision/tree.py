@@ -13,7 +13,9 @@ SUBMODULE = "160000"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
-    """A file, a symbolic link (its content is the target) or a submodule (its object is a commit of another repository)."""
+    """A file, a symbolic link (its content is the target) or a submodule (its object is a commit of another
+    repository).
+    """
 
     path: str
     """Relative to the root of the repository, forward slashes."""
@@ -32,7 +34,9 @@ def entries(repository: Repository, commit: str, paths: Sequence[str] = ()) -> I
 
 
 def contents(repository: Repository, found: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
-    """The entries (not submodules) with their bytes, by one git process. Raises RevisionError for an object that is not there."""
+    """The entries (not submodules) with their bytes, by one git process. Raises RevisionError for an object
+    that is not there.
+    """
     wanted = list(found)
     if not wanted:
         return
@@ -48,16 +52,24 @@ def contents(repository: Repository, found: Iterable[Entry]) -> Iterator[tuple[E
 
 
 def submodule(repository: Repository, entry: Entry) -> Repository:
-    """The checked-out repository behind a submodule entry. Raises RevisionError when it, or the commit, is not there."""
+    """The checked-out repository behind a submodule entry. Raises RevisionError when it, or the commit, is
+    not there.
+    """
     where = repository.top / entry.path
     inner = Repository(directory=where)
-    if not (where / ".git").exists() or Path(inner.text("rev-parse", "--show-toplevel")).resolve() != where.resolve():
-        msg = f"the submodule {entry.path} is not checked out, so the revision cannot be read; run `git submodule update --init`"
+    if (
+        not (where / ".git").exists()
+        or Path(inner.text("rev-parse", "--show-toplevel")).resolve() != where.resolve()
+    ):
+        msg = (
+            f"the submodule {entry.path} is not checked out, so the revision cannot be read; run `git"
+            " submodule update --init`"
+        )
         raise RevisionError(msg)
     if inner.commit(entry.object_id) is None:
         msg = (
-            f"the submodule {entry.path} does not have the commit {entry.object_id[:10]} that the revision points to;"
-            f" run `git -C {entry.path} fetch`"
+            f"the submodule {entry.path} does not have the commit {entry.object_id[:10]} that the revision"
+            f" points to; run `git -C {entry.path} fetch`"
         )
         raise RevisionError(msg)
     return inner

@@ -1,4 +1,6 @@
-"""YAML files that people wrote, edited document by document: locks, imports and proposals of the inventory. Knows no kind and no stage."""
+"""YAML files that people wrote, edited document by document: locks, imports and proposals of the inventory.
+Knows no kind and no stage.
+"""
 
 from gitops_dsf.repository.yamledit.yamlfile import YamlFile, appended
 

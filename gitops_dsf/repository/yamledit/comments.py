@@ -1,4 +1,6 @@
-"""Comments that an edit took along, put back: ruamel hangs the lines above a key on what stands before it. Pure."""
+"""Comments that an edit took along, put back: ruamel hangs the lines above a key on what stands before it.
+Pure.
+"""
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
@@ -33,7 +35,11 @@ def _lost(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, in
         if tag not in {"delete", "replace"}:
             continue
         written = {line.strip() for line in after[into:until]}
-        lines = [index for index in range(start, end) if before[index].lstrip().startswith("#") and before[index].strip() not in written]
+        lines = [
+            index
+            for index in range(start, end)
+            if before[index].lstrip().startswith("#") and before[index].strip() not in written
+        ]
         # What stood at the end of what was replaced is about what follows.
         yield from ((until if index == end - 1 else into, index) for index in lines)
 

@@ -1,4 +1,6 @@
-"""The documents of a YAML file as text: each can be replaced or left out, and every other one stays byte for byte. Pure."""
+"""The documents of a YAML file as text: each can be replaced or left out, and every other one stays byte for
+byte. Pure.
+"""
 
 import re
 from collections.abc import Iterator
@@ -12,10 +14,14 @@ _END: Final = re.compile(r"\.\.\.(?=\s|$)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
-    """One document, or what stands before the first: marker, body and end are the whole text, line breaks included."""
+    """One document, or what stands before the first: marker, body and end are the whole text, line breaks
+    included.
+    """
 
     marker: str = ""
-    """The line `---`, with a comment where it has one; empty where the document has none, or begins on that line."""
+    """The line `---`, with a comment where it has one; empty where the document has none, or begins on that
+    line.
+    """
     body: str = ""
     end: str = ""
     """From a line `...` on: it, and comments and directives behind it."""
@@ -35,7 +41,9 @@ class _Open:
 
 
 def split(text: str) -> Iterator[Source]:
-    """Joined they are the text again. A line that begins with `---` is a marker wherever it stands (YAML 1.2.2, section 9.1.2)."""
+    """Joined they are the text again. A line that begins with `---` is a marker wherever it stands (YAML
+    1.2.2, section 9.1.2).
+    """
     now = _Open()
     for line in _LINE.findall(text):
         if start := _START.match(line):

@@ -1,4 +1,6 @@
-"""A YAML file of the repository that people wrote: edited in place, with its comments, quotes and indentation."""
+"""A YAML file of the repository that people wrote: edited in place, with its comments, quotes and
+indentation.
+"""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -21,7 +23,8 @@ _BOM: Final = "\ufeff"
 class YamlFile:
     """The documents of one text. Those that are not edited stay byte for byte.
 
-    Of one that is edited the rest comes out as it was wherever the document is indented in one way throughout; comments stay.
+    Of one that is edited the rest comes out as it was wherever the document is indented in one way
+    throughout; comments stay.
     """
 
     def __init__(self, text: str) -> None:
@@ -50,7 +53,8 @@ class YamlFile:
         return self._bom + "".join(document.text for document in self._documents)
 
     def _find(self, kind: str, name: str) -> "_Document | None":
-        # Parsing for editing is slow, and a file may hold a thousand clusters; a name is rarely written with escapes.
+        # Parsing for editing is slow, and a file may hold a thousand clusters; a name is rarely written with
+        # escapes.
         for document in sorted(self._documents, key=lambda each: name not in each.source.body):
             content = document.content
             if isinstance(content, CommentedMap) and content.get("kind") == kind:
@@ -86,7 +90,10 @@ class _Document:
     def text(self) -> str:
         source = self.source
         body = source.body
-        if "_read" in self.__dict__ and (new := _written(self._read.yaml, self._read.content)) != self._read.written:
+        if (
+            "_read" in self.__dict__
+            and (new := _written(self._read.yaml, self._read.content)) != self._read.written
+        ):
             body = with_comments_of(body.replace("\r\n", "\n"), new).replace("\n", self._newline)
         return f"{source.marker}{body}{source.end}"
 
@@ -96,7 +103,9 @@ def appended(text: str, document: str) -> str:
     if not text.strip():
         return document
     newline = "\r\n" if "\r\n" in text else "\n"
-    return f"{text}{'' if text.endswith(newline) else newline}---{newline}{document.replace(chr(10), newline)}"
+    return (
+        f"{text}{'' if text.endswith(newline) else newline}---{newline}{document.replace(chr(10), newline)}"
+    )
 
 
 def _read(text: str) -> _Read:

@@ -12,13 +12,19 @@ from gitops_dsf.resolve.promql.tokens import Token, tokens
 
 MAX_WORDS = 2000
 MAX_DEPTH = 60
-"""The parser recurses natively: ten thousand brackets, signs or terms end the process. Both bounds are far below that."""
+"""The parser recurses natively: ten thousand brackets, signs or terms end the process. Both bounds are far
+below that.
+"""
 
 MAX_SECONDS = 1e11
 """Longest duration that is passed on: three thousand years."""
 
 _UNKNOWN_FUNCTION = re.compile(r"unknown function with name '([^']*)'")
-_RANGE_RESULTS = {"MatrixSelector": "a range vector", "SubqueryExpr": "a range vector", "StringLiteral": "a string"}
+_RANGE_RESULTS = {
+    "MatrixSelector": "a range vector",
+    "SubqueryExpr": "a range vector",
+    "StringLiteral": "a string",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,7 +32,9 @@ class Mistake:
     """What is wrong with an expression, and the 0-based character offset."""
 
     kind: str
-    """syntax, function (not known: the parser may be behind Prometheus) or result (parses, but no range query returns it)."""
+    """syntax, function (not known: the parser may be behind Prometheus) or result (parses, but no range query
+    returns it).
+    """
     message: str
     offset: int
     hint: str = ""
@@ -53,20 +61,30 @@ def check(text: str) -> Checked:
     result = _RANGE_RESULTS.get(type(tree).__name__)
     if result is not None:
         message = f"the query returns {result}, which a range query refuses"
-        hint = "wrap it in a function such as rate(...) or avg_over_time(...)" if result == "a range vector" else ""
-        return Checked(tree=None, mistakes=(Mistake(kind="result", message=message, offset=_first(words), hint=hint),))
+        hint = (
+            "wrap it in a function such as rate(...) or avg_over_time(...)"
+            if result == "a range vector"
+            else ""
+        )
+        return Checked(
+            tree=None, mistakes=(Mistake(kind="result", message=message, offset=_first(words), hint=hint),)
+        )
     return Checked(tree=tree, mistakes=())
 
 
 def _unmeasured(text: str, words: list[Token]) -> Mistake | None:
-    """A long rest behind a character that is no PromQL: its depth is unknown, and the parser must not find out."""
+    """A long rest behind a character that is no PromQL: its depth is unknown, and the parser must not find
+    out.
+    """
     if not words or words[-1].kind != "bad" or len(text) - words[-1].offset <= MAX_WORDS:
         return None
     return Mistake(kind="syntax", message=f"{words[-1].text} does not fit here", offset=words[-1].offset)
 
 
 def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
-    """The tree; ValueError also for a panic of the native parser, which Python sees as something that is no Exception."""
+    """The tree; ValueError also for a panic of the native parser, which Python sees as something that is no
+    Exception.
+    """
     try:
         return promql_parser.parse(text)
     except BaseException as error:
@@ -77,7 +95,9 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
 
 
 def _without_raw_backslashes(text: str, words: list[Token]) -> str:
-    """The parser looks for escapes in back-quoted strings, too, where Prometheus has none; what they say does not matter here."""
+    """The parser looks for escapes in back-quoted strings, too, where Prometheus has none; what they say does
+    not matter here.
+    """
     if "`" not in text or "\\" not in text:
         return text
     for word in words:
@@ -86,7 +106,9 @@ def _without_raw_backslashes(text: str, words: list[Token]) -> str:
     return text
 
 
-_ESCAPE = re.compile(r"\\(?:[abfnrtv\\'\"]|[0-7]{3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(?P<bad>\\.)", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:[abfnrtv\\'\"]|[0-7]{3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})|(?P<bad>\\.)", re.DOTALL
+)
 
 
 def _bad_escape(word: Token) -> int | None:
@@ -104,7 +126,9 @@ def _too_long(words: list[Token]) -> Mistake | None:
         is_duration = before[-1:] in (["["], [":"], ["offset"]) or (sign and before[:1] == ["offset"])
         if is_duration and word.kind in {"number", "name"} and not _seconds(word.text) <= MAX_SECONDS:
             message = f"{word.text} is no duration"
-            return Mistake(kind="syntax", message=message, offset=word.offset, hint="write a duration such as 5m")
+            return Mistake(
+                kind="syntax", message=message, offset=word.offset, hint="write a duration such as 5m"
+            )
     return None
 
 
@@ -123,14 +147,24 @@ def _first(words: list[Token]) -> int:
 def _too_much(words: list[Token]) -> Mistake | None:
     if len(words) > MAX_WORDS:
         message = f"more than {MAX_WORDS} words in one expression"
-        return Mistake(kind="syntax", message=message, offset=words[MAX_WORDS].offset, hint="split it, or use a recording rule")
+        return Mistake(
+            kind="syntax",
+            message=message,
+            offset=words[MAX_WORDS].offset,
+            hint="split it, or use a recording rule",
+        )
     depth = signs = 0
     for word in words:
         depth += (word.text in {"(", "[", "{"}) - (word.text in {")", "]", "}"} and depth > 0)
         signs = signs + 1 if word.text in {"+", "-"} else 0
         if depth > MAX_DEPTH or signs > MAX_DEPTH:
             message = f"more than {MAX_DEPTH} levels of brackets or signs"
-            return Mistake(kind="syntax", message=message, offset=word.offset, hint="simplify it, or use a recording rule")
+            return Mistake(
+                kind="syntax",
+                message=message,
+                offset=word.offset,
+                hint="simplify it, or use a recording rule",
+            )
     return None
 
 
@@ -141,15 +175,27 @@ def _mistakes(text: str, words: list[Token], message: str) -> tuple[Mistake, ...
         recogniser.whole()
     except NoParseError as error:
         where = error.token.offset if error.token is not None else len(text.rstrip())
-        found = f"{error.token.text} does not fit here" if error.token is not None else "the query ends too early"
+        found = (
+            f"{error.token.text} does not fit here" if error.token is not None else "the query ends too early"
+        )
         return (Mistake(kind="syntax", message=found, offset=where, hint=f"expected {error.expected}"),)
     if unknown is not None:
         return _unknown_functions(words, unknown[1])
-    escape = next((place for word in words if (place := _bad_escape(word)) is not None), None) if "escape" in message else None
+    escape = (
+        next((place for word in words if (place := _bad_escape(word)) is not None), None)
+        if "escape" in message
+        else None
+    )
     if escape is not None:
         hint = f"write \\\\{text[escape + 1]}, or the whole string in back-quotes"
-        return (Mistake(kind="syntax", message=f"\\{text[escape + 1]} is no escape", offset=escape, hint=hint),)
-    hint = "a range such as [5m] goes inside a function such as rate(...) or avg_over_time(...)" if "got matrix" in message else ""
+        return (
+            Mistake(kind="syntax", message=f"\\{text[escape + 1]} is no escape", offset=escape, hint=hint),
+        )
+    hint = (
+        "a range such as [5m] goes inside a function such as rate(...) or avg_over_time(...)"
+        if "got matrix" in message
+        else ""
+    )
     return (Mistake(kind="syntax", message=message, offset=_culprit(text, recogniser), hint=hint),)
 
 
@@ -161,7 +207,9 @@ def _unknown_functions(words: list[Token], name: str) -> tuple[Mistake, ...]:
 
 
 def _culprit(text: str, recogniser: Recogniser) -> int:
-    """Where the smallest sub-expression starts that the parser refuses on its own: a mistake of types, not of grammar."""
+    """Where the smallest sub-expression starts that the parser refuses on its own: a mistake of types, not of
+    grammar.
+    """
     for start, end in recogniser.parts:
         try:
             _parse(text[start:end])

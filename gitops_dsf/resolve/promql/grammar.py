@@ -25,7 +25,9 @@ AGGREGATIONS = frozenset(
         "limit_ratio",
     ]
 )
-_BINARY = frozenset(["+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "and", "or", "unless", "atan2"])
+_BINARY = frozenset(
+    ["+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "and", "or", "unless", "atan2"]
+)
 _SET_OR_MATCH = frozenset({"on", "ignoring"})
 _GROUP = frozenset({"group_left", "group_right"})
 _MATCH_OPERATORS = frozenset({"=", "!=", "=~", "!~"})

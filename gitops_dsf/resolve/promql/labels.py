@@ -18,10 +18,14 @@ class _Labels:
         return (name in self.names) != self.open
 
     def plus(self, names: frozenset[str]) -> "_Labels":
-        return _Labels(self.names - names, open=True) if self.open else _Labels(self.names | names, open=False)
+        return (
+            _Labels(self.names - names, open=True) if self.open else _Labels(self.names | names, open=False)
+        )
 
     def minus(self, names: frozenset[str]) -> "_Labels":
-        return _Labels(self.names | names, open=True) if self.open else _Labels(self.names - names, open=False)
+        return (
+            _Labels(self.names | names, open=True) if self.open else _Labels(self.names - names, open=False)
+        )
 
     def only(self, names: frozenset[str]) -> "_Labels":
         return _Labels(frozenset(name for name in names if self.has(name)), open=False)
@@ -92,7 +96,11 @@ def _binary(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser
 
 
 def _call(tree: Any, depth: int) -> _Labels:  # noqa: ANN401 - a promql_parser expression
-    vectors = [_labels(argument, depth + 1) for argument in tree.args if type(argument).__name__ not in {"NumberLiteral", "StringLiteral"}]
+    vectors = [
+        _labels(argument, depth + 1)
+        for argument in tree.args
+        if type(argument).__name__ not in {"NumberLiteral", "StringLiteral"}
+    ]
     name = tree.func.name
     if name in {"scalar", "time", "vector", "pi"}:
         return _NONE

@@ -31,8 +31,8 @@ class Token:
 
 
 def tokens(text: str, *, most: int) -> list[Token]:
-    """The words of an expression without white space and comments. Ends behind the first that is none (kind bad), and after
-    `most` words.
+    """The words of an expression without white space and comments. Ends behind the first that is none (kind
+    bad), and after `most` words.
     """
     found: list[Token] = []
     index = 0

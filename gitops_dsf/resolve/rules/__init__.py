@@ -1,1 +1,3 @@
-"""Rules across objects: each a small function from Context to diagnostics. `registry.RULES` is the list of all."""
+"""Rules across objects: each a small function from Context to diagnostics. `registry.RULES` is the list of
+all.
+"""

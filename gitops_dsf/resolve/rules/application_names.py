@@ -1,7 +1,8 @@
 """Names of the Applications that ApplicationSets make: two sets cannot own one Application.
 
-A ScoredApplication makes APPLICATION-CLUSTER, so `web` on the cluster `eu-1` and `web-eu` on the cluster `1` both make `web-eu-1`.
-Argo CD gives an Application to the set that made it first, and the other set ends each pass with an error.
+A ScoredApplication makes APPLICATION-CLUSTER, so `web` on the cluster `eu-1` and `web-eu` on the cluster `1`
+both make `web-eu-1`. Argo CD gives an Application to the set that made it first, and the other set ends each
+pass with an error.
 """
 
 import re
@@ -41,8 +42,14 @@ class Maker:
 
     @property
     def position(self) -> Position:
-        """Where the name of the Applications is written. Looked up when it is asked for, which is when there is a finding."""
-        return self.item.at("spec", "template", "metadata", "name") if self.item.document.kind == "ApplicationSet" else self.item.position
+        """Where the name of the Applications is written. Looked up when it is asked for, which is when there
+        is a finding.
+        """
+        return (
+            self.item.at("spec", "template", "metadata", "name")
+            if self.item.document.kind == "ApplicationSet"
+            else self.item.position
+        )
 
 
 def applications_have_one_maker(context: Context) -> Iterator[Diagnostic]:
@@ -61,7 +68,9 @@ def _scored(context: Context) -> Iterator[Maker]:
 
 
 def _raw(context: Context) -> Iterator[Maker]:
-    """Only sets of which everything is known: one generator, a name of fixed text and the cluster, and a Placement of this repository."""
+    """Only sets of which everything is known: one generator, a name of fixed text and the cluster, and a
+    Placement of this repository.
+    """
     applications = {item.name: item for item in context.declared.applications}
     placements = {item.name: item for item in context.declared.placements}
     for item in context.declared.application_sets:
@@ -73,7 +82,11 @@ def _raw(context: Context) -> Iterator[Maker]:
         followed = value_at(generators, (0, GENERATOR, *_PLACEMENT_LABELS))
         if not isinstance(followed, str):
             continue
-        clusters = eligible(context, applications[followed]) if followed in applications else _chosen(context, placements.get(followed))
+        clusters = (
+            eligible(context, applications[followed])
+            if followed in applications
+            else _chosen(context, placements.get(followed))
+        )
         yield Maker(item=item, prefix=found[1], suffix=found[2], clusters=clusters)
 
 
@@ -103,7 +116,9 @@ def _same_prefix(makers: Sequence[Maker]) -> Iterator[Diagnostic]:
 
 
 def _longer_prefix(makers: Sequence[Maker], inventory: Iterable[str]) -> Iterator[Diagnostic]:
-    """Linear in makers and clusters: names meet only where one prefix starts with another, and the rest starts a cluster's name."""
+    """Linear in makers and clusters: names meet only where one prefix starts with another, and the rest
+    starts a cluster's name.
+    """
     by_prefix: dict[str, list[Maker]] = defaultdict(list)
     for maker in makers:
         by_prefix[maker.prefix].append(maker)
@@ -140,7 +155,9 @@ def _splits(inventory: Iterable[str], heads: set[str]) -> dict[str, list[tuple[s
 def _finding(maker: Maker, cluster: str, first: Maker, other: str) -> Diagnostic:
     name = f"{maker.prefix}{cluster}{maker.suffix}"
     message = (
-        f"{maker.name} on cluster {cluster} and {first.name} ({first.position}) on cluster {other} both make the Application {name}: "
-        "Argo CD leaves it to the first, and the other never runs there"
+        f"{maker.name} on cluster {cluster} and {first.name} ({first.position}) on cluster {other} both make"
+        f" the Application {name}: Argo CD leaves it to the first, and the other never runs there"
     )
-    return codes.APPLICATION_NAME.at(maker.position, message, "rename one of the two, or choose clusters that they do not share")
+    return codes.APPLICATION_NAME.at(
+        maker.position, message, "rename one of the two, or choose clusters that they do not share"
+    )

@@ -1,4 +1,6 @@
-"""Raw ApplicationSets: what the generator makes of them (docs/contributing/argocd-behaviour.md#the-clusterdecisionresource-generator)."""
+"""Raw ApplicationSets: what the generator makes of them
+(docs/contributing/argocd-behaviour.md#the-clusterdecisionresource-generator).
+"""
 
 import re
 from collections.abc import Iterator
@@ -25,13 +27,21 @@ def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
         reader = Reader(item.document)
         namespace = item.value.metadata.namespace
         if namespace not in {None, context.argocd_namespace}:
-            message = f"decisions are looked up in {context.argocd_namespace}, the Argo CD namespace, never in {namespace}"
-            reader.report(codes.WRONG_NAMESPACE, ("metadata", "namespace"), message, f"write {context.argocd_namespace}")
+            message = (
+                f"decisions are looked up in {context.argocd_namespace}, the Argo CD namespace, never in"
+                f" {namespace}"
+            )
+            reader.report(
+                codes.WRONG_NAMESPACE, ("metadata", "namespace"), message, f"write {context.argocd_namespace}"
+            )
         reader.known_fields(APPLICATION_SET, "spec")
         for name in ("generators", "template"):
             if name not in reader.mapping("spec"):
                 reader.report(
-                    codes.MISSING_FIELD, ("spec", name), f"spec.{name} is missing: the API server refuses the object", f"add {name}"
+                    codes.MISSING_FIELD,
+                    ("spec", name),
+                    f"spec.{name} is missing: the API server refuses the object",
+                    f"add {name}",
                 )
         generators = list(_generators(reader, ("spec", "generators")))
         for place in generators:
@@ -58,16 +68,29 @@ def _generator(context: Context, reader: Reader, place: Place) -> None:
     config = reader.text(*place, "configMapRef")
     if config is None and "configMapRef" not in reader.mapping(*place):
         message = "configMapRef is missing: the generator cannot know where decisions are"
-        reader.report(codes.GENERATOR, (*place, "configMapRef"), message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}")
+        reader.report(
+            codes.GENERATOR, (*place, "configMapRef"), message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}"
+        )
     elif config not in {None, DUCK_TYPE_CONFIGMAP}:
-        message = f"the ConfigMap {config} is not the one that is rendered; if it has no matchKey, every Application is deleted"
-        reader.report(codes.GENERATOR_CONFIG, (*place, "configMapRef"), message, f"write configMapRef: {DUCK_TYPE_CONFIGMAP}")
+        message = (
+            f"the ConfigMap {config} is not the one that is rendered; if it has no matchKey, every"
+            " Application is deleted"
+        )
+        reader.report(
+            codes.GENERATOR_CONFIG,
+            (*place, "configMapRef"),
+            message,
+            f"write configMapRef: {DUCK_TYPE_CONFIGMAP}",
+        )
     name, selector = reader.text(*place, "name"), reader.mapping(*place, "labelSelector")
     if name is not None and selector:
         message = "name and labelSelector together are an error to the generator"
         reader.report(codes.GENERATOR, (*place, "name"), message, "remove name", at_key=True)
     elif name is not None:
-        message = f"{name} is one page of a decision: clusters beyond the hundredth, and other decision groups, are missed"
+        message = (
+            f"{name} is one page of a decision: clusters beyond the hundredth, and other decision groups, are"
+            " missed"
+        )
         hint = f"write labelSelector: {{matchLabels: {{{PLACEMENT_LABEL}: PLACEMENT}}}} in place of name"
         reader.report(codes.DECISION_BY_NAME, (*place, "name"), message, hint, at_key=True)
     elif not selector:
@@ -90,7 +113,13 @@ def _placement(context: Context, reader: Reader, place: Place) -> None:
     naming = [term for term in terms if reader.text(*term, "key") == PLACEMENT_LABEL]
     if not naming:
         message = "the selector names no Placement: it finds the decisions of all of them"
-        reader.report(codes.GENERATOR, (*place, "labelSelector"), message, f"add the label {PLACEMENT_LABEL}", at_key=True)
+        reader.report(
+            codes.GENERATOR,
+            (*place, "labelSelector"),
+            message,
+            f"add the label {PLACEMENT_LABEL}",
+            at_key=True,
+        )
     for term in naming:
         for where, name in reader.texts(*term, "values") if reader.text(*term, "operator") == "In" else []:
             _followed(context, reader, where, name)
@@ -102,16 +131,26 @@ def _followed(context: Context, reader: Reader, place: Place, wanted: str) -> No
     placements = {item.name: item for item in declared.placements}
     names = {*placements, *(item.name for item in declared.applications)}
     if wanted not in names:
-        if not (context.is_malformed("Placement", wanted) or context.is_malformed("ScoredApplication", wanted)):
-            hint = did_you_mean(wanted, names) or "write the Placement into apps/, or a ScoredApplication in place of both"
+        if not (
+            context.is_malformed("Placement", wanted) or context.is_malformed("ScoredApplication", wanted)
+        ):
+            hint = (
+                did_you_mean(wanted, names)
+                or "write the Placement into apps/, or a ScoredApplication in place of both"
+            )
             reader.report(codes.UNKNOWN_PLACEMENT, place, f"there is no Placement {wanted} in apps/", hint)
         return
     placement = placements.get(wanted)
     namespace = placement.value.metadata.namespace if placement is not None else None
     if placement is not None and namespace not in {None, context.argocd_namespace}:
-        message = f"an ApplicationSet follows this Placement, but decisions are looked up in {context.argocd_namespace} only"
+        message = (
+            "an ApplicationSet follows this Placement, but decisions are looked up in"
+            f" {context.argocd_namespace} only"
+        )
         position = placement.at("metadata", "namespace")
-        reader.found.append(codes.WRONG_NAMESPACE.at(position, message, f"write namespace: {context.argocd_namespace}"))
+        reader.found.append(
+            codes.WRONG_NAMESPACE.at(position, message, f"write namespace: {context.argocd_namespace}")
+        )
 
 
 def _template(reader: Reader) -> None:
@@ -145,6 +184,9 @@ def _policy(reader: Reader) -> None:
     policy = reader.text(*place, "applicationsSync")
     if policy in KEEPING_POLICIES or reader.mapping(*place).get("preserveResourcesOnDeletion") is True:
         return
-    message = "an empty decision, or one page of it missing for a moment, deletes the Applications and what they run"
+    message = (
+        "an empty decision, or one page of it missing for a moment, deletes the Applications and what"
+        " they run"
+    )
     hint = "write syncPolicy: {applicationsSync: create-update}, or preserveResourcesOnDeletion: true"
     reader.report(codes.DELETION_POLICY, (*place, "applicationsSync"), message, hint)

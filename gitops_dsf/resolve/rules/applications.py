@@ -17,7 +17,9 @@ MAX_NAME = 63
 
 
 def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
-    """OCM counts a missing or expired score as 0, so 0 must not beat a real one (docs/scheduler.md#what-the-scores-do-not-say)."""
+    """OCM counts a missing or expired score as 0, so 0 must not beat a real one
+    (docs/scheduler.md#what-the-scores-do-not-say).
+    """
     for item in context.declared.applications:
         spec = item.value.spec
         if spec.on_missing_score == "Exclude":
@@ -28,12 +30,18 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
                 continue
             low, high = _published(scorer)
             if score.weight > 0 and low < 0:
-                message = f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats real ones"
+                message = (
+                    f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats"
+                    " real ones"
+                )
             elif score.weight < 0 and high > 0:
                 message = f"with a negative weight a cluster without the score (0) beats those with {high}"
             else:
                 continue
-            hint = "give the scorer a scoreRange (output 1..100; swapped outputs make lower better), or write onMissingScore: Exclude"
+            hint = (
+                "give the scorer a scoreRange (output 1..100; swapped outputs make lower better), or write"
+                " onMissingScore: Exclude"
+            )
             yield codes.MISSING_BEATS_REAL.at(item.at("spec", "scores", index, "scorer"), message, hint)
 
 
@@ -42,7 +50,10 @@ def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.applications:
         spec = item.value.spec
         if spec.moves.strategy == "Replace" and spec.on_missing_score == "Exclude":
-            message = "Replace together with onMissingScore: Exclude deletes the application as soon as a score is missing"
+            message = (
+                "Replace together with onMissingScore: Exclude deletes the application as soon as a score is"
+                " missing"
+            )
             hint = "write moves.strategy: MakeBeforeBreak, or onMissingScore: Neutral"
             yield codes.REPLACE_EXCLUDE.at(item.at("spec", "moves", "strategy"), message, hint)
 
@@ -51,21 +62,32 @@ def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
     """Argo CD calls the spec of an Application invalid otherwise, on every cluster."""
     for item in context.declared.applications:
         application = item.value.spec.application
-        sources = [(("spec", "application", "sources", index), source) for index, source in enumerate(application.sources)]
+        sources = [
+            (("spec", "application", "sources", index), source)
+            for index, source in enumerate(application.sources)
+        ]
         where: tuple[tuple[tuple[str | int, ...], ApplicationSource], ...] = tuple(sources)
         if application.source is not None:
             where = ((("spec", "application", "source"), application.source), *where)
         for place, source in where:
             if not (source.path or source.chart or (source.ref and application.sources)):
                 message = f"{dotted(place)} has neither path nor chart: Argo CD refuses the Application"
-                yield codes.MISSING_FIELD.at(item.at(*place, "path"), message, "add path (. for the root of the repository), or chart")
+                yield codes.MISSING_FIELD.at(
+                    item.at(*place, "path"), message, "add path (. for the root of the repository), or chart"
+                )
             elif source.chart and not source.target_revision:
                 message = f"{dotted(place)}.targetRevision is missing: Argo CD wants the version of a chart"
-                yield codes.MISSING_FIELD.at(item.at(*place, "targetRevision"), message, "add targetRevision (the version of the chart)")
+                yield codes.MISSING_FIELD.at(
+                    item.at(*place, "targetRevision"),
+                    message,
+                    "add targetRevision (the version of the chart)",
+                )
 
 
 def sync_policies_are_known(context: Context) -> Iterator[Diagnostic]:
-    """Argo CD's API server knows the fields of a syncPolicy; what it does not know never syncs as it was meant."""
+    """Argo CD's API server knows the fields of a syncPolicy; what it does not know never syncs as it was
+    meant.
+    """
     for item in context.declared.applications:
         reader = Reader(item.document)
         reader.known_fields(SYNC_POLICY, "spec", "application", "syncPolicy")
@@ -76,11 +98,16 @@ def names_fit_labels(context: Context) -> Iterator[Diagnostic]:
     """Names of applications and Placements become label values."""
     for item in context.declared.applications:
         if len(item.name) > MAX_NAME:
-            message = f"{len(item.name)} characters; the name becomes a label value, which has at most {MAX_NAME}"
+            message = (
+                f"{len(item.name)} characters; the name becomes a label value, which has at most {MAX_NAME}"
+            )
             yield codes.LONG_NAME.at(item.position, message, "choose a shorter name")
     for placement in context.declared.placements:
         if len(placement.name) > MAX_NAME:
-            message = f"{len(placement.name)} characters; OCM labels its decisions with the name, and a label value has at most {MAX_NAME}"
+            message = (
+                f"{len(placement.name)} characters; OCM labels its decisions with the name, and a label value"
+                f" has at most {MAX_NAME}"
+            )
             yield codes.LONG_NAME.at(placement.position, message, "choose a shorter name")
 
 
@@ -95,19 +122,28 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
             if key in seen:
                 message = f"{score.scorer} is listed twice for the same dimension; the weights add up"
                 yield codes.DUPLICATE_COORDINATE.at(
-                    item.at("spec", "scores", index, "scorer"), message, "keep one entry with the weight you mean"
+                    item.at("spec", "scores", index, "scorer"),
+                    message,
+                    "keep one entry with the weight you mean",
                 )
             seen.setdefault(key, index)
 
 
 def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
-    """Placement and ApplicationSet are looked up in the Argo CD namespace alone (docs/contributing/argocd-behaviour.md#one-namespace)."""
+    """Placement and ApplicationSet are looked up in the Argo CD namespace alone
+    (docs/contributing/argocd-behaviour.md#one-namespace).
+    """
     for item in context.declared.applications:
         namespace = item.value.metadata.namespace
         if namespace is not None and namespace != context.argocd_namespace:
-            message = f"the application is rendered into {context.argocd_namespace}, the Argo CD namespace, not into {namespace}"
+            message = (
+                f"the application is rendered into {context.argocd_namespace}, the Argo CD namespace, not"
+                f" into {namespace}"
+            )
             yield codes.WRONG_NAMESPACE.at(
-                item.at("metadata", "namespace"), message, f"remove namespace, or write {context.argocd_namespace}"
+                item.at("metadata", "namespace"),
+                message,
+                f"remove namespace, or write {context.argocd_namespace}",
             )
 
 

@@ -1,4 +1,6 @@
-"""Clusters of the inventory that an application or a Placement may choose. Taints change by the hour and are not counted."""
+"""Clusters of the inventory that an application or a Placement may choose. Taints change by the hour and are
+not counted.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,14 +19,25 @@ def eligible(context: Context, item: Item[ScoredApplication]) -> frozenset[str]:
     """What sets and selector leave."""
     rules = item.value.spec.placement
     members = context.fleet.members(rules.cluster_sets)
-    return members if rules.cluster_selector is None else members & context.fleet.selected(rules.cluster_selector)
+    return (
+        members
+        if rules.cluster_selector is None
+        else members & context.fleet.selected(rules.cluster_selector)
+    )
 
 
 def choosable(context: Context, item: Item[RawPlacement]) -> frozenset[str] | None:
-    """What sets and label selectors leave; None where that is not known: no sets named, claims, CEL, or a mistake."""
+    """What sets and label selectors leave; None where that is not known: no sets named, claims, CEL, or a
+    mistake.
+    """
     spec = item.value.spec
     sets, predicates = spec.get("clusterSets"), spec.get("predicates") or []
-    if not isinstance(sets, list) or not sets or not all(isinstance(name, str) for name in sets) or not isinstance(predicates, list):
+    if (
+        not isinstance(sets, list)
+        or not sets
+        or not all(isinstance(name, str) for name in sets)
+        or not isinstance(predicates, list)
+    ):
         return None
     members = context.fleet.members(sets)
     if not predicates:

@@ -13,9 +13,15 @@ def settings_are_there(context: Context) -> Iterator[Diagnostic]:
     """gitops-dsf.yaml holds the one FleetRepository."""
     declared = context.declared
     excused = context.is_uncertain("FleetRepository")
-    if declared.repository is None and not excused and not any(item.code == codes.EMPTY.id for item in declared.diagnostics):
+    if (
+        declared.repository is None
+        and not excused
+        and not any(item.code == codes.EMPTY.id for item in declared.diagnostics)
+    ):
         message = f"{SETTINGS_FILE} with a FleetRepository is missing"
-        yield codes.SETTINGS.at(Position(file=SETTINGS_FILE), message, "gitops-dsf init DIR shows what it looks like")
+        yield codes.SETTINGS.at(
+            Position(file=SETTINGS_FILE), message, "gitops-dsf init DIR shows what it looks like"
+        )
 
 
 def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
@@ -29,12 +35,20 @@ def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
                 continue  # written as 0: the rule about positive durations says so
             if setting.path[-1] == "host":
                 continue  # it would be configURL's, which is no URL: the rule about URLs says so
-            because = "and its lock does not say it either" if overlay.lock is not None else "and without it the scorer cannot run"
-            yield codes.INCOMPLETE_SCORER.at(setting.position, f"{name} is missing, {because}", _HINTS[str(setting.path[-1])])
+            because = (
+                "and its lock does not say it either"
+                if overlay.lock is not None
+                else "and without it the scorer cannot run"
+            )
+            yield codes.INCOMPLETE_SCORER.at(
+                setting.position, f"{name} is missing, {because}", _HINTS[str(setting.path[-1])]
+            )
 
 
 def locks_are_there(context: Context) -> Iterator[Diagnostic]:
-    """A Full scorer without a lock runs on what its spec says, or not at all. Upstream's controller needs none: it reads /config itself."""
+    """A Full scorer without a lock runs on what its spec says, or not at all. Upstream's controller needs
+    none: it reads /config itself.
+    """
     if context.is_upstream:
         return
     for overlay in context.overlays.values():
@@ -43,7 +57,11 @@ def locks_are_there(context: Context) -> Iterator[Diagnostic]:
         if context.is_malformed("ScorerLock", overlay.scorer.name):
             continue
         missing = ", ".join(dotted(setting.path) for setting in overlay.missing())
-        effect = f"it is left out until one says {missing}" if missing else "what its /config says is not known; the spec alone counts"
+        effect = (
+            f"it is left out until one says {missing}"
+            if missing
+            else "what its /config says is not known; the spec alone counts"
+        )
         message = f"{overlay.scorer.name} has configSyncMode Full and no lock: {effect}"
         hint = f"run gitops-dsf sync --scorer {overlay.scorer.name}, or write configSyncMode: None"
         yield codes.NO_LOCK.at(overlay.scorer.at("spec", "configSyncMode"), message, hint)

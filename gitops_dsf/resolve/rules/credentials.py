@@ -1,4 +1,6 @@
-"""Where credentials of managed clusters go: a scorer alone must not carry them to a host that nobody agreed to."""
+"""Where credentials of managed clusters go: a scorer alone must not carry them to a host that nobody agreed
+to.
+"""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -17,16 +19,26 @@ _ALLOW = "add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
 def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
     """The agent gets the right to read every Secret that a scorer names, and sends what is in it."""
     for item in context.declared.scorers:
-        for section, auth in (("source", item.value.spec.source.auth), ("scoring", item.value.spec.scoring.auth)):
+        for section, auth in (
+            ("source", item.value.spec.source.auth),
+            ("scoring", item.value.spec.scoring.auth),
+        ):
             ref = auth.token_secret_ref if auth is not None else None
             if ref is not None and is_reserved(ref.name):
-                message = f"{section}.auth: Secret {ref.name} holds credentials for the hub or a registry, and no scorer may send it"
+                message = (
+                    f"{section}.auth: Secret {ref.name} holds credentials for the hub or a registry, and no"
+                    " scorer may send it"
+                )
                 position = item.at("spec", section, "auth", "tokenSecretRef", "name")
-                yield codes.RESERVED_SECRET.at(position, message, "make a Secret of its own for the token, and name that")
+                yield codes.RESERVED_SECRET.at(
+                    position, message, "make a Secret of its own for the token, and name that"
+                )
 
 
 def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
-    """Outside of the cluster a token needs https, and a host that gitops-dsf.yaml allows; inside, cluster DNS decides who gets it."""
+    """Outside of the cluster a token needs https, and a host that gitops-dsf.yaml allows; inside, cluster DNS
+    decides who gets it.
+    """
     repository = context.declared.repository
     allowed = repository.value.spec.allowed_token_hosts if repository is not None else []
     for overlay in context.overlays.values():
@@ -40,17 +52,25 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
                 message = f"{item.section}.auth sends {item}: everybody on the way can read it"
                 yield codes.TOKEN_IN_CLEAR.at(position, message, f"write an https URL, or {allow}")
             elif not item.secret:
-                message = f"{item.section}.auth sends {item}, outside of the cluster: it is good for the cluster's API server, too"
-                yield codes.POD_TOKEN_OUTSIDE.at(position, message, f"name a token of its own with tokenSecretRef, or {allow}")
+                message = (
+                    f"{item.section}.auth sends {item}, outside of the cluster: it is good for the cluster's"
+                    " API server, too"
+                )
+                yield codes.POD_TOKEN_OUTSIDE.at(
+                    position, message, f"name a token of its own with tokenSecretRef, or {allow}"
+                )
             else:
-                message = f"{item.section}.auth sends {item}, a host outside of the cluster that nobody allowed"
+                message = (
+                    f"{item.section}.auth sends {item}, a host outside of the cluster that nobody allowed"
+                )
                 yield codes.TOKEN_OUTSIDE.at(position, message, allow)
 
 
 def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
     """A Secret that goes to several hosts lets each of them act for the cluster at the others.
 
-    Upstream's samples share one Secret, so a team that still has upstream's controller hears of it when it changes delivery.mode.
+    Upstream's samples share one Secret, so a team that still has upstream's controller hears of it when it
+    changes delivery.mode.
     """
     if context.is_upstream:
         return
@@ -80,7 +100,10 @@ def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
 
 
 def _metadata(host: str) -> tuple[str, str]:
-    message = f"{host} is a link-local address or a cloud's metadata service, which is neither a metric source nor a scoring API"
+    message = (
+        f"{host} is a link-local address or a cloud's metadata service, which is neither a metric source nor"
+        " a scoring API"
+    )
     return message, "write the name of the service"
 
 

@@ -38,7 +38,9 @@ def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
             where: Path = ("spec", "masks", index)
             if mask.cluster_selector is not None:
                 yield codes.UPSTREAM_ONLY.at(
-                    config.document.key_at((*where, "clusterSelector")), "upstream's masks have no clusterSelector", hint
+                    config.document.key_at((*where, "clusterSelector")),
+                    "upstream's masks have no clusterSelector",
+                    hint,
                 )
             for name, value in (("clusterName", mask.cluster_name or ""), ("scoreName", mask.score_name)):
                 if is_glob(value):

@@ -23,13 +23,21 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
             where = ("spec", "scores", index)
             if score.dimension is None:
                 if default_dimension(overlay) is None:
-                    message = f"{score.scorer} names its items {template}: which of them ranks the clusters is not fixed"
+                    message = (
+                        f"{score.scorer} names its items {template}: which of them ranks the clusters is not"
+                        " fixed"
+                    )
                     hint = (
-                        "write dimension: with one item name that every cluster publishes, or a scoreDimensionFormat without placeholders"
+                        "write dimension: with one item name that every cluster publishes, or a"
+                        " scoreDimensionFormat without placeholders"
                     )
                     yield codes.DIMENSION.at(item.at(*where, "scorer"), message, hint)
             elif not can_yield(template, score.dimension, score_name=name):
                 fixed = default_dimension(overlay)
                 message = f"{score.scorer} names its items {template}, which never gives {score.dimension}"
-                hint = f"write {fixed}, or leave dimension out" if fixed is not None else f"write a name of the form {template}"
+                hint = (
+                    f"write {fixed}, or leave dimension out"
+                    if fixed is not None
+                    else f"write a name of the form {template}"
+                )
                 yield codes.DIMENSION.at(item.at(*where, "dimension"), message, hint)

@@ -10,7 +10,9 @@ from gitops_dsf.resolve.context import Context
 
 
 def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
-    """Both interval and step are at least one second where they are written; Prometheus refuses a step of 0."""
+    """Both interval and step are at least one second where they are written; Prometheus refuses a
+    step of 0.
+    """
     for overlay in context.overlays.values():
         wanted = [(overlay.interval, "seconds between two runs, such as 60")]
         if overlay.kind_of_source == "Prometheus" and not overlay.is_instant:
@@ -18,7 +20,9 @@ def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
         for setting, meaning in wanted:
             if setting.value == 0 and setting.document.has(setting.path):
                 name = str(setting.path[-1])
-                yield codes.NOT_POSITIVE.at(setting.position, f"{name} is 0; it must be at least 1 second", f"write the {meaning}")
+                yield codes.NOT_POSITIVE.at(
+                    setting.position, f"{name} is 0; it must be at least 1 second", f"write the {meaning}"
+                )
 
 
 def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
@@ -30,44 +34,79 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
         points = span // step + 1
         if points > MAX_POINTS:
             least = -(-span // (MAX_POINTS - 1))
-            message = f"range {span} with step {step} asks for {points} points per series; Prometheus returns at most {MAX_POINTS}"
-            yield codes.TOO_MANY_POINTS.at(overlay.step.position, message, f"write step: {least} or more, or a shorter range")
+            message = (
+                f"range {span} with step {step} asks for {points} points per series; Prometheus returns at"
+                f" most {MAX_POINTS}"
+            )
+            yield codes.TOO_MANY_POINTS.at(
+                overlay.step.position, message, f"write step: {least} or more, or a shorter range"
+            )
 
 
 def ranges_are_not_empty(context: Context) -> Iterator[Diagnostic]:
-    """A range query over 0 seconds gives one point per series. Upstream refuses it, and may find a range on /config."""
+    """A range query over 0 seconds gives one point per series. Upstream refuses it, and may find a range on
+    /config.
+    """
     if context.is_upstream:
         return
     for overlay in context.overlays.values():
         written = overlay.range.document.has(overlay.range.path)
-        if overlay.kind_of_source == "Prometheus" and not overlay.is_instant and overlay.query.value and overlay.range.value == 0:
+        if (
+            overlay.kind_of_source == "Prometheus"
+            and not overlay.is_instant
+            and overlay.query.value
+            and overlay.range.value == 0
+        ):
             message = f"range is {'0' if written else 'missing'}: the scoring API gets one point per series"
             hint = (
-                "write the seconds of history that the scoring API needs, such as range: 3600; for present values write path: /api/v1/query"
+                "write the seconds of history that the scoring API needs, such as range: 3600; for present"
+                " values write path: /api/v1/query"
             )
             yield codes.EMPTY_RANGE.at(overlay.range.position, message, hint)
 
 
 def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
-    """Without a query there is no source, and with type None it is not asked: the scoring API gets no series at all."""
+    """Without a query there is no source, and with type None it is not asked: the scoring API gets no series
+    at all.
+    """
     for overlay in context.overlays.values():
         if overlay.kind_of_source != "None" or context.waits_for_lock(overlay.scorer):
             continue
-        written = next((item for item in (overlay.query, overlay.source_host, overlay.range, overlay.step) if item.value), None)
+        written = next(
+            (
+                item
+                for item in (overlay.query, overlay.source_host, overlay.range, overlay.step)
+                if item.value
+            ),
+            None,
+        )
         if written is None:
             continue
         name = dotted(written.path[-3:] if written.path[-2] == "params" else written.path[-2:])
         why = "source.type is None" if overlay.source_type.value else "there is no query"
-        hint = "write source.type: Prometheus, or remove the source" if overlay.source_type.value else "write source.params.query"
-        yield codes.UNASKED_SOURCE.at(written.position, f"{name} has no effect: {why}, so the scoring API gets no series", hint)
+        hint = (
+            "write source.type: Prometheus, or remove the source"
+            if overlay.source_type.value
+            else "write source.params.query"
+        )
+        yield codes.UNASKED_SOURCE.at(
+            written.position, f"{name} has no effect: {why}, so the scoring API gets no series", hint
+        )
 
 
 def sources_have_a_host(context: Context) -> Iterator[Diagnostic]:
-    """Without a host upstream asks the origin of configURL, and so do we; more often the host was forgotten."""
+    """Without a host upstream asks the origin of configURL, and so do we; more often the host was
+    forgotten.
+    """
     for overlay in context.overlays.values():
         if overlay.kind_of_source == "Prometheus" and not overlay.source_host.value and overlay.source_origin:
-            message = f"source.host is missing: the query goes to the origin of configURL, {overlay.source_origin}"
-            hint = "write the base URL of the metric source as the spoke sees it, such as http://prometheus.monitoring.svc:9090"
+            message = (
+                f"source.host is missing: the query goes to the origin of configURL, {overlay.source_origin}"
+            )
+            hint = (
+                "write the base URL of the metric source as the spoke sees it, such as"
+                " http://prometheus.monitoring.svc:9090"
+            )
             yield codes.SOURCE_HOST.at(overlay.source_host.position, message, hint)
 
 
@@ -77,7 +116,12 @@ def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
         ttl = overlay.scorer.value.spec.score_ttl_seconds
         interval = int(overlay.interval.value)
         if ttl is not None and interval and ttl < 2 * interval:
-            message = f"scores expire after {ttl} seconds and are renewed every {interval}: one late run, and placements lose them"
+            message = (
+                f"scores expire after {ttl} seconds and are renewed every {interval}: one late run, and"
+                " placements lose them"
+            )
             yield codes.SHORT_TTL.at(
-                overlay.scorer.at("spec", "scoreTTLSeconds"), message, f"write {max(900, 10 * interval)}, or leave it out"
+                overlay.scorer.at("spec", "scoreTTLSeconds"),
+                message,
+                f"write {max(900, 10 * interval)}, or leave it out",
             )

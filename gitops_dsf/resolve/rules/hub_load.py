@@ -16,8 +16,12 @@ def hub_can_take_the_writes(context: Context) -> Iterator[Diagnostic]:
         return
     repository = context.declared.repository
     position = repository.position if repository is not None else Position(file=SETTINGS_FILE)
-    message = f"the fleet's agents will write about {writes:.0f} scores per second to the hub; a small hub was seen to peak near 390"
+    message = (
+        f"the fleet's agents will write about {writes:.0f} scores per second to the hub; a small hub was seen"
+        " to peak near 390"
+    )
     hint = (
-        "raise scoreTTLSeconds (a score is written at half of it), mask scorers where they are not needed, or give the hub more API servers"
+        "raise scoreTTLSeconds (a score is written at half of it), mask scorers where they are not needed, or"
+        " give the hub more API servers"
     )
     yield codes.HUB_WRITES.at(position, message, hint)

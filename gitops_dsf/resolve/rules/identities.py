@@ -8,10 +8,14 @@ from gitops_dsf.resolve.context import Context
 
 
 def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
-    """An application renders a Placement and an ApplicationSet of its name; a document that is carried as it is must not be one of them."""
+    """An application renders a Placement and an ApplicationSet of its name; a document that is carried as it
+    is must not be one of them.
+    """
     home = context.argocd_namespace
     taken: dict[tuple[str, str, str], Position] = {
-        (kind, home, item.name): item.position for item in context.declared.applications for kind in ("ApplicationSet", "Placement")
+        (kind, home, item.name): item.position
+        for item in context.declared.applications
+        for kind in ("ApplicationSet", "Placement")
     }
     carried = (*context.declared.placements, *context.declared.application_sets)
     for item in sorted(carried, key=lambda found: found.position):

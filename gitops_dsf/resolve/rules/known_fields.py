@@ -1,11 +1,16 @@
-"""Fields of the documents that are carried as they are: what an API server would drop without a word, or refuse, is a slip here."""
+"""Fields of the documents that are carried as they are: what an API server would drop without a word, or
+refuse, is a slip here.
+"""
 
 from typing import Final
 
 Fields = dict[str, "Fields | None"]
 """Names of the fields of an object, or of every object in a list; None where anything may stand."""
 
-_LABEL_SELECTOR: Final[Fields] = {"matchLabels": None, "matchExpressions": {"key": None, "operator": None, "values": None}}
+_LABEL_SELECTOR: Final[Fields] = {
+    "matchLabels": None,
+    "matchExpressions": {"key": None, "operator": None, "values": None},
+}
 _CLUSTER_SELECTOR: Final[Fields] = {
     "labelSelector": _LABEL_SELECTOR,
     "claimSelector": {"matchExpressions": {"key": None, "operator": None, "values": None}},
@@ -24,14 +29,23 @@ PLACEMENT: Final[Fields] = {
     "prioritizerPolicy": {
         "mode": None,
         "configurations": {
-            "scoreCoordinate": {"type": None, "builtIn": None, "addOn": {"resourceName": None, "scoreName": None}},
+            "scoreCoordinate": {
+                "type": None,
+                "builtIn": None,
+                "addOn": {"resourceName": None, "scoreName": None},
+            },
             "weight": None,
         },
     },
     "scoreRateLimit": None,
     "sortBy": None,
     "spreadPolicy": {
-        "spreadConstraints": {"maxSkew": None, "topologyKey": None, "topologyKeyType": None, "whenUnsatisfiable": None},
+        "spreadConstraints": {
+            "maxSkew": None,
+            "topologyKey": None,
+            "topologyKeyType": None,
+            "whenUnsatisfiable": None,
+        },
     },
     "tolerations": {"key": None, "operator": None, "value": None, "effect": None, "tolerationSeconds": None},
 }
@@ -41,7 +55,11 @@ PLACEMENT: Final[Fields] = {
 SYNC_POLICY: Final[Fields] = {
     "automated": {"allowEmpty": None, "enabled": None, "prune": None, "selfHeal": None},
     "managedNamespaceMetadata": {"annotations": None, "labels": None},
-    "retry": {"backoff": {"duration": None, "factor": None, "maxDuration": None}, "limit": None, "refresh": None},
+    "retry": {
+        "backoff": {"duration": None, "factor": None, "maxDuration": None},
+        "limit": None,
+        "refresh": None,
+    },
     "syncOptions": None,
 }
 """`spec.syncPolicy` of an Argo CD Application."""

@@ -11,12 +11,14 @@ from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, 
 
 _OF_ARGOCD: Final = "argocd.argoproj.io/"
 _ALLOWED: Final = {("Placement", SYNC_WAVE), ("ApplicationSet", SYNC_WAVE)}
-"""Kind and key. Waves of documents that are carried as they are stay: only their author knows what they wait for."""
+"""Kind and key. Waves of documents that are carried as they are stay: only their author knows what they wait
+for.
+"""
 
 
 def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
-    """Hooks, sync options and tracking IDs on a rendered object change what Argo CD does with it: never prunes it, replaces it, runs it
-    as a hook, or takes it for another Application's.
+    """Hooks, sync options and tracking IDs on a rendered object change what Argo CD does with it: never
+    prunes it, replaces it, runs it as a hook, or takes it for another Application's.
     """
     declared = context.declared
     for item in (*declared.scorers, *declared.applications, *declared.placements, *declared.application_sets):
@@ -25,16 +27,28 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
             # Of an object that has mistakes of its own, metadata may be anything.
             entries = metadata.get(field) if isinstance(metadata, dict) else None
             for key in entries if isinstance(entries, dict) else ():
-                if key.lower().startswith(_OF_ARGOCD) and (field == "labels" or (item.document.kind, key) not in _ALLOWED):
+                if key.lower().startswith(_OF_ARGOCD) and (
+                    field == "labels" or (item.document.kind, key) not in _ALLOWED
+                ):
                     message = f"metadata.{field}: {key} would steer how Argo CD applies this object"
                     hint = "remove it; gitops-dsf renders the waves and options that its objects need"
-                    yield codes.ARGOCD_CONTROL.at(item.document.key_at(("metadata", field, key)), message, hint)
+                    yield codes.ARGOCD_CONTROL.at(
+                        item.document.key_at(("metadata", field, key)), message, hint
+                    )
 
 
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
-    """Of everything that is rendered, and of clusters, which selectors would never find by a label that cannot exist."""
+    """Of everything that is rendered, and of clusters, which selectors would never find by a label that
+    cannot exist.
+    """
     declared = context.declared
-    kinds = (declared.clusters, declared.cluster_sets, declared.scorers, declared.applications, declared.placements)
+    kinds = (
+        declared.clusters,
+        declared.cluster_sets,
+        declared.scorers,
+        declared.applications,
+        declared.placements,
+    )
     for item in (found for items in (*kinds, declared.application_sets) for found in items):
         for field in ("labels", "annotations"):
             entries = item.document.data["metadata"].get(field)
@@ -44,4 +58,6 @@ def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
                     message = f"metadata.{field}: {key or 'an empty key'} is not allowed"
                     yield codes.BAD_VALUE.at(item.document.key_at(path), message, KEY_RULE)
                 elif field == "labels" and isinstance(value, str) and not label_value(value):
-                    yield codes.BAD_VALUE.at(item.at(*path), f"metadata.labels.{key}: {value[:60]} is not allowed", VALUE_RULE)
+                    yield codes.BAD_VALUE.at(
+                        item.at(*path), f"metadata.labels.{key}: {value[:60]} is not allowed", VALUE_RULE
+                    )

@@ -21,15 +21,24 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
         if overlay is None:
             if not context.is_malformed("DynamicScorer", item.name):
                 hint = did_you_mean(item.name, context.overlays) or "remove the file"
-                yield codes.STALE_LOCK.at(item.position, f"there is no DynamicScorer {item.name} for this lock", hint)
+                yield codes.STALE_LOCK.at(
+                    item.position, f"there is no DynamicScorer {item.name} for this lock", hint
+                )
             continue
         spec = overlay.scorer.value.spec
         if spec.config_sync_mode == "None":
             message = f"{item.name} has configSyncMode None: this lock is not read"
-            yield codes.STALE_LOCK.at(item.position, message, "remove the file, or write configSyncMode: Full")
+            yield codes.STALE_LOCK.at(
+                item.position, message, "remove the file, or write configSyncMode: Full"
+            )
         elif item.value.spec.config_url != spec.config_url:
-            message = f"this lock was taken from {item.value.spec.config_url}; the scorer now names {spec.config_url}"
-            yield codes.STALE_LOCK.at(item.at("spec", "configURL"), message, f"run gitops-dsf sync --scorer {item.name}")
+            message = (
+                f"this lock was taken from {item.value.spec.config_url}; the scorer now names"
+                f" {spec.config_url}"
+            )
+            yield codes.STALE_LOCK.at(
+                item.at("spec", "configURL"), message, f"run gitops-dsf sync --scorer {item.name}"
+            )
 
 
 def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
@@ -43,12 +52,19 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
             written = _value(document.data, path)
             if written in {None, "", 0} or written == setting.value:
                 continue
-            message = f"{dotted(path)} is {written} here, but the lock says {setting.value} ({setting.position}), and that counts"
-            yield codes.LOCK_OVERRULES.at(overlay.scorer.at(*path), message, "remove the field, or write configSyncMode: None")
+            message = (
+                f"{dotted(path)} is {written} here, but the lock says {setting.value} ({setting.position}),"
+                " and that counts"
+            )
+            yield codes.LOCK_OVERRULES.at(
+                overlay.scorer.at(*path), message, "remove the field, or write configSyncMode: None"
+            )
 
 
 def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
-    """A host that only a lock names must not receive a token: a scoring API could collect the tokens of the fleet."""
+    """A host that only a lock names must not receive a token: a scoring API could collect the tokens of the
+    fleet.
+    """
     for overlay in context.overlays.values():
         spec = overlay.scorer.value.spec
         for setting, auth, written in (
@@ -64,21 +80,35 @@ def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
 
 
 def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
-    """A lock may name other hosts than the scorer only where spec.allowedHosts of the repository covers them."""
+    """A lock may name other hosts than the scorer only where spec.allowedHosts of the repository
+    covers them.
+    """
     repository = context.declared.repository
     allowed = repository.value.spec.allowed_hosts if repository is not None else []
     for overlay in context.overlays.values():
         spec = overlay.scorer.value.spec
-        for setting, written in ((overlay.source_host, spec.source.host), (overlay.scoring_host, spec.scoring.host)):
+        for setting, written in (
+            (overlay.source_host, spec.source.host),
+            (overlay.scoring_host, spec.scoring.host),
+        ):
             host = _host(str(setting.value))
             section = str(_in_spec(setting)[1])
-            # Without a scoring host the origin of configURL counts; without a source host there is nothing to change.
+            # Without a scoring host the origin of configURL counts; without a source host there is nothing to
+            # change.
             before = written or (spec.config_url if section == "scoring" else "")
-            if not setting.locked or not before or host == _host(before) or any(matches(host, pattern) for pattern in allowed):
+            if (
+                not setting.locked
+                or not before
+                or host == _host(before)
+                or any(matches(host, pattern) for pattern in allowed)
+            ):
                 continue
             what = "metrics" if section == "scoring" else "queries"
             message = f"the lock of {overlay.scorer.name} sends {what} to {host} instead of {_host(before)}"
-            hint = f"write {section}.host: {setting.value} into the scorer, or add {host} to spec.allowedHosts in gitops-dsf.yaml"
+            hint = (
+                f"write {section}.host: {setting.value} into the scorer, or add {host} to spec.allowedHosts"
+                " in gitops-dsf.yaml"
+            )
             yield codes.LOCK_MOVES_HOST.at(setting.position, message, hint)
 
 

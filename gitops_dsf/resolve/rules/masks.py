@@ -18,7 +18,9 @@ def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
     for item in context.declared.scoring_configs:
         if item.name != SINGLETON_NAME:
             message = f"a DynamicScoringConfig named {item.name} is never read"
-            yield codes.CONFIG_NAME.at(item.position, message, f"write name: {SINGLETON_NAME}, and all masks into that one object")
+            yield codes.CONFIG_NAME.at(
+                item.position, message, f"write name: {SINGLETON_NAME}, and all masks into that one object"
+            )
 
 
 def masks_name_what_exists(context: Context) -> Iterator[Diagnostic]:
@@ -47,7 +49,9 @@ def _masks(context: Context) -> Iterator[tuple[Item[DynamicScoringConfig], int, 
             yield item, index, mask
 
 
-def _cluster(context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask) -> Iterator[Diagnostic]:
+def _cluster(
+    context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask
+) -> Iterator[Diagnostic]:
     if not context.fleet.clusters or masked_clusters(mask, context.fleet):
         return
     uncertain = context.is_uncertain("ManagedCluster")
@@ -56,29 +60,43 @@ def _cluster(context: Context, item: Item[DynamicScoringConfig], index: int, mas
             return
         message = "clusterSelector matches no cluster of the inventory"
         yield codes.MATCHES_NOTHING.at(
-            item.document.key_at(("spec", "masks", index, "clusterSelector")), message, "correct the labels, or remove the mask"
+            item.document.key_at(("spec", "masks", index, "clusterSelector")),
+            message,
+            "correct the labels, or remove the mask",
         )
     elif is_glob(mask.cluster_name):
         if uncertain:
             return
         message = f"{mask.cluster_name} matches no cluster of the inventory"
-        yield codes.MATCHES_NOTHING.at(item.at("spec", "masks", index, "clusterName"), message, "correct the pattern, or remove the mask")
+        yield codes.MATCHES_NOTHING.at(
+            item.at("spec", "masks", index, "clusterName"), message, "correct the pattern, or remove the mask"
+        )
     elif not context.is_malformed("ManagedCluster", mask.cluster_name):
         message = f"there is no ManagedCluster {mask.cluster_name} in clusters/"
-        hint = did_you_mean(mask.cluster_name, context.fleet.clusters) or "remove the mask, or import the cluster"
+        hint = (
+            did_you_mean(mask.cluster_name, context.fleet.clusters)
+            or "remove the mask, or import the cluster"
+        )
         yield codes.UNKNOWN_CLUSTER.at(item.at("spec", "masks", index, "clusterName"), message, hint)
 
 
-def _score(context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask) -> Iterator[Diagnostic]:
-    names = {str(overlay.score_name.value) for overlay in context.overlays.values() if overlay.score_name.value}
+def _score(
+    context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask
+) -> Iterator[Diagnostic]:
+    names = {
+        str(overlay.score_name.value) for overlay in context.overlays.values() if overlay.score_name.value
+    }
     if any(matches(name, mask.score_name) for name in names):
         return
     position = item.at("spec", "masks", index, "scoreName")
     if is_glob(mask.score_name):
-        yield codes.MATCHES_NOTHING.at(position, f"{mask.score_name} matches no score", f"scores here: {listed(sorted(names)) or 'none'}")
+        yield codes.MATCHES_NOTHING.at(
+            position, f"{mask.score_name} matches no score", f"scores here: {listed(sorted(names)) or 'none'}"
+        )
         return
     if context.is_uncertain("DynamicScorer") or any(
-        context.waits_for_lock(overlay.scorer) and not overlay.score_name.value for overlay in context.overlays.values()
+        context.waits_for_lock(overlay.scorer) and not overlay.score_name.value
+        for overlay in context.overlays.values()
     ):
         return  # the score may be the one of a scorer whose name is not known yet
     overlay = context.overlays.get(mask.score_name)

@@ -45,15 +45,28 @@ def _number(reader: Reader) -> None:
     if number is not None and number < 1:
         effect = "0 selects nothing and evicts everything"
         if number < 0:
-            effect = f"at {number} OCM's placement controller panics whenever it looks at this Placement, whose old decision stays"
-        reader.report(codes.CLUSTER_COUNT, ("spec", "numberOfClusters"), effect, "write 1 or more, or leave it out for all")
+            effect = (
+                f"at {number} OCM's placement controller panics whenever it looks at this Placement, whose"
+                " old decision stays"
+            )
+        reader.report(
+            codes.CLUSTER_COUNT,
+            ("spec", "numberOfClusters"),
+            effect,
+            "write 1 or more, or leave it out for all",
+        )
 
 
 def _sets(context: Context, reader: Reader) -> None:
     for place, name in reader.texts("spec", "clusterSets"):
         if not context.fleet.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
-            hint = did_you_mean(name, [*context.fleet.sets, "default", "global"]) or "write the set into clusters/, or name another"
-            reader.report(codes.UNKNOWN_SET, place, f"there is no ManagedClusterSet {name} in clusters/", hint)
+            hint = (
+                did_you_mean(name, [*context.fleet.sets, "default", "global"])
+                or "write the set into clusters/, or name another"
+            )
+            reader.report(
+                codes.UNKNOWN_SET, place, f"there is no ManagedClusterSet {name} in clusters/", hint
+            )
 
 
 def _predicates(reader: Reader) -> None:
@@ -69,18 +82,32 @@ def _expression(reader: Reader, place: Place, text: str) -> None:
     """Whether it compiles and yields a bool; which clusters it selects is the simulator's business."""
     if not text.strip():
         reader.report(
-            codes.CEL_SYNTAX, place, "an empty CEL expression: OCM refuses the Placement, and evicts everything", "remove the item"
+            codes.CEL_SYNTAX,
+            place,
+            "an empty CEL expression: OCM refuses the Placement, and evicts everything",
+            "remove the item",
         )
         return
     mistakes = cel.check(text)
     for mistake in mistakes:
-        position = reader.document.at(place) if mistake.offset is None else reader.document.inside(place, mistake.offset)
+        position = (
+            reader.document.at(place)
+            if mistake.offset is None
+            else reader.document.inside(place, mistake.offset)
+        )
         reader.found.append(codes.CEL_SYNTAX.at(position, mistake.message, mistake.hint))
     if mistakes:
         return
     if ".scores(" in text:
-        message = "OCM looks at scores in CEL at most every 10 minutes, and does not see that a score has expired"
-        reader.report(codes.CEL_PREDICATE, place, message, "rank by the score with a prioritizer, and use CEL only for its existence")
+        message = (
+            "OCM looks at scores in CEL at most every 10 minutes, and does not see that a score has expired"
+        )
+        reader.report(
+            codes.CEL_PREDICATE,
+            place,
+            message,
+            "rank by the score with a prioritizer, and use CEL only for its existence",
+        )
     for match in _MAP_ACCESS.finditer(text):
         container, key = match[1], match[2]
         if not re.search(rf"[\"']{re.escape(key)}[\"']\s+in\s+managedCluster\.metadata\.{container}", text):
@@ -97,11 +124,22 @@ def _tolerations(reader: Reader) -> None:
             hint = did_you_mean(str(operator), ("Equal", "Exists")) or "write Equal or Exists"
             reader.report(codes.TOLERATION, (*place, "operator"), f"there is no operator {operator}", hint)
         elif not key and operator != "Exists":
-            message = "a toleration without key needs operator Exists: OCM calls the Placement misconfigured, and evicts everything"
+            message = (
+                "a toleration without key needs operator Exists: OCM calls the Placement misconfigured, and"
+                " evicts everything"
+            )
             reader.report(codes.TOLERATION, place, message, "write key, or operator: Exists")
         elif operator == "Exists" and value:
-            message = "operator Exists takes no value: OCM calls the Placement misconfigured, and evicts everything"
-            reader.report(codes.TOLERATION, (*place, "value"), message, "remove value, or write operator: Equal", at_key=True)
+            message = (
+                "operator Exists takes no value: OCM calls the Placement misconfigured, and evicts everything"
+            )
+            reader.report(
+                codes.TOLERATION,
+                (*place, "value"),
+                message,
+                "remove value, or write operator: Equal",
+                at_key=True,
+            )
         if effect not in {None, "", *_EFFECTS}:
             hint = did_you_mean(str(effect), _EFFECTS) or f"write {', '.join(_EFFECTS)}, or leave it out"
             reader.report(codes.TOLERATION, (*place, "effect"), f"there is no effect {effect}", hint)
@@ -116,13 +154,17 @@ def _groups(reader: Reader) -> None:
     if not good and not (isinstance(size, str) and _PERCENT.fullmatch(size)):
         effect = "makes OCM delete every decision while it reports success"
         hint = (
-            f"write {size.strip()} without quotes" if isinstance(size, str) and size.strip().isdigit() else "write a number, or 1% to 100%"
+            f"write {size.strip()} without quotes"
+            if isinstance(size, str) and size.strip().isdigit()
+            else "write a number, or 1% to 100%"
         )
         reader.report(codes.DECISION_GROUPS, size_place, f"clustersPerDecisionGroup {size!r} {effect}", hint)
     for place in reader.items(*strategy, "decisionGroups"):
         name = reader.text(*place, "groupName")
         if name is None or not 2 <= len(name) <= 63:
             message = "groupName needs 2 to 63 characters: it becomes a label value"
-            reader.report(codes.DECISION_GROUPS, (*place, "groupName"), message, "write a name of 2 to 63 characters")
+            reader.report(
+                codes.DECISION_GROUPS, (*place, "groupName"), message, "write a name of 2 to 63 characters"
+            )
         reader.selector(*place, "groupClusterSelector", "labelSelector")
         reader.selector(*place, "groupClusterSelector", "claimSelector")

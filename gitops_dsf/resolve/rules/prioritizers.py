@@ -31,10 +31,14 @@ def _policy(context: Context, reader: Reader) -> None:
     mode = reader.text(*_POLICY, "mode")
     if mode is not None and mode not in MODES:
         hint = did_you_mean(mode, MODES) or f"write {' or '.join(MODES)}"
-        reader.report(codes.PRIORITIZER, (*_POLICY, "mode"), f"OCM refuses mode {mode}, and evicts everything", hint)
+        reader.report(
+            codes.PRIORITIZER, (*_POLICY, "mode"), f"OCM refuses mode {mode}, and evicts everything", hint
+        )
     elif policy and mode is None:
         message = "mode is left to the API server: Additive, which adds Balance and Steady"
-        reader.report(codes.IMPLICIT_DEFAULT, _POLICY, message, "write mode: Additive, or mode: Exact", at_key=True)
+        reader.report(
+            codes.IMPLICIT_DEFAULT, _POLICY, message, "write mode: Additive, or mode: Exact", at_key=True
+        )
     steady, scored = mode != "Exact", False
     seen: set[tuple[str, ...]] = set()
     for place in reader.items(*_POLICY, "configurations"):
@@ -43,23 +47,48 @@ def _policy(context: Context, reader: Reader) -> None:
         coordinate = reader.mapping(*place, "scoreCoordinate")
         if kind is None and "addOn" in coordinate and "builtIn" not in coordinate:
             message = "type is missing: the API server takes BuiltIn, and OCM evicts everything"
-            reader.report(codes.PRIORITIZER, (*place, "scoreCoordinate"), message, "write type: AddOn", at_key=True)
+            reader.report(
+                codes.PRIORITIZER, (*place, "scoreCoordinate"), message, "write type: AddOn", at_key=True
+            )
             kind = "AddOn"
         elif kind is None:
             message = "type is left to the API server, which takes BuiltIn"
-            reader.report(codes.IMPLICIT_DEFAULT, (*place, "scoreCoordinate"), message, "write type: BuiltIn or type: AddOn", at_key=True)
-        key = _built_in(reader, place) if kind in {None, "BuiltIn"} else _add_on(context, reader, place, str(kind), weight)
+            reader.report(
+                codes.IMPLICIT_DEFAULT,
+                (*place, "scoreCoordinate"),
+                message,
+                "write type: BuiltIn or type: AddOn",
+                at_key=True,
+            )
+        key = (
+            _built_in(reader, place)
+            if kind in {None, "BuiltIn"}
+            else _add_on(context, reader, place, str(kind), weight)
+        )
         scored = scored or (kind not in {None, "BuiltIn"} and weight != 0)
         if key == ("BuiltIn", "Steady"):
             steady = weight > 0
         if key and key in seen:
-            message = f"{'/'.join(key[1:])} is listed twice; {'the weights add up' if key[0] != 'BuiltIn' else 'the last one wins'}"
-            reader.report(codes.DUPLICATE_COORDINATE, (*place, "scoreCoordinate"), message, "keep one entry", at_key=True)
+            message = (
+                f"{'/'.join(key[1:])} is listed twice;"
+                f" {'the weights add up' if key[0] != 'BuiltIn' else 'the last one wins'}"
+            )
+            reader.report(
+                codes.DUPLICATE_COORDINATE,
+                (*place, "scoreCoordinate"),
+                message,
+                "keep one entry",
+                at_key=True,
+            )
         seen.add(key)
     if scored and not steady:
         message = "without Steady a workload moves as soon as another cluster is one point better"
         reader.report(
-            codes.NO_STEADY, (*_POLICY, "configurations"), message, "add the BuiltIn prioritizer Steady with a weight", at_key=True
+            codes.NO_STEADY,
+            (*_POLICY, "configurations"),
+            message,
+            "add the BuiltIn prioritizer Steady with a weight",
+            at_key=True,
         )
 
 
@@ -67,10 +96,20 @@ def _weight(reader: Reader, place: Place) -> int:
     weight = reader.whole(*place, "weight")
     if weight is None:
         if "weight" not in reader.mapping(*place):
-            reader.report(codes.IMPLICIT_DEFAULT, place, "weight is left to the API server, which takes 1", "write weight: 1")
+            reader.report(
+                codes.IMPLICIT_DEFAULT,
+                place,
+                "weight is left to the API server, which takes 1",
+                "write weight: 1",
+            )
         return 1
     if not -10 <= weight <= 10:
-        reader.report(codes.PRIORITIZER, (*place, "weight"), f"{weight} is not between -10 and 10", "write a weight from -10 to 10")
+        reader.report(
+            codes.PRIORITIZER,
+            (*place, "weight"),
+            f"{weight} is not between -10 and 10",
+            "write a weight from -10 to 10",
+        )
     return weight
 
 
@@ -79,10 +118,16 @@ def _built_in(reader: Reader, place: Place) -> tuple[str, ...]:
     name = reader.text(*where, "builtIn")
     if reader.mapping(*where, "addOn"):
         message = "a BuiltIn prioritizer with an addOn block counts as another one and runs twice"
-        reader.report(codes.PRIORITIZER, (*where, "addOn"), message, "write type: AddOn, or remove addOn", at_key=True)
+        reader.report(
+            codes.PRIORITIZER, (*where, "addOn"), message, "write type: AddOn, or remove addOn", at_key=True
+        )
     if name not in BUILT_IN:
         hint = f"OCM has {', '.join(BUILT_IN)}"
-        message = f"OCM has no prioritizer {name}, and evicts everything" if name else "builtIn is missing: OCM evicts everything"
+        message = (
+            f"OCM has no prioritizer {name}, and evicts everything"
+            if name
+            else "builtIn is missing: OCM evicts everything"
+        )
         reader.report(codes.PRIORITIZER, (*where, "builtIn"), message, hint)
         return ()
     return ("BuiltIn", name)
@@ -98,7 +143,12 @@ def _add_on(context: Context, reader: Reader, place: Place, kind: str, weight: i
     if not resource or not score:
         missing = "resourceName" if not resource else "scoreName"
         message = f"addOn.{missing} is missing: every cluster would count as 0"
-        reader.report(codes.PRIORITIZER, (*where, "addOn", missing), message, "name the AddOnPlacementScore and the item in it")
+        reader.report(
+            codes.PRIORITIZER,
+            (*where, "addOn", missing),
+            message,
+            "name the AddOnPlacementScore and the item in it",
+        )
         return ()
     _producer(context, reader, (*where, "addOn"), weight)
     return ("AddOn", resource, score)
@@ -118,17 +168,39 @@ def _producer(context: Context, reader: Reader, place: Place, weight: int) -> No
             message = f"no scorer here publishes {resource}: every cluster would count as 0"
             reader.report(codes.UNKNOWN_SCORER, (*place, "resourceName"), message, close)
         else:
-            message = f"no scorer here publishes {resource}; if no other add-on does, every cluster counts as 0"
-            reader.report(codes.FOREIGN_SCORE, (*place, "resourceName"), message, "make sure that an add-on of the fleet publishes it")
+            message = (
+                f"no scorer here publishes {resource}; if no other add-on does, every cluster counts as 0"
+            )
+            reader.report(
+                codes.FOREIGN_SCORE,
+                (*place, "resourceName"),
+                message,
+                "make sure that an add-on of the fleet publishes it",
+            )
         return
     if not can_yield(scorer.dimension_format, score, score_name=scorer.score_name):
         message = f"{scorer.name} names its items {scorer.dimension_format}, which never gives {score}"
-        reader.report(codes.DIMENSION, (*place, "scoreName"), message, "name an item that the scorer publishes")
-    low = -100 if scorer.score_range is None else min(scorer.score_range.output_min, scorer.score_range.output_max)
-    high = 100 if scorer.score_range is None else max(scorer.score_range.output_min, scorer.score_range.output_max)
+        reader.report(
+            codes.DIMENSION, (*place, "scoreName"), message, "name an item that the scorer publishes"
+        )
+    low = (
+        -100
+        if scorer.score_range is None
+        else min(scorer.score_range.output_min, scorer.score_range.output_max)
+    )
+    high = (
+        100
+        if scorer.score_range is None
+        else max(scorer.score_range.output_min, scorer.score_range.output_max)
+    )
     if weight > 0 and low < 0:
-        message = f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats real ones"
-        reader.report(codes.MISSING_BEATS_REAL, (*place, "resourceName"), message, "give the scorer a scoreRange")
+        message = (
+            f"{scorer.name} can publish {low}, and a cluster without the score counts as 0: it beats real"
+            " ones"
+        )
+        reader.report(
+            codes.MISSING_BEATS_REAL, (*place, "resourceName"), message, "give the scorer a scoreRange"
+        )
     elif weight < 0 and high > 0:
         message = f"with a negative weight a cluster without the score (0) beats those with {high}"
         hint = "swap outputMin and outputMax of the scorer's scoreRange, and write a positive weight"

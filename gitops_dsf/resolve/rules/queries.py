@@ -16,7 +16,9 @@ from gitops_dsf.resolve.promql.tokens import tokens
 _CODES = {"syntax": codes.PROMQL, "function": codes.UNKNOWN_FUNCTION, "result": codes.RESULT_TYPE}
 _OPEN, _CLOSE = ("(", "[", "{"), (")", "]", "}")
 MAX_QUERY = 65_536
-"""Characters of one `query` field; a request line longer than this is refused by Prometheus and proxies before it."""
+"""Characters of one `query` field; a request line longer than this is refused by Prometheus and proxies
+before it.
+"""
 
 
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
@@ -29,14 +31,18 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
                 yield _CODES[mistake.kind].at(where, f"PromQL: {mistake.message}", hint)
         query = str(overlay.query.value)
         if overlay.kind_of_source == "Prometheus" and query and not split(query[:MAX_QUERY]):
-            yield codes.PROMQL.at(overlay.query.position, "PromQL: there is no expression in it", "write a PromQL expression")
+            yield codes.PROMQL.at(
+                overlay.query.position, "PromQL: there is no expression in it", "write a PromQL expression"
+            )
         if len(query) > MAX_QUERY:
             message = f"PromQL: more than {MAX_QUERY} characters"
             yield codes.PROMQL.at(overlay.query.position, message, "use recording rules")
 
 
 def unchecked_queries_are_named(context: Context) -> Iterator[Diagnostic]:
-    """Where no parser of ours speaks the language of a query, neither its syntax nor its labels are looked at, and that is said."""
+    """Where no parser of ours speaks the language of a query, neither its syntax nor its labels are looked
+    at, and that is said.
+    """
     for overlay in context.overlays.values():
         dialect = _dialect(overlay)
         if dialect == "PromQL" or overlay.kind_of_source != "Prometheus" or not overlay.query.value:
@@ -48,7 +54,10 @@ def unchecked_queries_are_named(context: Context) -> Iterator[Diagnostic]:
         for part, checked in _parsed(overlay):
             for mistake in checked.mistakes[:1]:
                 where = overlay.query.inside(part.offset + mistake.offset)
-                message = f"{mistake.message} in PromQL; as {dialect} this expression and the labels of its result are not checked"
+                message = (
+                    f"{mistake.message} in PromQL; as {dialect} this expression and the labels of its result"
+                    " are not checked"
+                )
                 yield codes.UNCHECKED_QUERY.at(where, message)
 
 
@@ -62,10 +71,14 @@ def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
                 where = scorer.inside(("spec", "scoreDimensionFormat"), item.offset)
                 known = ", ".join(f"${{{name}}}" for name in PLACEHOLDERS)
                 hint = did_you_mean(item.name, PLACEHOLDERS) or f"known: {known}"
-                yield codes.UNKNOWN_PLACEHOLDER.at(where, f"the placeholder ${{{item.name}}} is not known", hint)
+                yield codes.UNKNOWN_PLACEHOLDER.at(
+                    where, f"the placeholder ${{{item.name}}} is not known", hint
+                )
         for found in _UNFINISHED.finditer(template):
             where = scorer.inside(("spec", "scoreDimensionFormat"), found.start())
-            yield codes.UNKNOWN_PLACEHOLDER.at(where, f"{found[0]} is no placeholder: it stands in every name as it is", _braces(found[1]))
+            yield codes.UNKNOWN_PLACEHOLDER.at(
+                where, f"{found[0]} is no placeholder: it stands in every name as it is", _braces(found[1])
+            )
 
 
 _UNFINISHED = re.compile(rf"\$\{{?({'|'.join(PLACEHOLDERS)})\b(?!\}})|\$\{{[^}}]*$")
@@ -77,9 +90,11 @@ def _braces(name: str | None) -> str:
 
 
 def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
-    """A label that no expression's grouping keeps is empty in every result, unless the scoring API sets it: only its author can know.
+    """A label that no expression's grouping keeps is empty in every result, unless the scoring API sets it:
+    only its author can know.
 
-    `meta` is for the scoring API to fill (docs/contributing/upstream-agent.md#scores), so it is never reported.
+    `meta` is for the scoring API to fill (docs/contributing/upstream-agent.md#scores), so it is never
+    reported.
     """
     for overlay in context.overlays.values():
         scorer = overlay.scorer
@@ -87,15 +102,31 @@ def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
         if not parsed or any(checked.tree is None for checked in parsed):
             continue
         for item in placeholders(scorer.value.spec.score_dimension_format):
-            if item.name not in LABELS or item.name == "meta" or any(can_have(checked.tree, item.name) for checked in parsed):
+            if (
+                item.name not in LABELS
+                or item.name == "meta"
+                or any(can_have(checked.tree, item.name) for checked in parsed)
+            ):
                 continue
             where = scorer.inside(("spec", "scoreDimensionFormat"), item.offset)
-            message = f"no query keeps the label {item.name}: ${{{item.name}}} is empty unless the scoring API sets it"
-            hint = f"fine if the scoring API sets {item.name}; otherwise keep the label in the query, or remove the placeholder"
+            message = (
+                f"no query keeps the label {item.name}: ${{{item.name}}} is empty unless the scoring API"
+                " sets it"
+            )
+            hint = (
+                f"fine if the scoring API sets {item.name}; otherwise keep the label in the query, or remove"
+                " the placeholder"
+            )
             yield codes.UNFILLED_PLACEHOLDER.at(where, message, hint)
 
 
-_OPERATORS_ELSEWHERE = {"|": "LogQL", "default": "MetricsQL", "if": "MetricsQL", "ifnot": "MetricsQL", "keep_metric_names": "MetricsQL"}
+_OPERATORS_ELSEWHERE = {
+    "|": "LogQL",
+    "default": "MetricsQL",
+    "if": "MetricsQL",
+    "ifnot": "MetricsQL",
+    "keep_metric_names": "MetricsQL",
+}
 
 
 def _other_language(rest: str) -> str:
@@ -118,10 +149,14 @@ def _parsed(overlay: Overlay) -> list[tuple[Part, Checked]]:
 
 
 def _pieces(part: Part) -> Iterator[Part]:
-    """A bracket that is never closed swallows the rest of the list; its expressions are looked at one by one all the same."""
+    """A bracket that is never closed swallows the rest of the list; its expressions are looked at one by one
+    all the same.
+    """
     words = tokens(part.text, most=MAX_QUERY)
     depth = sum((word.text in _OPEN) - (word.text in _CLOSE) for word in words if word.kind == "operator")
-    ends = [word.offset for word in words if word.kind == "operator" and word.text == ";"] if depth > 0 else []
+    ends = (
+        [word.offset for word in words if word.kind == "operator" and word.text == ";"] if depth > 0 else []
+    )
     start = 0
     for end in (*ends, len(part.text)):
         text = part.text[start:end]

@@ -80,14 +80,18 @@ class Reader:
             elif name not in known:
                 hint = did_you_mean(name, known) or f"known here: {', '.join(sorted(known))}"
                 position = self.document.key_at((*place, name))
-                self.found.append(codes.UNKNOWN_FIELD.at(position, f"{name} is not a field of {dotted(place)}", hint))
+                self.found.append(
+                    codes.UNKNOWN_FIELD.at(position, f"{name} is not a field of {dotted(place)}", hint)
+                )
 
     def selector(self, *place: str | int) -> None:
         """Notes what Kubernetes would refuse in a label selector."""
         if self.mapping(*place):
             self.found += invalid(self.document, place, value_at(self.document.data, place))
 
-    def report(self, code: codes.Code, place: Place, message: str, hint: str = "", *, at_key: bool = False) -> None:
+    def report(
+        self, code: codes.Code, place: Place, message: str, hint: str = "", *, at_key: bool = False
+    ) -> None:
         """Notes a finding at a value, or at its key."""
         position = self.document.key_at(place) if at_key else self.document.at(place)
         self.found.append(code.at(position, message, hint))
@@ -107,6 +111,8 @@ class Reader:
             hint = f'quote it: "{written}"'
         elif expected == "a list" and written:
             hint = f"write [{written}]"
-        finding = codes.PLACEMENT_SHAPE.at(self.document.at(place), f"{dotted(place)} must be {expected}", hint)
+        finding = codes.PLACEMENT_SHAPE.at(
+            self.document.at(place), f"{dotted(place)} must be {expected}", hint
+        )
         if finding not in self.found:
             self.found.append(finding)

@@ -15,9 +15,13 @@ from gitops_dsf.resolve.rules.candidates import choosable, eligible
 from gitops_dsf.resolve.rules.selectors import is_certain
 
 MANY_CLUSTERS = 100
-"""Clusters per PlacementDecision; above it OCM rewrites several (docs/scheduler.md#more-than-a-hundred-clusters)."""
+"""Clusters per PlacementDecision; above it OCM rewrites several
+(docs/scheduler.md#more-than-a-hundred-clusters).
+"""
 KEPT_CLAIMS = 20
-"""Custom ClusterClaims that OCM's agent reports, in name order (docs/contributing/ocm-behaviour.md#cluster-claims)."""
+"""Custom ClusterClaims that OCM's agent reports, in name order
+(docs/contributing/ocm-behaviour.md#cluster-claims).
+"""
 _RESERVED_CLAIMS = (".open-cluster-management.io", ".k8s.io")
 
 
@@ -28,12 +32,22 @@ def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
         return
     if repository.value.spec.delivery.mode == "ManifestWork":
         message = "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration"
-        yield codes.NO_CLUSTERS.at(Position(file=SETTINGS_FILE), message, "run gitops-dsf import --context HUB, or write clusters/*.yaml")
+        yield codes.NO_CLUSTERS.at(
+            Position(file=SETTINGS_FILE),
+            message,
+            "run gitops-dsf import --context HUB, or write clusters/*.yaml",
+        )
 
 
 def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnostic]:
-    """A cluster's works and the rights of its agent go to the hub namespace of its name, which must belong to nobody else."""
-    hub = context.declared.repository.value.spec.hub_namespace if context.declared.repository is not None else ""
+    """A cluster's works and the rights of its agent go to the hub namespace of its name, which must belong to
+    nobody else.
+    """
+    hub = (
+        context.declared.repository.value.spec.hub_namespace
+        if context.declared.repository is not None
+        else ""
+    )
     for item in context.declared.clusters:
         owner = ""
         if item.name == context.argocd_namespace:
@@ -43,8 +57,13 @@ def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnost
         elif any(matches(item.name, pattern) for pattern in NAMESPACES_OF_OTHERS):
             owner = "Kubernetes or Open Cluster Management"
         if owner:
-            message = f"the namespace {item.name} of the hub belongs to {owner}; works and rights of a cluster of this name would go there"
-            yield codes.CLUSTER_NAMESPACE.at(item.position, message, "remove it, or give the cluster another name and join it again")
+            message = (
+                f"the namespace {item.name} of the hub belongs to {owner}; works and rights of a cluster of"
+                " this name would go there"
+            )
+            yield codes.CLUSTER_NAMESPACE.at(
+                item.position, message, "remove it, or give the cluster another name and join it again"
+            )
 
 
 def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
@@ -55,7 +74,9 @@ def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
         scorer = context.scorers[name]
         if not clusters and not scorer.suspend and context.fleet.selected(scorer.selector):
             message = f"masks keep {name} off every cluster that it is meant for"
-            yield codes.NOWHERE.at(scorer.position, message, "remove the scorer, write suspend: true, or narrow the masks")
+            yield codes.NOWHERE.at(
+                scorer.position, message, "remove the scorer, write suspend: true, or narrow the masks"
+            )
 
 
 def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
@@ -67,10 +88,22 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
             if not context.fleet.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
                 unknown = True
                 message = f"there is no ManagedClusterSet {name} in clusters/"
-                hint = did_you_mean(name, [*context.fleet.sets, "default", "global"]) or "write the set into clusters/, or name another"
+                hint = (
+                    did_you_mean(name, [*context.fleet.sets, "default", "global"])
+                    or "write the set into clusters/, or name another"
+                )
                 yield codes.UNKNOWN_SET.at(item.at("spec", "placement", "clusterSets", index), message, hint)
-        if not unknown and context.fleet.clusters and not eligible(context, item) and not _is_guess(context, item):
-            path = ("spec", "placement", "clusterSelector" if rules.cluster_selector is not None else "clusterSets")
+        if (
+            not unknown
+            and context.fleet.clusters
+            and not eligible(context, item)
+            and not _is_guess(context, item)
+        ):
+            path = (
+                "spec",
+                "placement",
+                "clusterSelector" if rules.cluster_selector is not None else "clusterSets",
+            )
             position = item.document.key_at(path) if item.document.has(path) else item.position
             message = f"no cluster of the inventory is eligible for {item.name}"
             yield codes.NO_ELIGIBLE_CLUSTER.at(position, message, "correct the labels or the sets")
@@ -86,17 +119,28 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
                 continue
             where = ("spec", "scores", index, "scorer")
             if scorer.destination == "None":
-                message = f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters"
-                yield codes.SCORE_NOT_RUNNING.at(item.at(*where), message, "write scoreDestination: AddOnPlacementScore in the scorer")
+                message = (
+                    f"{scorer.name} has scoreDestination None: it publishes no score that could rank clusters"
+                )
+                yield codes.SCORE_NOT_RUNNING.at(
+                    item.at(*where), message, "write scoreDestination: AddOnPlacementScore in the scorer"
+                )
             elif scorer.suspend:
                 message = f"{scorer.name} is suspended: its scores are removed everywhere"
                 yield codes.SCORE_SUSPENDED.at(
-                    item.at(*where), message, "remove the score from this application while the scorer is suspended"
+                    item.at(*where),
+                    message,
+                    "remove the score from this application while the scorer is suspended",
                 )
             elif candidates and not candidates & context.reach[scorer.name]:
-                if _is_guess(context, item) or not is_certain(context.overlays[score.scorer].scorer.document, "spec", "clusterSelector"):
+                if _is_guess(context, item) or not is_certain(
+                    context.overlays[score.scorer].scorer.document, "spec", "clusterSelector"
+                ):
                     continue
-                message = f"{scorer.name} runs on none of the {len(candidates)} clusters that are eligible for {item.name}"
+                message = (
+                    f"{scorer.name} runs on none of the {len(candidates)} clusters that are eligible for"
+                    f" {item.name}"
+                )
                 hint = "correct its clusterSelector or the masks, or choose other clusters"
                 yield codes.SCORE_NOT_RUNNING.at(item.at(*where), message, hint)
 
@@ -108,24 +152,32 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
         most = len(eligible(context, item))
         chosen = most if number is None else min(most, number)
         if chosen > MANY_CLUSTERS:
-            hint = f"keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of at most {MANY_CLUSTERS} clusters"
+            hint = (
+                "keep moves.strategy MakeBeforeBreak or Keep, or split it into applications of at most"
+                f" {MANY_CLUSTERS} clusters"
+            )
             yield _many(item.name, chosen, item.document.key_at(("spec", "placement")), hint)
     for placement in context.declared.placements:
         written = placement.value.spec.get("numberOfClusters")
         number = written if isinstance(written, int) and not isinstance(written, bool) else None
         clusters = choosable(context, placement)
         # Where the clusters are not known, only the number that was asked for is.
-        counts = [count for count in (number, len(clusters) if clusters is not None else None) if count is not None]
+        counts = [
+            count for count in (number, len(clusters) if clusters is not None else None) if count is not None
+        ]
         if counts and min(counts) > MANY_CLUSTERS:
             path = ("spec", "numberOfClusters" if number is not None else "clusterSets")
-            hint = f"split it into Placements of at most {MANY_CLUSTERS} clusters, and let nothing that follows it delete on absence"
+            hint = (
+                f"split it into Placements of at most {MANY_CLUSTERS} clusters, and let nothing that follows"
+                " it delete on absence"
+            )
             yield _many(placement.name, min(counts), placement.document.key_at(path), hint)
 
 
 def _many(name: str, count: int, position: Position, hint: str) -> Diagnostic:
     message = (
-        f"{name} may choose {count} clusters: above {MANY_CLUSTERS} a decision is several objects, rewritten one by one, "
-        "and a cluster can be in none of them for a moment"
+        f"{name} may choose {count} clusters: above {MANY_CLUSTERS} a decision is several objects, rewritten"
+        " one by one, and a cluster can be in none of them for a moment"
     )
     return codes.MANY_DECISIONS.at(position, message, hint)
 
@@ -138,8 +190,15 @@ def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
             continue
         custom = sorted(claim.name for claim in claims if not claim.name.endswith(_RESERVED_CLAIMS))
         if len(custom) > KEPT_CLAIMS:
-            message = f"{item.name} has {len(custom)} claims of its own; OCM keeps {KEPT_CLAIMS}, by name, and drops {custom[KEPT_CLAIMS]}"
-            yield codes.MANY_CLAIMS.at(item.document.key_at(("status", "clusterClaims")), message, "select by labels, or have fewer claims")
+            message = (
+                f"{item.name} has {len(custom)} claims of its own; OCM keeps {KEPT_CLAIMS}, by name, and"
+                f" drops {custom[KEPT_CLAIMS]}"
+            )
+            yield codes.MANY_CLAIMS.at(
+                item.document.key_at(("status", "clusterClaims")),
+                message,
+                "select by labels, or have fewer claims",
+            )
 
 
 def _is_guess(context: Context, item: Item[ScoredApplication]) -> bool:

@@ -116,4 +116,6 @@ FIELD_RULES: Final[tuple[Rule, ...]] = (
     applications.names_fit_labels,
     applications.applications_live_with_argocd,
 )
-"""Those that look at one field, or at what it refers to: they hold for an object of which other fields are wrong."""
+"""Those that look at one field, or at what it refers to: they hold for an object of which other fields are
+wrong.
+"""

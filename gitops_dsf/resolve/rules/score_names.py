@@ -10,7 +10,9 @@ from gitops_dsf.resolve.overlay import Setting
 
 
 def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
-    """Two scorers with one score name overwrite each other's scores, and so do names that become one object name."""
+    """Two scorers with one score name overwrite each other's scores, and so do names that become one object
+    name.
+    """
     by_name: dict[str, Setting] = {}
     by_resource: dict[str, Setting] = {}
     for _, overlay in sorted(context.overlays.items()):
@@ -20,11 +22,20 @@ def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
             continue
         resource = sanitise(name)
         if name in by_name:
-            message = f"the score name {name} is used at {by_name[name].position}, too: the two scores overwrite each other"
-            yield codes.DUPLICATE_SCORE.at(setting.position, message, "give each scorer a score name of its own")
+            message = (
+                f"the score name {name} is used at {by_name[name].position}, too: the two scores overwrite"
+                " each other"
+            )
+            yield codes.DUPLICATE_SCORE.at(
+                setting.position, message, "give each scorer a score name of its own"
+            )
         elif resource in by_resource:
             other = by_resource[resource]
-            message = f"{name} and {other.value} ({other.position}) both become the AddOnPlacementScore {resource}"
-            yield codes.SANITISED_CLASH.at(setting.position, message, "choose names that differ in more than case and punctuation")
+            message = (
+                f"{name} and {other.value} ({other.position}) both become the AddOnPlacementScore {resource}"
+            )
+            yield codes.SANITISED_CLASH.at(
+                setting.position, message, "choose names that differ in more than case and punctuation"
+            )
         by_name.setdefault(name, setting)
         by_resource.setdefault(resource, setting)

@@ -9,7 +9,9 @@ from gitops_dsf.diagnostics import Diagnostic
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 
-_NAME = re.compile(r"(?i)(^|[^a-z])(api[-_]?key|token|password|passwd|secret|bearer|private[-_]?key|access[-_]?key|credentials?)$")
+_NAME = re.compile(
+    r"(?i)(^|[^a-z])(api[-_]?key|token|password|passwd|secret|bearer|private[-_]?key|access[-_]?key|credentials?)$"
+)
 _VALUE = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
     r"|^Bearer\s+\S{8,}"
@@ -20,15 +22,30 @@ _VALUE = re.compile(
 
 
 def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
-    """Arguments of scorers go to every spoke, annotations and applications to the hub, and all of it into git history."""
+    """Arguments of scorers go to every spoke, annotations and applications to the hub, and all of it into git
+    history.
+    """
     declared = context.declared
     settings = () if declared.repository is None else (declared.repository,)
-    for item in (*declared.scorers, *declared.applications, *declared.application_sets, *declared.locks, *settings):
+    for item in (
+        *declared.scorers,
+        *declared.applications,
+        *declared.application_sets,
+        *declared.locks,
+        *settings,
+    ):
         hint = "put it into a Secret that the application reads on its cluster"
         if item.document.kind in {"DynamicScorer", "ScorerLock"}:
-            hint = "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring API hold it"
+            hint = (
+                "put it into a Secret on the spoke and name it with auth.tokenSecretRef, or let the scoring"
+                " API hold it"
+            )
         for path, value in _strings(item.document.data, ()):
-            suspect = path[:3] == ("spec", "scoring", "arguments") and len(value) >= 4 and names_a_secret(str(path[-1]))
+            suspect = (
+                path[:3] == ("spec", "scoring", "arguments")
+                and len(value) >= 4
+                and names_a_secret(str(path[-1]))
+            )
             if suspect or _VALUE.search(value):
                 yield codes.SECRET_IN_YAML.at(item.at(*path), f"{dotted(path)} looks like a secret", hint)
 

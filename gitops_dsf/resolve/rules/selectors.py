@@ -34,14 +34,22 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
         return
     for overlay in context.overlays.values():
         selector = overlay.scorer.value.spec.cluster_selector
-        if selector is not None and not context.fleet.selected(selector) and is_certain(overlay.scorer.document, "spec", "clusterSelector"):
+        if (
+            selector is not None
+            and not context.fleet.selected(selector)
+            and is_certain(overlay.scorer.document, "spec", "clusterSelector")
+        ):
             position = overlay.scorer.document.key_at(("spec", "clusterSelector"))
             message = f"no cluster of the inventory has these labels: {overlay.scorer.name} runs nowhere"
-            yield codes.MATCHES_NOTHING.at(position, message, _closest(context, selector) or "correct the labels, or label the clusters")
+            yield codes.MATCHES_NOTHING.at(
+                position, message, _closest(context, selector) or "correct the labels, or label the clusters"
+            )
 
 
 def is_certain(document: Document, *place: str | int) -> bool:
-    """Whether it is clear what a selector means: no mistake in it, and no value in its document that readers disagree about."""
+    """Whether it is clear what a selector means: no mistake in it, and no value in its document that readers
+    disagree about.
+    """
     return not document.disputed and not any(invalid(document, place, value_at(document.data, place)))
 
 
@@ -64,19 +72,31 @@ def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnos
 def _term(document: Document, place: Place, term: dict[str, Any]) -> Iterator[Diagnostic]:
     key, operator, values = term.get("key"), term.get("operator"), term.get("values") or []
     if not isinstance(key, str) or not label_key(key):
-        yield codes.BAD_SELECTOR.at(document.at((*place, "key")), f"{_short(str(key or 'an empty key'))} is not a label key", KEY_RULE)
+        yield codes.BAD_SELECTOR.at(
+            document.at((*place, "key")), f"{_short(str(key or 'an empty key'))} is not a label key", KEY_RULE
+        )
     if operator not in OPERATORS:
         message = f"the operator {operator} does not exist" if operator else "the operator is missing"
-        yield codes.BAD_SELECTOR.at(document.at((*place, "operator")), message, f"write {', '.join(OPERATORS[:-1])} or {OPERATORS[-1]}")
+        yield codes.BAD_SELECTOR.at(
+            document.at((*place, "operator")),
+            message,
+            f"write {', '.join(OPERATORS[:-1])} or {OPERATORS[-1]}",
+        )
         return
     if not isinstance(values, list):
-        yield codes.BAD_SELECTOR.at(document.at((*place, "values")), "values must be a list", "write values: [a, b]")
+        yield codes.BAD_SELECTOR.at(
+            document.at((*place, "values")), "values must be a list", "write values: [a, b]"
+        )
         return
     if operator in {"In", "NotIn"} and not values:
-        yield codes.BAD_SELECTOR.at(document.at((*place, "operator")), f"{operator} needs at least one value", "write values: [a, b]")
+        yield codes.BAD_SELECTOR.at(
+            document.at((*place, "operator")), f"{operator} needs at least one value", "write values: [a, b]"
+        )
     if operator in {"Exists", "DoesNotExist"} and values:
         yield codes.BAD_SELECTOR.at(
-            document.key_at((*place, "values")), f"{operator} takes no values", "remove values, or write operator: In"
+            document.key_at((*place, "values")),
+            f"{operator} takes no values",
+            "remove values, or write operator: In",
         )
     for index, value in enumerate(values):
         yield from _value(document, (*place, "values", index), value)
@@ -85,7 +105,9 @@ def _term(document: Document, place: Place, term: dict[str, Any]) -> Iterator[Di
 def _value(document: Document, place: Place, value: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
     if isinstance(value, (bool, int, float)):
         text = document.written(place)
-        yield codes.BAD_SELECTOR.at(document.at(place), f"{text} is not text, as every label value is", f'quote it: "{text}"')
+        yield codes.BAD_SELECTOR.at(
+            document.at(place), f"{text} is not text, as every label value is", f'quote it: "{text}"'
+        )
     elif not isinstance(value, str) or not label_value(value):
         shown = "an empty value" if value is None else _short(str(value))
         yield codes.BAD_SELECTOR.at(document.at(place), f"{shown} is not a label value", VALUE_RULE)
@@ -104,7 +126,10 @@ def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:
         yield application.document, ("spec", "placement", "clusterSelector")
         groups = application.value.spec.placement.decision_groups
         for index in range(len(groups.groups) if groups is not None else 0):
-            yield application.document, ("spec", "placement", "decisionGroups", "groups", index, "clusterSelector")
+            yield (
+                application.document,
+                ("spec", "placement", "decisionGroups", "groups", index, "clusterSelector"),
+            )
 
 
 def value_at(data: Any, place: Place) -> Any:  # noqa: ANN401 - plain data
@@ -130,12 +155,16 @@ def label_key(key: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def label_value(value: str) -> bool:
-    """Kubernetes' rule for label values: empty, or at most 63 characters of letters, digits, '-', '_' and '.'."""
+    """Kubernetes' rule for label values: empty, or at most 63 characters of letters, digits, '-', '_' and
+    '.'.
+    """
     return not value or _NAME.fullmatch(value) is not None
 
 
 KEY_RULE = "a key is at most 63 letters, digits, '-', '_' and '.', with an optional domain and '/' before it"
-VALUE_RULE = "a value is at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
+VALUE_RULE = (
+    "a value is at most 63 letters, digits, '-', '_' and '.', starting and ending with a letter or digit"
+)
 
 
 def _closest(context: Context, selector: LabelSelector) -> str:

@@ -1,7 +1,9 @@
-"""delivery.mode UpstreamController: what upstream's controller leaves out without a word, and what its agent cannot run.
+"""delivery.mode UpstreamController: what upstream's controller leaves out without a word, and what its agent
+cannot run.
 
-Its agent cuts a query at every `;`, asks with start, end and step, and reads `values`; its controller leaves out a scorer of a source
-without range or step, and takes the host of scoring requests from the source where /config names a scoring host.
+Its agent cuts a query at every `;`, asks with start, end and step, and reads `values`; its controller leaves
+out a scorer of a source without range or step, and takes the host of scoring requests from the source where
+/config names a scoring host.
 """
 
 from collections.abc import Iterator
@@ -32,12 +34,19 @@ def _separators(overlay: Overlay) -> Iterator[Diagnostic]:
     for piece in query.split(";"):
         end = start + len(piece)
         if end < len(query) and any(part.offset <= end < part.offset + len(part.text) for part in parts):
-            message = "upstream's agent cuts the query at this `;`, also inside of strings, brackets and comments"
-            hint = "in a string write \\x3b, which PromQL reads as `;` (\\\\x3b in YAML's double quotes); elsewhere leave it out"
+            message = (
+                "upstream's agent cuts the query at this `;`, also inside of strings, brackets and comments"
+            )
+            hint = (
+                "in a string write \\x3b, which PromQL reads as `;` (\\\\x3b in YAML's double quotes);"
+                " elsewhere leave it out"
+            )
             yield codes.UPSTREAM_CANNOT_RUN.at(overlay.query.inside(end), message, hint)
         if query.strip() and not piece.strip():
             at = min(end, len(query) - 1) if start < len(query) else len(query) - 1
-            message = "upstream's agent sends an expression of nothing here, and Prometheus refuses the whole cycle"
+            message = (
+                "upstream's agent sends an expression of nothing here, and Prometheus refuses the whole cycle"
+            )
             yield codes.UPSTREAM_CANNOT_RUN.at(overlay.query.inside(at), message, "remove the `;`")
         start = end + 1
 
@@ -46,17 +55,31 @@ def _window(overlay: Overlay, *, unseen: bool) -> Iterator[Diagnostic]:
     if overlay.is_instant:
         setting = overlay.source_path if overlay.source_path.value else overlay.source_host
         message = "upstream's agent reads range queries only: from this path it gets series without values"
-        yield codes.UPSTREAM_CANNOT_RUN.at(setting.position, message, f"write path: {QUERY_PATH}, with a range and a step")
+        yield codes.UPSTREAM_CANNOT_RUN.at(
+            setting.position, message, f"write path: {QUERY_PATH}, with a range and a step"
+        )
     elif overlay.range.value == 0 and overlay.query.value and not unseen:
         written = "0" if overlay.range.document.has(overlay.range.path) else "missing"
         message = f"range is {written}: upstream's controller leaves the scorer out without a word"
-        yield codes.UPSTREAM_CANNOT_RUN.at(overlay.range.position, message, "write the seconds of history, such as range: 60")
+        yield codes.UPSTREAM_CANNOT_RUN.at(
+            overlay.range.position, message, "write the seconds of history, such as range: 60"
+        )
 
 
 def _scoring_host(overlay: Overlay) -> Iterator[Diagnostic]:
     host = overlay.scoring_host
-    if host.locked and overlay.lock is not None and origin(str(host.value)) != origin(overlay.lock.value.spec.config.source.host):
+    if (
+        host.locked
+        and overlay.lock is not None
+        and origin(str(host.value)) != origin(overlay.lock.value.spec.config.source.host)
+    ):
         sent = overlay.lock.value.spec.config.source.host or "no host at all"
-        message = f"where /config names a scoring host, upstream's controller sends scoring requests to its source host: {sent}"
-        hint = "let /config leave scoring.host out; scoring.host of the scorer, or the origin of configURL, counts then"
+        message = (
+            "where /config names a scoring host, upstream's controller sends scoring requests to its source"
+            f" host: {sent}"
+        )
+        hint = (
+            "let /config leave scoring.host out; scoring.host of the scorer, or the origin of configURL,"
+            " counts then"
+        )
         yield codes.UPSTREAM_CANNOT_RUN.at(host.position, message, hint)

@@ -12,60 +12,99 @@ from gitops_dsf.resolve.rules.secrets import names_a_secret
 
 _BLANK = frozenset(" \t\r\n")
 _HOST = re.compile(r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*\.?|[0-9a-f.]*:[0-9a-f:.]*(%\w+)?")
-"""A host name, of other alphabets too, or an IP address; no `<NODE_IP>` or `${HOST}` that somebody forgot to fill in."""
+"""A host name, of other alphabets too, or an IP address; no `<NODE_IP>` or `${HOST}` that somebody forgot to
+fill in.
+"""
 
 
 def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
-    """The configURL and hosts are http or https URLs with a host name, without credentials, query or fragment."""
+    """The configURL and hosts are http or https URLs with a host name, without credentials, query or
+    fragment.
+    """
     for overlay in context.overlays.values():
         scorer = overlay.scorer
         spec = scorer.value.spec
-        yield from _endpoint(spec.config_url, partial(scorer.at, "spec", "configURL"), "configURL", query_allowed=True)
+        yield from _endpoint(
+            spec.config_url, partial(scorer.at, "spec", "configURL"), "configURL", query_allowed=True
+        )
         for setting, name in ((overlay.source_host, "source.host"), (overlay.scoring_host, "scoring.host")):
             if setting.value:
-                yield from _endpoint(str(setting.value), partial(setting.document.at, setting.path), name, query_allowed=False)
+                yield from _endpoint(
+                    str(setting.value), partial(setting.document.at, setting.path), name, query_allowed=False
+                )
         for setting, name in ((overlay.source_path, "source.path"), (overlay.scoring_path, "scoring.path")):
             path = str(setting.value)
             if "?" in path or "#" in path or _BLANK & set(path):
                 message = f"{name}: {path} is not a path"
-                yield codes.BAD_URL.at(setting.position, message, f"write it without query and fragment, such as {_example(name)}")
+                yield codes.BAD_URL.at(
+                    setting.position,
+                    message,
+                    f"write it without query and fragment, such as {_example(name)}",
+                )
 
 
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
     """Git URLs: Argo CD has credentials in Secrets of its own."""
     repository = context.declared.repository
     if repository is not None and _has_credentials(repository.value.spec.git.url):
-        yield _credentials("spec.git.url", repository.at("spec", "git", "url"), "configure the repository's credentials in Argo CD")
+        yield _credentials(
+            "spec.git.url",
+            repository.at("spec", "git", "url"),
+            "configure the repository's credentials in Argo CD",
+        )
     for item in context.declared.applications:
         application = item.value.spec.application
         sources = [(("source",), application.source)] if application.source else []
-        paths: list[tuple[tuple[str | int, ...], str]] = [((*path, "repoURL"), source.repo_url) for path, source in sources]
-        paths += [(("sources", index, "repoURL"), source.repo_url) for index, source in enumerate(application.sources)]
+        paths: list[tuple[tuple[str | int, ...], str]] = [
+            ((*path, "repoURL"), source.repo_url) for path, source in sources
+        ]
+        paths += [
+            (("sources", index, "repoURL"), source.repo_url)
+            for index, source in enumerate(application.sources)
+        ]
         for path, url in paths:
             if _has_credentials(url):
-                yield _credentials("repoURL", item.at("spec", "application", *path), "configure the repository's credentials in Argo CD")
+                yield _credentials(
+                    "repoURL",
+                    item.at("spec", "application", *path),
+                    "configure the repository's credentials in Argo CD",
+                )
 
 
-def _endpoint(url: str, position: Callable[[], Position], name: str, *, query_allowed: bool) -> Iterator[Diagnostic]:
+def _endpoint(
+    url: str, position: Callable[[], Position], name: str, *, query_allowed: bool
+) -> Iterator[Diagnostic]:
     """Positions are asked for by findings only: looking one up composes the document again."""
     parts = _split(url)
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or _BLANK & set(url):
         message = f"{name}: {url or 'an empty text'} is not an http or https URL"
-        yield codes.BAD_URL.at(position(), message, "write scheme, host and port, such as http://scorer.scoring.svc:8000")
+        yield codes.BAD_URL.at(
+            position(), message, "write scheme, host and port, such as http://scorer.scoring.svc:8000"
+        )
         return
     if not _HOST.fullmatch(parts.hostname):
         message = f"{name}: {url} names no host: {parts.hostname} is not one"
-        yield codes.BAD_URL.at(position(), message, "write the name or address as it is, such as scorer.scoring.svc or 10.0.0.7")
+        yield codes.BAD_URL.at(
+            position(), message, "write the name or address as it is, such as scorer.scoring.svc or 10.0.0.7"
+        )
         return
     secret = any(names_a_secret(key) and value for key, value in parse_qsl(parts.query))
     if parts.username is not None or secret:
-        yield _credentials(name, position(), "put a token into a Secret on the spoke and name it with auth.tokenSecretRef")
+        yield _credentials(
+            name, position(), "put a token into a Secret on the spoke and name it with auth.tokenSecretRef"
+        )
     if not query_allowed and (parts.query or parts.fragment):
-        yield codes.BAD_URL.at(position(), f"{name}: a host URL has no query or fragment", "write scheme, host, port and at most a path")
+        yield codes.BAD_URL.at(
+            position(),
+            f"{name}: a host URL has no query or fragment",
+            "write scheme, host, port and at most a path",
+        )
 
 
 def _credentials(name: str, position: Position, hint: str) -> Diagnostic:
-    return codes.URL_CREDENTIALS.at(position, f"{name} contains credentials; everybody who can read the repository can use them", hint)
+    return codes.URL_CREDENTIALS.at(
+        position, f"{name} contains credentials; everybody who can read the repository can use them", hint
+    )
 
 
 def _split(url: str) -> SplitResult | None:

@@ -9,20 +9,26 @@ from gitops_dsf.resolve.stickiness import choose, nearest
 
 
 def weights_count(context: Context) -> Iterator[Diagnostic]:
-    """A score of weight 0 is not looked at: OCM does not run the prioritizer. Without any other, nothing ranks the clusters."""
+    """A score of weight 0 is not looked at: OCM does not run the prioritizer. Without any other, nothing
+    ranks the clusters.
+    """
     for item in context.declared.applications:
         if not any(score.weight for score in item.value.spec.scores):
             message = "every weight is 0: nothing ranks the clusters"
             position = item.at("spec", "scores", 0, "weight")
             yield codes.BAD_VALUE.at(
-                position, message, "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too"
+                position,
+                message,
+                "give a score a weight from 1 to 10; a Placement without scores ranks by nothing, too",
             )
             continue
         for index, score in enumerate(item.value.spec.scores):
             if score.weight == 0:
                 position = item.at("spec", "scores", index, "weight")
                 yield codes.ZERO_WEIGHT.at(
-                    position, f"with weight 0 the score {score.scorer} has no effect", "remove the entry, or give it a weight"
+                    position,
+                    f"with weight 0 the score {score.scorer} has no effect",
+                    "remove the entry, or give it a weight",
                 )
 
 
@@ -34,5 +40,10 @@ def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
         if not any(weights) or choose(spec.stickiness, weights) is not None:
             continue
         values = nearest(spec.stickiness, weights)
-        message = f"a stickiness of {spec.stickiness} points cannot be expressed with these weights (OCM allows whole numbers up to 10)"
-        yield codes.STICKINESS.at(item.at("spec", "stickiness"), message, f"write {' or '.join(str(value) for value in values)}")
+        message = (
+            f"a stickiness of {spec.stickiness} points cannot be expressed with these weights (OCM allows"
+            " whole numbers up to 10)"
+        )
+        yield codes.STICKINESS.at(
+            item.at("spec", "stickiness"), message, f"write {' or '.join(str(value) for value in values)}"
+        )

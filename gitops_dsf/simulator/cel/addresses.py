@@ -1,4 +1,6 @@
-"""IP and CIDR functions (apiserver/pkg/cel/library/{ip,cidr}.go). Zones and IPv4-mapped addresses are refused."""
+"""IP and CIDR functions (apiserver/pkg/cel/library/{ip,cidr}.go). Zones and IPv4-mapped addresses are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def _address(text: str) -> _Address:
         found = ipaddress.ip_address(text)
     except ValueError as error:
         raise CelFailure(f"IP Address {text!r} parse error during conversion from string") from error
-    if isinstance(found, ipaddress.IPv6Address) and (found.scope_id is not None or found.ipv4_mapped is not None):
+    if isinstance(found, ipaddress.IPv6Address) and (
+        found.scope_id is not None or found.ipv4_mapped is not None
+    ):
         raise CelFailure(f"IP address {text!r} with a zone or an IPv4-mapped address is not allowed")
     return found
 
@@ -91,8 +95,12 @@ def functions() -> tuple[Function, ...]:
         return Function(name, (Overload(identifier, (IP,), "bool"),), lambda value: call(_ip(value)))
 
     return (
-        Function("ip", (Overload("string_to_ip", ("string",), IP, False), Overload("cidr_ip", (CIDR,), IP)), _to_ip),
-        Function("isIP", (Overload("is_ip", ("string",), "bool", False),), lambda text: _parses(text, cidr=False)),
+        Function(
+            "ip", (Overload("string_to_ip", ("string",), IP, False), Overload("cidr_ip", (CIDR,), IP)), _to_ip
+        ),
+        Function(
+            "isIP", (Overload("is_ip", ("string",), "bool", False),), lambda text: _parses(text, cidr=False)
+        ),
         Function("ip.isCanonical", (Overload("ip_is_canonical", ("string",), "bool", False),), _is_canonical),
         Function("family", (Overload("ip_family", (IP,), "int"),), lambda value: _ip(value).version),
         on_ip("isUnspecified", "ip_is_unspecified", lambda address: address.is_unspecified),
@@ -105,7 +113,11 @@ def functions() -> tuple[Function, ...]:
             (Overload("string_to_cidr", ("string",), CIDR, False),),
             lambda text: opaque(CIDR, str(_interface(text))),
         ),
-        Function("isCIDR", (Overload("is_cidr", ("string",), "bool", False),), lambda text: _parses(text, cidr=True)),
+        Function(
+            "isCIDR",
+            (Overload("is_cidr", ("string",), "bool", False),),
+            lambda text: _parses(text, cidr=True),
+        ),
         Function(
             "containsIP",
             (

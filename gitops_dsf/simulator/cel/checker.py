@@ -1,7 +1,7 @@
 """Type-checking CEL expressions as OCM's placement controller does, without evaluating them.
 
-OCM loads (sdk-go/pkg/cel/common/values.go): optional types, ext.Strings and the Kubernetes libraries Lists, Regex,
-URLs, Quantity, IP, CIDR, Format and Semver, beside its own scores() and parseJSON().
+OCM loads (sdk-go/pkg/cel/common/values.go): optional types, ext.Strings and the Kubernetes libraries Lists,
+Regex, URLs, Quantity, IP, CIDR, Format and Semver, beside its own scores() and parseJSON().
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Checked:
 
     serialized: bytes
     yields: str
-    """The type of its value: BOOL, DYN where that depends on the cluster, or another one, as CEL writes it."""
+    """The type of its value: BOOL, DYN where that depends on the cluster, or another one, as CEL writes it.
+    """
 
 
 class Checker:
@@ -82,7 +83,9 @@ class Checker:
                 raise CelSyntaxError(f"instantiation failed: {problem}", (Mistake(found.start(1), problem),))
 
 
-def library(scores: ScoreFunctions | None = None, quantities: QuantityFunctions | None = None) -> tuple[Function, ...]:
+def library(
+    scores: ScoreFunctions | None = None, quantities: QuantityFunctions | None = None
+) -> tuple[Function, ...]:
     """Every function that OCM offers; the two that hold data are given by whoever evaluates."""
     return (
         *(scores or ScoreFunctions({})).functions(),

@@ -1,8 +1,9 @@
-"""A ManagedCluster as CEL sees it: not the stored JSON but what Go makes of its type (DefaultUnstructuredConverter).
+"""A ManagedCluster as CEL sees it: not the stored JSON but what Go makes of its type
+(DefaultUnstructuredConverter).
 
-Unknown fields are gone, `kind` and `apiVersion` too (typed clients drop them), fields without `omitempty` are always
-there (`spec.hubAcceptsClient`, `status.conditions`, `status.version`), and quantities have their canonical text.
-Source: api/cluster/v1/types.go, metav1.ObjectMeta.
+Unknown fields are gone, `kind` and `apiVersion` too (typed clients drop them), fields without `omitempty` are
+always there (`spec.hubAcceptsClient`, `status.conditions`, `status.version`), and quantities have their
+canonical text. Source: api/cluster/v1/types.go, metav1.ObjectMeta.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def _spec(spec: Mapping[str, Any]) -> View:
         shown["leaseDurationSeconds"] = spec["leaseDurationSeconds"]
     if spec.get("managedClusterClientConfigs"):
         shown["managedClusterClientConfigs"] = [
-            {"url": config.get("url") or "", **_set(config, "caBundle")} for config in spec["managedClusterClientConfigs"]
+            {"url": config.get("url") or "", **_set(config, "caBundle")}
+            for config in spec["managedClusterClientConfigs"]
         ]
     if spec.get("taints"):
         shown["taints"] = [
@@ -79,7 +81,11 @@ def _status(status: Mapping[str, Any]) -> View:
             {
                 "name": entry.get("name") or "",
                 "clusterSet": entry.get("clusterSet") or "",
-                **({"conditions": [_condition(condition) for condition in entry["conditions"]]} if entry.get("conditions") else {}),
+                **(
+                    {"conditions": [_condition(condition) for condition in entry["conditions"]]}
+                    if entry.get("conditions")
+                    else {}
+                ),
             }
             for entry in status["managedNamespaces"]
         ]

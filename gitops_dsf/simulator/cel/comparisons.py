@@ -8,7 +8,9 @@ from gitops_dsf.simulator.cel.function import Function, Opaque, Overload, type_o
 
 def compare(value: Opaque, other: Opaque) -> int:
     """-1, 0 or 1."""
-    return semvers.compare(value, other) if type_of(value) == semvers.TYPE else quantities.compare(value, other)
+    return (
+        semvers.compare(value, other) if type_of(value) == semvers.TYPE else quantities.compare(value, other)
+    )
 
 
 def functions() -> tuple[Function, ...]:
@@ -20,6 +22,12 @@ def functions() -> tuple[Function, ...]:
 
     return (
         Function("compareTo", overloads("compare_to", "int"), compare),
-        Function("isGreaterThan", overloads("is_greater_than", "bool"), lambda value, other: compare(value, other) == 1),
-        Function("isLessThan", overloads("is_less_than", "bool"), lambda value, other: compare(value, other) == -1),
+        Function(
+            "isGreaterThan",
+            overloads("is_greater_than", "bool"),
+            lambda value, other: compare(value, other) == 1,
+        ),
+        Function(
+            "isLessThan", overloads("is_less_than", "bool"), lambda value, other: compare(value, other) == -1
+        ),
     )

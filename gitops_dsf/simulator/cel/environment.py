@@ -66,7 +66,11 @@ class Environment:
             value = program.compiled.eval(data={"managedCluster": view})
             kind = value.type()
             result = value.value() if kind in (cel.Type.BOOL, cel.Type.ERROR) else None
-        except (RuntimeError, TypeError, UnicodeError) as error:  # the evaluator itself gave up, not the expression
+        except (
+            RuntimeError,
+            TypeError,
+            UnicodeError,
+        ) as error:  # the evaluator itself gave up, not the expression
             raise CelUnsupported(str(error)) from error
         if self._unsupported is not None:
             raise CelUnsupported(self._unsupported)
@@ -75,7 +79,9 @@ class Environment:
         return str(result) if kind == cel.Type.ERROR else f"the result is not a bool but {kind.name()}"
 
     def _bound(self, function: Function) -> Any:  # noqa: ANN401 - the binding has no types
-        """The function for the evaluator: abstract types are maps, and overloads that then look alike are one."""
+        """The function for the evaluator: abstract types are maps, and overloads that then look alike are
+        one.
+        """
         merged: dict[tuple[str, ...], Overload] = {}
         for overload in function.overloads:
             merged.setdefault(tuple(_kind(parameter) for parameter in overload.parameters), overload)
@@ -94,7 +100,9 @@ class Environment:
         )
 
     def _watched(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """CEL turns exceptions into error values, which `||` can swallow; what is unsupported is kept aside."""
+        """CEL turns exceptions into error values, which `||` can swallow; what is unsupported is
+        kept aside.
+        """
 
         def watched(*arguments: object) -> object:
             try:

@@ -1,8 +1,9 @@
 """How a CEL function of Kubernetes is declared here, and what its implementation may report.
 
-CEL's checker knows abstract types (kubernetes.Quantity), but the evaluator cannot carry them. So there are two
-environments: expressions are type-checked with the abstract types, as OCM does, and evaluated with the same functions
-over maps of one entry, whose key is the type's name and whose text is canonical, so that equality is Kubernetes'.
+CEL's checker knows abstract types (kubernetes.Quantity), but the evaluator cannot carry them. So there are
+two environments: expressions are type-checked with the abstract types, as OCM does, and evaluated with the
+same functions over maps of one entry, whose key is the type's name and whose text is canonical, so that
+equality is Kubernetes'.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What is not answered, because this evaluator (CEL in C++) and OCM's (CEL in Go) differ there.
 
-Each rule was found by running both on the same expressions. A rule may refuse more than it must: an expression that
-is refused costs an answer, one that is not costs a wrong one.
+Each rule was found by running both on the same expressions. A rule may refuse more than it must: an
+expression that is refused costs an answer, one that is not costs a wrong one.
 """
 
 from __future__ import annotations
@@ -21,11 +21,15 @@ STRING = re.compile(r"""[rRbB]?("{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ARITHMETIC = re.compile(r"[-+*/%]")
 _TYPE_META = re.compile(r"""\bmanagedCluster\s*(\.\s*\??|\[\s*\??)\s*["'`]?(kind|apiVersion)\b""")
-_WHOLE = re.compile(r"\bmanagedCluster\b(?!\s*[.\[])|\bmanagedCluster\s*\.\s*(all|exists|exists_one|map|filter|size)\s*\(")
+_WHOLE = re.compile(
+    r"\bmanagedCluster\b(?!\s*[.\[])|\bmanagedCluster\s*\.\s*(all|exists|exists_one|map|filter|size)\s*\("
+)
 _NOT_OFFERED = frozenset(
     "format validate unwrap unwrapOpt indexOf lastIndexOf getMilliseconds".split()  # noqa: SIM905 - a list of words
 )
-"""Missing here, or answered otherwise: lists' indexOf, offsets out of range, %d of a double, milliseconds' meaning."""
+"""Missing here, or answered otherwise: lists' indexOf, offsets out of range, %d of a double, milliseconds'
+meaning.
+"""
 _PARTLY_OFFERED = frozenset({"isSorted", "sum", "min", "max"})
 """Offered for some types; a failed check may be this environment's fault."""
 _OWN_LIMITS = ("recursion depth", "recursion limit")
@@ -44,8 +48,13 @@ def names_in(expression: str) -> frozenset[str]:
 
 def refuse_expression(expression: str) -> None:
     """Raises CelUnsupported for an expression that may be answered otherwise than by OCM."""
-    if len(expression) > LONGEST_EXPRESSION or sum(expression.count(bracket) for bracket in "([{") > MOST_BRACKETS:
-        raise CelUnsupported(f"an expression beyond {LONGEST_EXPRESSION} characters or {MOST_BRACKETS} brackets")
+    if (
+        len(expression) > LONGEST_EXPRESSION
+        or sum(expression.count(bracket) for bracket in "([{") > MOST_BRACKETS
+    ):
+        raise CelUnsupported(
+            f"an expression beyond {LONGEST_EXPRESSION} characters or {MOST_BRACKETS} brackets"
+        )
     names = names_in(expression)
     _refuse(names & _NOT_OFFERED, "not offered")
     if names & _OPAQUE:
@@ -58,7 +67,9 @@ def refuse_expression(expression: str) -> None:
             if _odd_number(text):
                 raise CelUnsupported(f"a number from the text {text!r}")
     if _TYPE_META.search(expression) or _WHOLE.search(STRING.sub('""', expression)):
-        raise CelUnsupported("kind and apiVersion of a cluster, which OCM sees after a list but not after a watch")
+        raise CelUnsupported(
+            "kind and apiVersion of a cluster, which OCM sees after a list but not after a watch"
+        )
 
 
 def refuse_failure(expression: str, message: str) -> None:
@@ -74,7 +85,9 @@ def refuse_failure(expression: str, message: str) -> None:
 
 
 def refuse_cluster(names: Iterable[str], view: Mapping[str, object]) -> None:
-    """Raises CelUnsupported if the expression makes numbers of texts and the cluster has texts read differently."""
+    """Raises CelUnsupported if the expression makes numbers of texts and the cluster has texts read
+    differently.
+    """
     if not _NUMBERS.isdisjoint(names):
         odd = next((text for text in _texts(view) if _odd_number(text)), None)
         if odd is not None:
@@ -104,10 +117,13 @@ def makes_lists(names: frozenset[str]) -> bool:
 def refuse_cost(expression: str, depth: int, largest: int) -> None:
     """Raises CelUnsupported if an expression could reach OCM's cost limit, which drops the cluster.
 
-    Costs are not counted here, so this is a bound: every character as an operation, for every combination of elements.
+    Costs are not counted here, so this is a bound: every character as an operation, for every combination of
+    elements.
     """
     if depth and len(expression) * max(largest, expression.count(",") + 1) ** depth > COST_LIMIT:
-        raise CelUnsupported(f"{depth} nested comprehensions over up to {largest} elements may exceed OCM's cost limit")
+        raise CelUnsupported(
+            f"{depth} nested comprehensions over up to {largest} elements may exceed OCM's cost limit"
+        )
 
 
 def largest_collection(view: object, *, texts: bool) -> int:

@@ -1,7 +1,7 @@
 """List functions (apiserver/pkg/cel/library/lists.go) over integers, doubles, strings and booleans.
 
-Not offered: lists of uint, bytes, durations and timestamps (the evaluator hands them over without their CEL type) and
-indexOf/lastIndexOf on lists (those names belong to CEL's string extension here).
+Not offered: lists of uint, bytes, durations and timestamps (the evaluator hands them over without their CEL
+type) and indexOf/lastIndexOf on lists (those names belong to CEL's string extension here).
 """
 
 from __future__ import annotations
@@ -58,7 +58,11 @@ def _sum(values: Sequence[object]) -> int | float:
     found = _checked(values)
     if not found:
         return 0
-    if len({type(value) for value in found}) > 1 or not isinstance(found[0], (int, float)) or found[0] is True:
+    if (
+        len({type(value) for value in found}) > 1
+        or not isinstance(found[0], (int, float))
+        or found[0] is True
+    ):
         raise CelFailure("no such overload")
     total: int | float = 0
     for value in found:  # not sum(): newer Pythons compensate rounding errors of floats, Go does not
@@ -70,7 +74,10 @@ def _sum(values: Sequence[object]) -> int | float:
 
 def functions() -> tuple[Function, ...]:
     def overloads(suffix: str, returns: str, kinds: tuple[str, ...] = _COMPARABLE) -> tuple[Overload, ...]:
-        return tuple(Overload(f"list_{kind}_{suffix}".format(kind), (f"list({kind})",), returns.format(kind)) for kind in kinds)
+        return tuple(
+            Overload(f"list_{kind}_{suffix}".format(kind), (f"list({kind})",), returns.format(kind))
+            for kind in kinds
+        )
 
     return (
         Function("isSorted", overloads("is_sorted_bool", "bool"), _is_sorted),

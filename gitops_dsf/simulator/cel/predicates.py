@@ -24,7 +24,10 @@ class Unsupported:
 
     def __str__(self) -> str:
         where = f" on cluster {self.cluster}" if self.cluster else ""
-        return f"CEL expression {self.expression!r}{where} uses what the simulator does not support: {self.reason}"
+        return (
+            f"CEL expression {self.expression!r}{where} uses what the simulator does not support:"
+            f" {self.reason}"
+        )
 
 
 Answer = bool | str | Unsupported
@@ -32,7 +35,9 @@ Answer = bool | str | Unsupported
 
 
 class CelPredicates:
-    """An expression depends on nothing but a cluster and its scores, so an answer holds for every Placement."""
+    """An expression depends on nothing but a cluster and its scores, so an answer holds for every
+    Placement.
+    """
 
     def __init__(
         self,

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Opaque, Overload, opaque, text_of
+from gitops_dsf.simulator.cel.function import (
+    CelFailure,
+    CelUnsupported,
+    Function,
+    Opaque,
+    Overload,
+    opaque,
+    text_of,
+)
 from gitops_dsf.simulator.quantity import Quantity, QuantityError, parse
 
 TYPE = "kubernetes.Quantity"
@@ -15,9 +23,9 @@ _MAX_INT64 = 2**63 - 1
 class QuantityFunctions:
     """The functions, and the internal form of every quantity of the current evaluation.
 
-    isInteger, asInteger and asApproximateFloat depend on how Kubernetes holds a number (1000m is not an integer to
-    it), which the value alone does not tell. The forms are remembered by value; where one value has two, or came from
-    arithmetic, the answer is unknown.
+    isInteger, asInteger and asApproximateFloat depend on how Kubernetes holds a number (1000m is not an
+    integer to it), which the value alone does not tell. The forms are remembered by value; where one value
+    has two, or came from arithmetic, the answer is unknown.
     """
 
     def __init__(self) -> None:
@@ -31,11 +39,19 @@ class QuantityFunctions:
         both = (TYPE, TYPE)
         return (
             Function("quantity", (Overload("string_to_quantity", ("string",), TYPE, False),), self.parse),
-            Function("isQuantity", (Overload("is_quantity_string", ("string",), "bool", False),), is_quantity),
-            Function("sign", (Overload("quantity_sign", (TYPE,), "int", False),), lambda value: _sign(_value(value))),
+            Function(
+                "isQuantity", (Overload("is_quantity_string", ("string",), "bool", False),), is_quantity
+            ),
+            Function(
+                "sign",
+                (Overload("quantity_sign", (TYPE,), "int", False),),
+                lambda value: _sign(_value(value)),
+            ),
             Function("isInteger", (Overload("quantity_is_integer", (TYPE,), "bool"),), self.is_integer),
             Function("asInteger", (Overload("quantity_get_int", (TYPE,), "int"),), self.as_integer),
-            Function("asApproximateFloat", (Overload("quantity_get_float", (TYPE,), "double"),), self.as_float),
+            Function(
+                "asApproximateFloat", (Overload("quantity_get_float", (TYPE,), "double"),), self.as_float
+            ),
             Function(
                 "add",
                 (Overload("quantity_add", both, TYPE), Overload("quantity_add_int", (TYPE, "int"), TYPE)),
@@ -78,7 +94,9 @@ class QuantityFunctions:
     def _form(self, value: Opaque) -> Quantity:
         form = self._forms.get(text_of(value, TYPE))
         if form is None:
-            raise CelUnsupported("the integer or float form of a quantity that came from arithmetic or has two spellings")
+            raise CelUnsupported(
+                "the integer or float form of a quantity that came from arithmetic or has two spellings"
+            )
         return form
 
     def _result(self, value: Fraction) -> Opaque:

@@ -1,4 +1,6 @@
-"""Regex functions (apiserver/pkg/cel/library/regex.go) with RE2, whose syntax and leftmost-first rule Go shares."""
+"""Regex functions (apiserver/pkg/cel/library/regex.go) with RE2, whose syntax and leftmost-first rule Go
+shares.
+"""
 
 from __future__ import annotations
 

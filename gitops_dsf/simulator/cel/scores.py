@@ -17,14 +17,17 @@ DEEPEST_JSON = 200
 
 
 class ScoreFunctions:
-    """scores() reads the hub's AddOnPlacementScores; validUntil is not looked at, which is OCM's behaviour."""
+    """scores() reads the hub's AddOnPlacementScores; validUntil is not looked at, which is OCM's
+    behaviour.
+    """
 
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
 
     def functions(self) -> tuple[Function, ...]:
         return (
-            # The checker sees dyn, as OCM declares it; the evaluator can only bind maps, and OCM fails on others.
+            # The checker sees dyn, as OCM declares it; the evaluator can only bind maps, and OCM fails on
+            # others.
             Function("scores", (Overload("cluster_scores", ("dyn", "string"), "list(dyn)"),), self.scores),
             Function("parseJSON", (Overload("parse_json_string", ("string",), "dyn"),), parse_json),
         )

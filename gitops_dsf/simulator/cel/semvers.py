@@ -1,6 +1,7 @@
 """Semver functions (apiserver/pkg/cel/library/semverlib.go, blang/semver v4).
 
-OCM loads the library's first version, so there is no second argument that normalises: `v1.28.3` is no version.
+OCM loads the library's first version, so there is no second argument that normalises: `v1.28.3` is no
+version.
 """
 
 from __future__ import annotations

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 import re
 
-from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Function, Opaque, Overload, opaque, text_of
+from gitops_dsf.simulator.cel.function import (
+    CelFailure,
+    CelUnsupported,
+    Function,
+    Opaque,
+    Overload,
+    opaque,
+    text_of,
+)
 
 TYPE = "kubernetes.URL"
 _PLAIN = re.compile(
@@ -21,7 +29,9 @@ def _plain(text: str) -> re.Match[str]:
         raise CelFailure("URL parse error during conversion from string: empty url")
     matched = _PLAIN.match(text)
     if not matched:
-        raise CelUnsupported(f"the URL {text!r}: only scheme://host[:port][/path][?query] without escapes is supported")
+        raise CelUnsupported(
+            f"the URL {text!r}: only scheme://host[:port][/path][?query] without escapes is supported"
+        )
     return matched
 
 
@@ -29,7 +39,9 @@ def _part(name: str, identifier: str, group: int) -> Function:
     return Function(
         name,
         (Overload(identifier, (TYPE,), "string"),),
-        lambda value: (_plain(text_of(value, TYPE)).group(group) or "").strip("[]" if name == "getHostname" else ""),
+        lambda value: (_plain(text_of(value, TYPE)).group(group) or "").strip(
+            "[]" if name == "getHostname" else ""
+        ),
     )
 
 

@@ -1,4 +1,6 @@
-"""Runs the checks. What a check needs and could not be read makes it unknown, with the right that is missing."""
+"""Runs the checks. What a check needs and could not be read makes it unknown, with the right that
+is missing.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -19,7 +21,12 @@ def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ..
 
 def _run(check: Check, facts: Facts) -> Iterator[Finding]:
     if check.ours and delivers(facts):
-        yield Finding(check=check.id, state=State.OK, message="the upstream addon delivers here: nothing of ours to look at", fix="")
+        yield Finding(
+            check=check.id,
+            state=State.OK,
+            message="the upstream addon delivers here: nothing of ours to look at",
+            fix="",
+        )
         return
     missing = [found for need in check.needs if (found := facts.missing(need)) is not None]
     if missing:

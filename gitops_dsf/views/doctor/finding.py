@@ -88,7 +88,9 @@ class Finding:
 
 
 def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
-    """Results of a check; those that differ in nothing but the cluster become one, in the place of the first."""
+    """Results of a check; those that differ in nothing but the cluster become one, in the place of
+    the first.
+    """
     groups: dict[object, list[Result]] = {}
     for result in results:
         groups.setdefault(_meaning(result), []).append(result)
@@ -97,15 +99,25 @@ def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
         first, subjects = group[0], _subjects(group)
         told += bool(subjects)
         if subjects and told > MOST:
-            # Clusters that differ in what is wrong with them, such as thousands with other scores missing each.
+            # Clusters that differ in what is wrong with them, such as thousands with other scores missing
+            # each.
             rest += group
             continue
         message = _told(first, subjects)
-        yield Finding(check=check, state=first.state, message=message, fix=first.fix, count=len(group), subjects=subjects)
+        yield Finding(
+            check=check,
+            state=first.state,
+            message=message,
+            fix=first.fix,
+            count=len(group),
+            subjects=subjects,
+        )
     if rest:
         state = min((result.state for result in rest), key=WORST_FIRST.index)
         message, subjects = f"{len(rest)} more such findings", _subjects(rest)
-        yield Finding(check=check, state=state, message=message, fix=LATER, count=len(rest), subjects=subjects)
+        yield Finding(
+            check=check, state=state, message=message, fix=LATER, count=len(rest), subjects=subjects
+        )
 
 
 def _subjects(results: Iterable[Result]) -> tuple[str, ...]:

@@ -1,10 +1,22 @@
-"""Every check: its stable id, what it asks, and what must be readable for an answer. docs/doctor.md has a row for each."""
+"""Every check: its stable id, what it asks, and what must be readable for an answer. docs/doctor.md has a row
+for each.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_dsf.views.doctor.checks import addon, argocd, crds, decisions, ocm, runtime, scores, secrets, upstream
+from gitops_dsf.views.doctor.checks import (
+    addon,
+    argocd,
+    crds,
+    decisions,
+    ocm,
+    runtime,
+    scores,
+    secrets,
+    upstream,
+)
 from gitops_dsf.views.doctor.facts import Facts, Need, Source
 from gitops_dsf.views.doctor.finding import Result
 from gitops_dsf.views.status import Part
@@ -18,7 +30,9 @@ class Check:
     run: Callable[[Facts], Iterator[Result]]
     needs: tuple[Need, ...] = ()
     ours: bool = False
-    """About what only we install: has nothing to say where the upstream addon delivers (delivery.mode UpstreamController)."""
+    """About what only we install: has nothing to say where the upstream addon delivers (delivery.mode
+    UpstreamController).
+    """
 
     @property
     def title(self) -> str:
@@ -38,7 +52,13 @@ CHECKS: Final = (
     Check(
         id="upstream",
         run=upstream.controller,
-        needs=(Source.UPSTREAM_DEPLOYMENTS, Source.ADDON_DEFINITIONS, Source.UPSTREAM_WORKS, Source.OUR_WORKS, Source.SCORING_CONFIGS),
+        needs=(
+            Source.UPSTREAM_DEPLOYMENTS,
+            Source.ADDON_DEFINITIONS,
+            Source.UPSTREAM_WORKS,
+            Source.OUR_WORKS,
+            Source.SCORING_CONFIGS,
+        ),
     ),
     Check(
         id="addon-definition",
@@ -47,20 +67,37 @@ CHECKS: Final = (
         ours=True,
     ),
     Check(id="addon-grant", run=addon.grant, needs=(Source.ADDON_TEMPLATES, Source.GRANTS), ours=True),
-    Check(id="agent-rights", run=addon.rights, needs=(Source.AGENT_ROLE, Source.AGENT_BINDINGS, Part.ADDONS), ours=True),
+    Check(
+        id="agent-rights",
+        run=addon.rights,
+        needs=(Source.AGENT_ROLE, Source.AGENT_BINDINGS, Part.ADDONS),
+        ours=True,
+    ),
     Check(id="agents", run=addon.agents, needs=(Source.ADDON_STATES,), ours=True),
-    Check(id="argocd-version", run=argocd.version, needs=(Source.ARGOCD_DEPLOYMENTS, Source.ARGOCD_STATEFULSETS)),
+    Check(
+        id="argocd-version", run=argocd.version, needs=(Source.ARGOCD_DEPLOYMENTS, Source.ARGOCD_STATEFULSETS)
+    ),
     Check(id="argocd-policy", run=argocd.policy, needs=(Source.ARGOCD_PARAMETERS,)),
     Check(id="argocd-settings", run=argocd.settings, needs=(Source.ARGOCD_SETTINGS,)),
     Check(id="argocd-delivery", run=argocd.delivery, needs=(Source.DELIVERY,)),
     Check(id="decisions-configmap", run=decisions.configmap, needs=(Source.DECISIONS_CONFIGMAP,)),
-    Check(id="decisions-rights", run=decisions.rights, needs=(Source.DECISION_ROLE, Source.DECISION_BINDING, Source.ARGOCD_DEPLOYMENTS)),
+    Check(
+        id="decisions-rights",
+        run=decisions.rights,
+        needs=(Source.DECISION_ROLE, Source.DECISION_BINDING, Source.ARGOCD_DEPLOYMENTS),
+    ),
     Check(id="placements", run=decisions.placements, needs=(Part.PLACEMENTS,)),
     Check(id="applicationsets", run=decisions.application_sets, needs=(Part.APPLICATION_SETS,)),
     Check(
         id="cluster-secrets",
         run=secrets.clusters,
-        needs=(Source.CLUSTER_SECRETS, Part.APPLICATION_SETS, Part.APPLICATIONS, Part.DECISIONS, Part.CLUSTERS),
+        needs=(
+            Source.CLUSTER_SECRETS,
+            Part.APPLICATION_SETS,
+            Part.APPLICATIONS,
+            Part.DECISIONS,
+            Part.CLUSTERS,
+        ),
     ),
     Check(id="scorers", run=scores.scorers, needs=(Part.SCORERS,)),
     Check(id="scores-fresh", run=scores.freshness, needs=_SCORES, ours=True),
@@ -68,4 +105,5 @@ CHECKS: Final = (
     Check(id="token-secrets", run=secrets.tokens, needs=_SCORES, ours=True),
     Check(id="reconciler", run=runtime.reconciler, needs=(Source.LEASES,), ours=True),
 )
-"""In the order in which one depends on the other: what fails first is often the reason for what fails later."""
+"""In the order in which one depends on the other: what fails first is often the reason for what fails later.
+"""

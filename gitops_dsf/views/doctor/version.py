@@ -25,7 +25,9 @@ class Version:
         if found is None:
             return None
         suffix = found[4] or ""
-        return cls(int(found[1]), int(found[2]), int(found[3] or 0), not re.match(r"-(?:rc|alpha|beta)", suffix))
+        return cls(
+            int(found[1]), int(found[2]), int(found[3] or 0), not re.match(r"-(?:rc|alpha|beta)", suffix)
+        )
 
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}{'' if self.final else ' (not final)'}"
@@ -38,7 +40,9 @@ def tag_of(image: str) -> str:
 
 
 def versions_of(workload: Mapping[str, Any]) -> Iterator[Version]:
-    """Versions that a Deployment or StatefulSet tells: of its images, or of its label where they are named by digest."""
+    """Versions that a Deployment or StatefulSet tells: of its images, or of its label where they are named by
+    digest.
+    """
     pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
     tags = [tag_of(str(container.get("image") or "")) for container in pod.get("containers") or ()]
     found = [version for tag in tags if (version := Version.read(tag)) is not None]

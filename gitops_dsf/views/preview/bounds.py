@@ -1,4 +1,6 @@
-"""What is certain about a decision when some scores are not: each sum lies between two bounds, and bounds can decide too."""
+"""What is certain about a decision when some scores are not: each sum lies between two bounds, and bounds can
+decide too.
+"""
 
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -34,7 +36,10 @@ def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) ->
         for index, name in enumerate(names if cells else ()):
             cell = cells.get(name) if cells else None
             if cell is not None:
-                ends = ((cell.low - (result.values[index] or 0)) * result.weight, (cell.high - (result.values[index] or 0)) * result.weight)
+                ends = (
+                    (cell.low - (result.values[index] or 0)) * result.weight,
+                    (cell.high - (result.values[index] or 0)) * result.weight,
+                )
                 lows[index] += min(ends)
                 highs[index] += max(ends)
     # Equal sums are ordered by name, and indexes are in name order: the smaller index wins.
@@ -59,5 +64,9 @@ def touches(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> b
     if ranking is None:
         return False
     names = verdict.state.names
-    tables = [unknown[item.prioritizer.resource] for item in verdict.prioritizers if unknown.get(item.prioritizer.resource)]
+    tables = [
+        unknown[item.prioritizer.resource]
+        for item in verdict.prioritizers
+        if unknown.get(item.prioritizer.resource)
+    ]
     return any(names[cluster] in table for table in tables for cluster in ranking.clusters)

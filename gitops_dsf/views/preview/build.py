@@ -70,11 +70,17 @@ class Preview:
     def differs(self) -> bool:
         """Whether the change does anything, or nobody can say."""
         found = self.comparison
-        return found is None or found.summary.any or bool(self.foreign or found.scorers or found.placements or found.moves)
+        return (
+            found is None
+            or found.summary.any
+            or bool(self.foreign or found.scorers or found.placements or found.moves)
+        )
 
 
 def compare(base: Fleet | None, head: Fleet, evidence: Evidence, *, thresholds: Thresholds) -> Comparison:
-    """What the change does. No base means that there was no fleet repository: everything is new. Raises PreviewError."""
+    """What the change does. No base means that there was no fleet repository: everything is new. Raises
+    PreviewError.
+    """
     scorers = scorer_changes(base, head)
     snapshot = evidence.snapshot
     found = tuple(passes(base, head, snapshot, now=evidence.now)) if snapshot else ()
@@ -104,6 +110,14 @@ def _expired(evidence: Evidence) -> int:
 
 
 def _pending(found: tuple[Pass, ...], snapshot: Snapshot) -> tuple[str, ...]:
-    """Placements whose decision on the hub is not what the base leads to; those without any decision are new to OCM."""
-    now = {f"{namespace}/{name}": clusters for (namespace, name), clusters in decided(snapshot.decisions).items()}
-    return tuple(item.placement for item in found if item.before and now.get(item.placement, item.before.chosen) != item.before.chosen)
+    """Placements whose decision on the hub is not what the base leads to; those without any decision are new
+    to OCM.
+    """
+    now = {
+        f"{namespace}/{name}": clusters for (namespace, name), clusters in decided(snapshot.decisions).items()
+    }
+    return tuple(
+        item.placement
+        for item in found
+        if item.before and now.get(item.placement, item.before.chosen) != item.before.chosen
+    )

@@ -34,7 +34,10 @@ def fleet_concerns(changes: Iterable[ScorerChange], head: Fleet, thresholds: Thr
     if total and 100 * len(touched) > thresholds.rescored_percent * total:
         names = ", ".join(f"{name} ({len(clusters)})" for name, clusters in by_scorer.items() if clusters)
         share = 100 * len(touched) / total
-        yield (f"{len(touched)} of {total} clusters ({share:.0f} %) are re-scored, more than {thresholds.rescored_percent:g} %: {names}")
+        yield (
+            f"{len(touched)} of {total} clusters ({share:.0f} %) are re-scored, more than"
+            f" {thresholds.rescored_percent:g} %: {names}"
+        )
 
 
 def credential_concerns(base: Fleet | None, head: Fleet) -> Iterator[str]:
@@ -42,7 +45,9 @@ def credential_concerns(base: Fleet | None, head: Fleet) -> Iterator[str]:
     before, after = _receivers(base), _receivers(head)
     for secret, hosts in before.items():
         for host in sorted(after.get(secret, {}).keys() - hosts.keys()):
-            yield f"{host} gets the token in Secret {secret} for the first time (scorer {after[secret][host]})"
+            yield (
+                f"{host} gets the token in Secret {secret} for the first time (scorer {after[secret][host]})"
+            )
 
 
 def _receivers(fleet: Fleet | None) -> dict[str, dict[str, str]]:
@@ -84,7 +89,10 @@ def data_concerns(snapshot: Snapshot, *, age: float | None, expired: int, head: 
     if expired:
         which = "that Placements rank by " if snapshot.skipped else ""
         read = snapshot.score_count - snapshot.skipped
-        yield f"{expired} of {read} AddOnPlacementScores {which}had expired at that moment; OCM counts them as 0"
+        yield (
+            f"{expired} of {read} AddOnPlacementScores {which}had expired at that moment; OCM counts them"
+            " as 0"
+        )
     if not snapshot.score_count:
         yield "the hub data holds no AddOnPlacementScore: every score counts as 0"
     labels = {item.metadata.name: item.metadata.labels for item in head.resolved.clusters}
@@ -95,14 +103,24 @@ def data_concerns(snapshot: Snapshot, *, age: float | None, expired: int, head: 
         if known is not None and any(known.get(key) != value for key, value in labels.get(name, {}).items()):
             differ.append(name)
     if differ:
-        yield f"labels on the hub differ from clusters/ for {_named(sorted(differ))}; decisions follow the hub's"
+        yield (
+            f"labels on the hub differ from clusters/ for {_named(sorted(differ))}; decisions follow the"
+            " hub's"
+        )
     unknown = sorted(set(snapshot.clusters) - head.cluster_names)
     if unknown:
-        yield f"on the hub but not in clusters/: {_named(unknown)}; no scorer runs there, and Placements may select them"
+        yield (
+            f"on the hub but not in clusters/: {_named(unknown)}; no scorer runs there, and Placements may"
+            " select them"
+        )
 
 
 def _too_few(item: Pass, verdict: Verdict) -> Iterator[str]:
-    if verdict.outcome is Outcome.PANIC or verdict.outcome is Outcome.UNSUPPORTED or verdict.outcome is Outcome.FAILED:
+    if (
+        verdict.outcome is Outcome.PANIC
+        or verdict.outcome is Outcome.UNSUPPORTED
+        or verdict.outcome is Outcome.FAILED
+    ):
         yield f"{item.placement}: {verdict.notes[0] if verdict.notes else verdict.outcome}"
         return
     if verdict.outcome is not Outcome.SCHEDULED:
@@ -144,7 +162,11 @@ def _close(verdict: Verdict, points: int) -> Iterator[str]:
 
 
 def _smallest(*explanations: Explanation) -> tuple[str, int] | None:
-    flips = [(f"{flip} on {item.cluster}", flip.change) for item in explanations if (flip := item.nearest) is not None]
+    flips = [
+        (f"{flip} on {item.cluster}", flip.change)
+        for item in explanations
+        if (flip := item.nearest) is not None
+    ]
     return min(flips, key=lambda entry: abs(entry[1])) if flips else None
 
 

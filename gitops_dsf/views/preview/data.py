@@ -11,7 +11,9 @@ from gitops_dsf.views.preview.summary import Count, Summary
 
 
 def data(preview: Preview) -> dict[str, Any]:
-    """Everything, nothing cut off. `comparison` is null where a side does not validate, `moves` where there is no hub data."""
+    """Everything, nothing cut off. `comparison` is null where a side does not validate, `moves` where there
+    is no hub data.
+    """
     return {
         "base": preview.base,
         "head": preview.head,
@@ -38,14 +40,24 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
 
 def _error(item: Diagnostic) -> dict[str, Any]:
     place = item.position
-    return {"code": item.code, "message": item.message, "hint": item.hint, "file": place.file, "line": place.line, "column": place.column}
+    return {
+        "code": item.code,
+        "message": item.message,
+        "hint": item.hint,
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+    }
 
 
 def _comparison(found: Comparison) -> dict[str, Any]:
     return {
         "summary": _summary(found.summary),
         "scorers": [_scorer(item) for item in found.scorers],
-        "placements": [{"placement": item.placement, "change": item.change, "fields": _fields(item.fields)} for item in found.placements],
+        "placements": [
+            {"placement": item.placement, "change": item.change, "fields": _fields(item.fields)}
+            for item in found.placements
+        ],
         "moves": None if found.moves is None else [_move(item) for item in found.moves],
         "pending": list(found.pending),
         "warnings": list(found.concerns),
@@ -86,7 +98,8 @@ def _scorer(item: ScorerChange) -> dict[str, Any]:
         "effect": item.effect,
         "unknownBecause": list(item.causes),
         "credentials": [
-            {"section": one.section, "secret": one.secret or None, "to": f"{one.scheme}://{one.host}"} for one in item.credentials
+            {"section": one.section, "secret": one.secret or None, "to": f"{one.scheme}://{one.host}"}
+            for one in item.credentials
         ],
     }
 

@@ -10,7 +10,9 @@ ABSENT: Final = None
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FieldChange:
-    """One field: its path (such as `source.params.query`), and its value before and after; None where it is absent."""
+    """One field: its path (such as `source.params.query`), and its value before and after; None where it is
+    absent.
+    """
 
     path: str
     before: Any
@@ -21,14 +23,21 @@ def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[
     """Leaves that differ, in the order of their paths."""
     old, new = dict(_leaves(before, "")), dict(_leaves(after, ""))
     changed = (path for path in sorted({*old, *new}) if old.get(path, ABSENT) != new.get(path, ABSENT))
-    return tuple(FieldChange(path=path, before=old.get(path, ABSENT), after=new.get(path, ABSENT)) for path in changed)
+    return tuple(
+        FieldChange(path=path, before=old.get(path, ABSENT), after=new.get(path, ABSENT)) for path in changed
+    )
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - whatever an object holds
     if isinstance(value, Mapping) and value:
         for key, item in value.items():
             yield from _leaves(item, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, Sequence) and not isinstance(value, str) and value and all(isinstance(item, Mapping) for item in value):
+    elif (
+        isinstance(value, Sequence)
+        and not isinstance(value, str)
+        and value
+        and all(isinstance(item, Mapping) for item in value)
+    ):
         titles = [_title(item) for item in value]
         for index, item in enumerate(value):
             # A title that is not unique would make one item hide another.

@@ -1,4 +1,6 @@
-"""One side of a comparison: a fleet repository without errors. Nothing of it is rendered: what is compared are values."""
+"""One side of a comparison: a fleet repository without errors. Nothing of it is rendered: what is compared
+are values.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,7 +54,11 @@ class Fleet:
     @cached_property
     def by_resource(self) -> Mapping[str, EffectiveScorer]:
         """Scorers by the name of the AddOnPlacementScore that they publish."""
-        return {item.resource_name: item for item in self.resolved.scorers if item.destination == "AddOnPlacementScore"}
+        return {
+            item.resource_name: item
+            for item in self.resolved.scorers
+            if item.destination == "AddOnPlacementScore"
+        }
 
     @cached_property
     def runs_on(self) -> Mapping[str, frozenset[str]]:

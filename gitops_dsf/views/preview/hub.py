@@ -1,7 +1,9 @@
-"""The hub as it would be: rendered Placements and bindings, inventory clusters and sets, and what a snapshot knows.
+"""The hub as it would be: rendered Placements and bindings, inventory clusters and sets, and what a snapshot
+knows.
 
-Who wins where two know something: the repository says which Placements and bindings there are; a hub says which labels, taints,
-claims and resources a cluster has, field by field, because that is what OCM reads. Clusters that only one side knows count too.
+Who wins where two know something: the repository says which Placements and bindings there are; a hub says
+which labels, taints, claims and resources a cluster has, field by field, because that is what OCM reads.
+Clusters that only one side knows count too.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -94,7 +96,9 @@ def _without_scores(predicate: hub.ClusterPredicate) -> hub.ClusterPredicate:
 
 def _bindings(fleet: Fleet, snapshot: Snapshot | None) -> set[tuple[str, str]]:
     """OCM's webhook wants the name of a binding to be that of its set."""
-    rendered = {(str(item["metadata"]["namespace"]), str(item["metadata"]["name"])) for item in fleet.bindings}
+    rendered = {
+        (str(item["metadata"]["namespace"]), str(item["metadata"]["name"])) for item in fleet.bindings
+    }
     return rendered.union(snapshot.bindings if snapshot else ())
 
 
@@ -115,7 +119,9 @@ def _cluster(item: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.Mana
     spec, status = known.spec or hub.ManagedClusterSpec(), known.status or hub.ManagedClusterStatus()
     name = item.metadata.name
     if spec.taints is None:
-        spec = msgspec.structs.replace(spec, taints=_typed(item.spec.taints, tuple[hub.Taint, ...], name) if item.spec.taints else ())
+        spec = msgspec.structs.replace(
+            spec, taints=_typed(item.spec.taints, tuple[hub.Taint, ...], name) if item.spec.taints else ()
+        )
     if spec.hub_accepts_client is None:
         spec = msgspec.structs.replace(spec, hub_accepts_client=item.spec.hub_accepts_client)
     claims = status.cluster_claims
@@ -123,9 +129,15 @@ def _cluster(item: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.Mana
         claims = tuple(hub.ClusterClaim(claim.name, claim.value) for claim in item.status.cluster_claims)
     allocatable = dict(item.status.allocatable) if status.allocatable is None else status.allocatable
     capacity = dict(item.status.capacity) if status.capacity is None else status.capacity
-    status = msgspec.structs.replace(status, cluster_claims=claims, allocatable=allocatable, capacity=capacity)
+    status = msgspec.structs.replace(
+        status, cluster_claims=claims, allocatable=allocatable, capacity=capacity
+    )
     labels = item.metadata.labels if known.metadata.labels is None else known.metadata.labels
-    metadata = Metadata(name, labels=labels) if facts is None else msgspec.structs.replace(known.metadata, labels=labels)
+    metadata = (
+        Metadata(name, labels=labels)
+        if facts is None
+        else msgspec.structs.replace(known.metadata, labels=labels)
+    )
     return _with_set(hub.ManagedCluster(metadata, spec, status))
 
 
@@ -133,7 +145,9 @@ def _with_set(cluster: hub.ManagedCluster) -> hub.ManagedCluster:
     """OCM's registration webhook labels clusters without a set as members of `default`."""
     if CLUSTER_SET_LABEL in cluster.labels:
         return cluster
-    metadata = msgspec.structs.replace(cluster.metadata, labels={CLUSTER_SET_LABEL: "default", **cluster.labels})
+    metadata = msgspec.structs.replace(
+        cluster.metadata, labels={CLUSTER_SET_LABEL: "default", **cluster.labels}
+    )
     return msgspec.structs.replace(cluster, metadata=metadata)
 
 
@@ -147,7 +161,11 @@ def _sets(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[hub.ManagedCluste
             yield _set(item)
     for name in BUILT_IN_SETS:
         if name not in known and name not in declared:
-            selector = hub.SetSelector("LabelSelector", hub.LabelSelector()) if name == "global" else hub.SetSelector()
+            selector = (
+                hub.SetSelector("LabelSelector", hub.LabelSelector())
+                if name == "global"
+                else hub.SetSelector()
+            )
             yield hub.ManagedClusterSet(Metadata(name), hub.ManagedClusterSetSpec(selector))
 
 

@@ -1,4 +1,6 @@
-"""A preview as the comment of a pull request: GitHub's and GitLab's Markdown, collapsed details, never too long."""
+"""A preview as the comment of a pull request: GitHub's and GitLab's Markdown, collapsed details, never too
+long.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -86,7 +88,9 @@ def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
     yield ""
     yield from _summary(preview, found, limit)
     scorers, placements = found.scorers, found.placements
-    yield from _collapsed(f"Scorers ({len(scorers)})", (_scorer(item, limit) for item in scorers), len(scorers), "scorer", limit)
+    yield from _collapsed(
+        f"Scorers ({len(scorers)})", (_scorer(item, limit) for item in scorers), len(scorers), "scorer", limit
+    )
     blocks = (_placement(item, limit) for item in placements)
     yield from _collapsed(f"Placements ({len(placements)})", blocks, len(placements), "Placement", limit)
     yield from _moves(preview, found, limit)
@@ -94,17 +98,25 @@ def _lines(preview: Preview, limit: _Limit) -> Iterator[str]:
         yield ""
         yield "#### Warnings"
         yield ""
-        yield from (f"- :warning: {_escaped(concern[: 4 * limit.width])}" for concern in found.concerns[: limit.rows])
+        yield from (
+            f"- :warning: {_escaped(concern[: 4 * limit.width])}" for concern in found.concerns[: limit.rows]
+        )
         yield from _left_out(len(found.concerns) - limit.rows, "warning", prefix="- ")
 
 
 def _errors(side: str, errors: Sequence[Diagnostic], limit: _Limit) -> Iterator[str]:
     if errors:
         yield ""
-        yield f":x: **The {side} does not validate**, so nothing can be compared: {plural(len(errors), 'error')}."
+        yield (
+            f":x: **The {side} does not validate**, so nothing can be compared:"
+            f" {plural(len(errors), 'error')}."
+        )
         yield ""
         rows = min(20, limit.rows)
-        yield from (f"- {_code(str(item.position))} {item.code}: {_escaped(item.message[: 2 * limit.width])}" for item in errors[:rows])
+        yield from (
+            f"- {_code(str(item.position))} {item.code}: {_escaped(item.message[: 2 * limit.width])}"
+            for item in errors[:rows]
+        )
         yield from _left_out(len(errors) - rows, "error", prefix="- ")
 
 
@@ -115,12 +127,16 @@ def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str
         yield f"| {title} | {count.added} | {count.removed} | {count.changed} | {count.total} |"
     yield ""
     yield f"- **{_escaped(moves_line(preview))}**"
-    yield from (f"- {line}" for line in (*inventory_lines(found.summary, limit.names), *cluster_lines(found.summary)))
+    yield from (
+        f"- {line}" for line in (*inventory_lines(found.summary, limit.names), *cluster_lines(found.summary))
+    )
     if found.concerns:
         yield f"- :warning: {plural(len(found.concerns), 'warning')}, at the end"
 
 
-def _collapsed(title: str, blocks: Iterable[Iterable[str]], count: int, what: str, limit: _Limit) -> Iterator[str]:
+def _collapsed(
+    title: str, blocks: Iterable[Iterable[str]], count: int, what: str, limit: _Limit
+) -> Iterator[str]:
     """A folded section with at most limit.rows blocks; nothing for an empty one."""
     if not count:
         return
@@ -136,7 +152,10 @@ def _collapsed(title: str, blocks: Iterable[Iterable[str]], count: int, what: st
 
 def _left_out(count: int, what: str, *, prefix: str = "") -> Iterator[str]:
     if count > 0:
-        yield f"{prefix}... and {plural(count, what)} more, left out to fit a comment; `gitops-dsf diff` shows all"
+        yield (
+            f"{prefix}... and {plural(count, what)} more, left out to fit a comment; `gitops-dsf diff`"
+            " shows all"
+        )
 
 
 def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
@@ -146,9 +165,14 @@ def _scorer(change: ScorerChange, limit: _Limit) -> Iterator[str]:
     yield from _fields(change.fields, limit)
     for clusters, words in ((change.gained, "runs now also on"), (change.lost, "no longer runs on")):
         if clusters:
-            yield f"- {words} {plural(len(clusters), 'cluster')}: {_escaped(names_text(clusters, limit.names))}"
+            yield (
+                f"- {words} {plural(len(clusters), 'cluster')}: {_escaped(names_text(clusters, limit.names))}"
+            )
     if change.kept and change.effect is Effect.UNKNOWN:
-        yield f"- new scores are **unknown** on {plural(len(change.kept), 'cluster')}: {_escaped(', '.join(change.causes))} changed"
+        yield (
+            f"- new scores are **unknown** on {plural(len(change.kept), 'cluster')}:"
+            f" {_escaped(', '.join(change.causes))} changed"
+        )
     if change.kept and change.effect is Effect.RANGE:
         yield f"- scores are mapped anew on {plural(len(change.kept), 'cluster')}"
 
@@ -215,7 +239,9 @@ def _moves(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
         yield ""
         for move in found.moves[: limit.rows]:
             yield f"- {_code(move.application)}"
-            yield from (f"  - {_escaped(standing_text(standing))}" for standing in move.standings[: 2 * limit.names])
+            yield from (
+                f"  - {_escaped(standing_text(standing))}" for standing in move.standings[: 2 * limit.names]
+            )
         yield ""
         yield "</details>"
     if found.pending:
@@ -226,4 +252,7 @@ def _moves(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str]:
 def _move(move: Move, limit: _Limit) -> str:
     origin = names_text(move.origin, limit.names) or NOWHERE
     reason = move.reason[: 2 * limit.width]
-    return f"| {_code(move.application)} | {_escaped(origin)} | {_escaped(target_text(move, limit.names))} | {_escaped(reason)} |"
+    return (
+        f"| {_code(move.application)} | {_escaped(origin)} | {_escaped(target_text(move, limit.names))} |"
+        f" {_escaped(reason)} |"
+    )

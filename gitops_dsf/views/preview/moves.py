@@ -9,7 +9,9 @@ from gitops_dsf.views.preview.passes import Pass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Term:
-    """One prioritizer's say about one cluster, before and after; None where it has no say, or where the score cannot be known."""
+    """One prioritizer's say about one cluster, before and after; None where it has no say, or where the score
+    cannot be known.
+    """
 
     name: str
     before: int | None
@@ -88,7 +90,11 @@ def _open(item: Pass, verdict: Verdict, before: frozenset[str]) -> Move:
     possible = certainty.possible if certainty else frozenset[str]()
     may_leave = tuple(sorted(before - certain))
     whys = _whys(item, verdict)
-    same = "" if item.before is None or verdict.chosen != before else "; if the scores stayed as they are, it would stay"
+    same = (
+        ""
+        if item.before is None or verdict.chosen != before
+        else "; if the scores stayed as they are, it would stay"
+    )
     return Move(
         application=item.placement,
         origin=may_leave,
@@ -152,7 +158,10 @@ def _standing(item: Pass, cluster: str) -> Standing:
         )
     unknown = any(term.unknown for term in terms)
     return Standing(
-        cluster=cluster, before=_sum(item.before, cluster), after=None if unknown else _sum(item.after, cluster), terms=tuple(terms)
+        cluster=cluster,
+        before=_sum(item.before, cluster),
+        after=None if unknown else _sum(item.after, cluster),
+        terms=tuple(terms),
     )
 
 
@@ -172,7 +181,12 @@ def _weights(verdict: Verdict | None) -> dict[str, int]:
 def _scores(verdict: Verdict | None, cluster: str) -> dict[str, int | None]:
     """Score by prioritizer, for a cluster that was ranked."""
     position = verdict.state.positions.get(cluster) if verdict else None
-    if verdict is None or verdict.ranking is None or position is None or position not in verdict.ranking.clusters:
+    if (
+        verdict is None
+        or verdict.ranking is None
+        or position is None
+        or position not in verdict.ranking.clusters
+    ):
         return {}
     index = list(verdict.ranking.clusters).index(position)
     return {item.name: item.values[index] for item in verdict.prioritizers}

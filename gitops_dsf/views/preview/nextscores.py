@@ -1,4 +1,6 @@
-"""The published scores after a change: those that stay, those that can be computed, those that go, and those nobody can know."""
+"""The published scores after a change: those that stay, those that can be computed, those that go, and those
+nobody can know.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -84,7 +86,9 @@ class _Resource:
             elif self._effect is Effect.RANGE and present is not None:
                 mapped = _mapped(present, self._after)
                 if mapped is None:
-                    unknown[cluster] = self._unknown("scoreRange changed and the raw score is not known", present)
+                    unknown[cluster] = self._unknown(
+                        "scoreRange changed and the raw score is not known", present
+                    )
                 after = mapped or present
             if after is not None:
                 known[cluster] = after

@@ -1,4 +1,5 @@
-"""Every Placement simulated on the same hub: as the base renders it until that settles, and from there as the head renders it.
+"""Every Placement simulated on the same hub: as the base renders it until that settles, and from there as the
+head renders it.
 
 So stickiness counts, and what would have moved anyway is not blamed on the change.
 """
@@ -57,43 +58,68 @@ def passes(base: Fleet | None, head: Fleet, snapshot: Snapshot, *, now: datetime
 
 
 def _settled(before: Mapping[str, Verdict], state: HubState, now: datetime) -> dict[str, Verdict]:
-    """A second look at those that moved in the first, so that what is shown as before is where the base comes to rest."""
+    """A second look at those that moved in the first, so that what is shown as before is where the base comes
+    to rest.
+    """
     moved = (key for key, verdict in before.items() if verdict.chosen != verdict.current)
     return {key: simulate(state, key, now) for key in moved}
 
 
-def _second(key: str, old: Verdict | None, verdict: Verdict, placement: Placement, future: NextScores) -> Pass:
+def _second(
+    key: str, old: Verdict | None, verdict: Verdict, placement: Placement, future: NextScores
+) -> Pass:
     unknown = future.unknown
     if asks_for_scores(placement) and _existence_unknown(verdict, unknown):
         everything = frozenset(verdict.candidates)
         open_question = Certainty(certain=frozenset(), possible=everything)
-        return Pass(placement=key, before=old, after=verdict, touched=True, unknown=unknown, certainty=open_question)
+        return Pass(
+            placement=key, before=old, after=verdict, touched=True, unknown=unknown, certainty=open_question
+        )
     if verdict.outcome is not Outcome.SCHEDULED or not touches(verdict, unknown):
         return Pass(placement=key, before=old, after=verdict, touched=True, unknown={}, certainty=None)
-    return Pass(placement=key, before=old, after=verdict, touched=True, unknown=unknown, certainty=certainty(verdict, unknown))
+    return Pass(
+        placement=key,
+        before=old,
+        after=verdict,
+        touched=True,
+        unknown=unknown,
+        certainty=certainty(verdict, unknown),
+    )
 
 
 def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> bool:
     """Whether a predicate on scores meets a cluster whose score is not there yet and will be."""
     used = {item.prioritizer.resource for item in verdict.prioritizers}
     candidates = frozenset(verdict.candidates)
-    return any(not cell.exists and cluster in candidates for name in used for cluster, cell in unknown.get(name, {}).items())
+    return any(
+        not cell.exists and cluster in candidates
+        for name in used
+        for cluster, cell in unknown.get(name, {}).items()
+    )
 
 
 def _decided(before: Mapping[str, Verdict], snapshot: Snapshot) -> tuple[PlacementDecision, ...]:
-    """The PlacementDecisions that the first pass leaves on the hub; OCM writes them by name, whoever had that name before."""
+    """The PlacementDecisions that the first pass leaves on the hub; OCM writes them by name, whoever had that
+    name before.
+    """
     scheduled = {key for key, verdict in before.items() if verdict.outcome is Outcome.SCHEDULED}
-    left = (item for item in snapshot.decisions if f"{item.metadata.namespace}/{item.placement}" not in scheduled)
+    left = (
+        item for item in snapshot.decisions if f"{item.metadata.namespace}/{item.placement}" not in scheduled
+    )
     found = {(item.metadata.namespace or "", item.metadata.name): item for item in left}
     for key in sorted(scheduled):
         namespace, _, name = key.partition("/")
         for page in before[key].decisions:
-            found[namespace, page.name] = decision_of(namespace=namespace, name=page.name, placement=name, clusters=page.clusters)
+            found[namespace, page.name] = decision_of(
+                namespace=namespace, name=page.name, placement=name, clusters=page.clusters
+            )
     return tuple(found.values())
 
 
 def _same_surroundings(first: HubState, second: HubState) -> bool:
-    return first.clusters == second.clusters and first.sets == second.sets and first.bindings == second.bindings
+    return (
+        first.clusters == second.clusters and first.sets == second.sets and first.bindings == second.bindings
+    )
 
 
 def _touched(placement: Placement, future: NextScores, old: Verdict) -> bool:

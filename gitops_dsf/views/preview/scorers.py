@@ -1,4 +1,6 @@
-"""What a change does to each scorer: its fields, the clusters that gain or lose it, and whether its new scores can be known."""
+"""What a change does to each scorer: its fields, the clusters that gain or lose it, and whether its new
+scores can be known.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -102,7 +104,9 @@ def _changes(name: str, base: Fleet | None, head: Fleet) -> Iterator[ScorerChang
         kept=tuple(sorted(ran & runs)),
         effect=effect,
         causes=causes,
-        credentials=tuple(item for item in sorted(credentials_of(after)) if item not in set(credentials_of(before))),
+        credentials=tuple(
+            item for item in sorted(credentials_of(after)) if item not in set(credentials_of(before))
+        ),
     )
 
 

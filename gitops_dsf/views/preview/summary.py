@@ -1,4 +1,6 @@
-"""How much a change touches, in numbers: scorers, clusters, works, Placements and the other rendered objects."""
+"""How much a change touches, in numbers: scorers, clusters, works, Placements and the other
+rendered objects.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -83,7 +85,11 @@ def summarise_changes(base: Fleet | None, head: Fleet, scorers: tuple[ScorerChan
     """Counts what differs, rendered file by rendered file."""
     files = _by_group(base, head)
     before = base.cluster_names if base else frozenset()
-    joined, left, edited = tuple(sorted(head.cluster_names - before)), tuple(sorted(before - head.cluster_names)), _edited(base, head)
+    joined, left, edited = (
+        tuple(sorted(head.cluster_names - before)),
+        tuple(sorted(before - head.cluster_names)),
+        _edited(base, head),
+    )
     gaining, losing = _targets(base, head)
     return Summary(
         scorers=Count(
@@ -92,7 +98,9 @@ def summarise_changes(base: Fleet | None, head: Fleet, scorers: tuple[ScorerChan
             changed=sum(item.change is Change.CHANGED for item in scorers),
             total=len(head.scorers),
         ),
-        clusters=Count(added=len(joined), removed=len(left), changed=len(edited), total=len(head.cluster_names)),
+        clusters=Count(
+            added=len(joined), removed=len(left), changed=len(edited), total=len(head.cluster_names)
+        ),
         joined=joined,
         left=left,
         edited=edited,
@@ -112,11 +120,19 @@ def _content(item: Mapping[str, object] | None) -> dict[str, object]:
 
 def _edited(base: Fleet | None, head: Fleet) -> tuple[str, ...]:
     before = {item.metadata.name: item for item in base.resolved.clusters} if base else {}
-    return tuple(sorted(item.metadata.name for item in head.resolved.clusters if before.get(item.metadata.name, item) != item))
+    return tuple(
+        sorted(
+            item.metadata.name
+            for item in head.resolved.clusters
+            if before.get(item.metadata.name, item) != item
+        )
+    )
 
 
 def _targets(base: Fleet | None, head: Fleet) -> tuple[int, int]:
-    """How many clusters gain, and how many lose, a scorer; those that join or leave the inventory included."""
+    """How many clusters gain, and how many lose, a scorer; those that join or leave the inventory
+    included.
+    """
     old, new = base.resolved.targets if base else {}, head.resolved.targets
     names = {*old, *new}
     gaining = sum(not set(new.get(name, ())) <= set(old.get(name, ())) for name in names)
@@ -125,7 +141,9 @@ def _targets(base: Fleet | None, head: Fleet) -> tuple[int, int]:
 
 
 def _works(base: Fleet | None, head: Fleet) -> Count:
-    """ManifestWorks by file. One differs where the configuration of its cluster does; thousands of clusters share a few."""
+    """ManifestWorks by file. One differs where the configuration of its cluster does; thousands of clusters
+    share a few.
+    """
     old = {(work.shard, work.cluster): work.configuration for work in base.plan.works} if base else {}
     new = {(work.shard, work.cluster): work.configuration for work in head.plan.works}
     same: dict[tuple[int, int], bool] = {}
@@ -135,7 +153,12 @@ def _works(base: Fleet | None, head: Fleet) -> Count:
         if pair not in same:
             same[pair] = old[key] == new[key]
         changed += not same[pair]
-    return Count(added=len(new.keys() - old.keys()), removed=len(old.keys() - new.keys()), changed=changed, total=len(new))
+    return Count(
+        added=len(new.keys() - old.keys()),
+        removed=len(old.keys() - new.keys()),
+        changed=changed,
+        total=len(new),
+    )
 
 
 def _by_group(base: Fleet | None, head: Fleet) -> dict[str, Count]:
@@ -145,7 +168,9 @@ def _by_group(base: Fleet | None, head: Fleet) -> dict[str, Count]:
         before = {path for path in old if _group(path) == group}
         after = {path for path in new if _group(path) == group}
         changed = sum(old[path] != new[path] for path in before & after)
-        found[group] = Count(added=len(after - before), removed=len(before - after), changed=changed, total=len(after))
+        found[group] = Count(
+            added=len(after - before), removed=len(before - after), changed=changed, total=len(after)
+        )
     return found
 
 

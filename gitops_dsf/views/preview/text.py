@@ -71,10 +71,19 @@ def _summary(preview: Preview, found: Comparison) -> Iterator[str]:
     rows = count_rows(found.summary)
     width = max(len(title) for title, _ in rows)
     for title, count in rows:
-        parts = [f"{number} {word}" for number, word in ((count.added, "added"), (count.removed, "removed"), (count.changed, "changed"))]
+        parts = [
+            f"{number} {word}"
+            for number, word in (
+                (count.added, "added"),
+                (count.removed, "removed"),
+                (count.changed, "changed"),
+            )
+        ]
         shown = ", ".join(part for part in parts if not part.startswith("0 ")) or "no change"
         yield f"  {title.ljust(width)}  {shown} (now {count.total})"
-    yield from (f"  {line}" for line in (*inventory_lines(found.summary, NAMES), *cluster_lines(found.summary)))
+    yield from (
+        f"  {line}" for line in (*inventory_lines(found.summary, NAMES), *cluster_lines(found.summary))
+    )
     yield f"  {moves_line(preview)}"
     if found.concerns:
         yield f"  {plural(len(found.concerns), 'warning')}, at the end"
@@ -85,11 +94,16 @@ def _scorer(change: ScorerChange) -> Iterator[str]:
     yield from (f"  sends {item} ({item.section})" for item in change.credentials)
     yield from _fields(change.fields)
     if change.gained:
-        yield f"  runs now on {plural(len(change.gained), 'cluster')} more: {names_text(change.gained, NAMES)}"
+        yield (
+            f"  runs now on {plural(len(change.gained), 'cluster')} more: {names_text(change.gained, NAMES)}"
+        )
     if change.lost:
         yield f"  no longer runs on {plural(len(change.lost), 'cluster')}: {names_text(change.lost, NAMES)}"
     if change.kept and change.effect is Effect.UNKNOWN:
-        yield f"  new scores are unknown on {plural(len(change.kept), 'cluster')}: {', '.join(change.causes)} changed"
+        yield (
+            f"  new scores are unknown on {plural(len(change.kept), 'cluster')}: {', '.join(change.causes)}"
+            " changed"
+        )
     if change.kept and change.effect is Effect.RANGE:
         yield f"  scores are mapped anew on {plural(len(change.kept), 'cluster')}"
 
@@ -112,7 +126,9 @@ def _moves(preview: Preview, found: Comparison) -> Iterator[str]:
     if not found.moves:
         yield "  none"
     for move in found.moves:
-        yield f"  {move.application}: {names_text(move.origin, NAMES) or NOWHERE} -> {target_text(move, NAMES)}"
+        yield (
+            f"  {move.application}: {names_text(move.origin, NAMES) or NOWHERE} -> {target_text(move, NAMES)}"
+        )
         yield f"    {move.reason}"
         yield from (f"    {standing_text(standing)}" for standing in move.standings)
     if found.pending:

@@ -15,7 +15,10 @@ NOWHERE = "nowhere"
 
 def foreign_line(count: int) -> str:
     """What is wrong with files in rendered/ that no source renders to."""
-    return f"{plural(count, 'file')} that no source renders to; Argo CD would apply what is in rendered/, so remove them before merging"
+    return (
+        f"{plural(count, 'file')} that no source renders to; Argo CD would apply what is in rendered/, so"
+        " remove them before merging"
+    )
 
 
 def count_rows(summary: Summary) -> list[tuple[str, Count]]:
@@ -37,13 +40,23 @@ def cluster_lines(summary: Summary) -> list[str]:
         (summary.losing, "loses a scorer", "lose a scorer"),
         (summary.altered, "keeps a scorer whose scores change", "keep a scorer whose scores change"),
     )
-    return [f"{plural(count, 'cluster')} {one if count == 1 else many}" for count, one, many in found if count]
+    return [
+        f"{plural(count, 'cluster')} {one if count == 1 else many}" for count, one, many in found if count
+    ]
 
 
 def inventory_lines(summary: Summary, limit: int) -> list[str]:
     """Clusters that join, leave or change in clusters/."""
-    found = ((summary.joined, "joins", "join"), (summary.left, "leaves", "leave"), (summary.edited, "changes in", "change in"))
-    return [f"{names_text(names, limit)} {one if len(names) == 1 else many} the inventory" for names, one, many in found if names]
+    found = (
+        (summary.joined, "joins", "join"),
+        (summary.left, "leaves", "leave"),
+        (summary.edited, "changes in", "change in"),
+    )
+    return [
+        f"{names_text(names, limit)} {one if len(names) == 1 else many} the inventory"
+        for names, one, many in found
+        if names
+    ]
 
 
 def moves_line(preview: Preview) -> str:
@@ -52,8 +65,16 @@ def moves_line(preview: Preview) -> str:
     if found is None:
         return f"which applications move is {UNKNOWN}: {preview.evidence.missing}"
     known, unknown = sum(not move.unknown for move in found), sum(move.unknown for move in found)
-    text = f"{plural(known, 'application')} {'moves' if known == 1 else 'move'}" if known else "no application moves"
-    return f"{text}, and of {unknown} more nobody can know before the changed scorers have run" if unknown else text
+    text = (
+        f"{plural(known, 'application')} {'moves' if known == 1 else 'move'}"
+        if known
+        else "no application moves"
+    )
+    return (
+        f"{text}, and of {unknown} more nobody can know before the changed scorers have run"
+        if unknown
+        else text
+    )
 
 
 def evidence_line(evidence: Evidence) -> str:
@@ -61,7 +82,9 @@ def evidence_line(evidence: Evidence) -> str:
     if evidence.snapshot is None:
         return f"{UNKNOWN}: {evidence.missing}"
     age = f"seen {age_text(evidence.age)} ago" if evidence.age is not None else "of unknown age"
-    return f"{evidence.snapshot.origin}, {plural(evidence.snapshot.score_count, 'AddOnPlacementScore')}, {age}"
+    return (
+        f"{evidence.snapshot.origin}, {plural(evidence.snapshot.score_count, 'AddOnPlacementScore')}, {age}"
+    )
 
 
 def value_text(value: Any, width: int) -> str:  # noqa: ANN401 - whatever a field holds
@@ -77,7 +100,9 @@ def value_text(value: Any, width: int) -> str:  # noqa: ANN401 - whatever a fiel
 
 def is_long(*values: Any) -> bool:  # noqa: ANN401 - whatever a field holds
     """Whether a change is read better as two lines: queries and the like."""
-    return any(isinstance(value, str) and (len(value) > 40 or "\n" in value or " " in value) for value in values)
+    return any(
+        isinstance(value, str) and (len(value) > 40 or "\n" in value or " " in value) for value in values
+    )
 
 
 def clip(text: str, width: int) -> str:
@@ -98,7 +123,11 @@ def target_text(move: Move, limit: int) -> str:
 
 def standing_text(standing: Standing) -> str:
     """`eu-1: 500 points -> 300 points (cpu x5: 80 -> 40, Steady x2: 100 -> 100)`."""
-    terms = ", ".join(_term(term) for term in standing.terms if term.before is not None or term.after is not None or term.unknown)
+    terms = ", ".join(
+        _term(term)
+        for term in standing.terms
+        if term.before is not None or term.after is not None or term.unknown
+    )
     after = UNKNOWN if any(term.unknown for term in standing.terms) else _points(standing.after)
     return f"{standing.cluster}: {_points(standing.before)} -> {after}" + (f" ({terms})" if terms else "")
 

@@ -1,4 +1,5 @@
-"""How scoring stands on a hub: scorers by clusters, decisions and what would flip them, applications on their way.
+"""How scoring stands on a hub: scorers by clusters, decisions and what would flip them, applications on their
+way.
 
 Pure: `build` makes a frozen model of what was read; reading is the business of `live`, showing that of `cli`.
 """

@@ -49,7 +49,9 @@ def build(inputs: Inputs, wanted: Filter | None = None) -> Overview:
         sets = [item for item in sets if keys & {f"{item.namespace}/{name}" for name in item.placements}]
     applications = application_views(sets, inputs)
     if asked.cluster is not None:
-        applications = tuple(view for view in applications if any(copy.cluster == asked.cluster for copy in view.copies))
+        applications = tuple(
+            view for view in applications if any(copy.cluster == asked.cluster for copy in view.copies)
+        )
     return Overview(
         origin=inputs.snapshot.origin,
         now=inputs.now,
@@ -62,7 +64,9 @@ def build(inputs: Inputs, wanted: Filter | None = None) -> Overview:
     )
 
 
-def resources_shown(scorers: Sequence[DynamicScorer], placements: Sequence[Placement], wanted: Filter) -> frozenset[str] | None:
+def resources_shown(
+    scorers: Sequence[DynamicScorer], placements: Sequence[Placement], wanted: Filter
+) -> frozenset[str] | None:
     """Names of the AddOnPlacementScores that a view shows or reckons with; None: any."""
     chosen = _chosen(scorers, placements, wanted)
     found = {item.resource for item in chosen.scorers}
@@ -101,7 +105,11 @@ def _chosen(scorers: Sequence[DynamicScorer], placements: Sequence[Placement], a
 def _shown(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:
     """Rendered Placements, and those written by hand that rank by one of our scores; by name."""
     resources = {item.resource for item in scorers}
-    rendered = (item for item in placements if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER or _ranks_by(item) & resources)
+    rendered = (
+        item
+        for item in placements
+        if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER or _ranks_by(item) & resources
+    )
     return sorted(rendered, key=lambda item: item.key)
 
 

@@ -17,7 +17,9 @@ def document(view: Overview) -> dict[str, Any]:
             "now": timestamp(view.now),
             "clusters": len(view.clusters),
             "scores": view.score_count,
-            "unread": [{"what": item.what, "why": str(item.why), "message": str(item)} for item in view.unread],
+            "unread": [
+                {"what": item.what, "why": str(item.why), "message": str(item)} for item in view.unread
+            ],
         },
         "scorers": [msgspec.Raw(msgspec.json.encode(_scorer(item))) for item in view.scorers],
         "placements": [_placement(item) for item in view.placements],
@@ -35,7 +37,8 @@ def _scorer(view: ScorerView) -> dict[str, Any]:
         "resource": scorer.resource,
         "health": scorer.health or None,
         "conditions": [
-            {"type": item.type, "status": item.status, "reason": item.reason, "message": item.message} for item in scorer.conditions
+            {"type": item.type, "status": item.status, "reason": item.reason, "message": item.message}
+            for item in scorer.conditions
         ],
         "suspendedBy": view.suspended or None,
         "intervalSeconds": scorer.interval,

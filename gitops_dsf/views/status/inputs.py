@@ -51,9 +51,12 @@ class Inputs:
     suspended: frozenset[str] = frozenset()
     """Score names that the reconciler suspended."""
     foreign: tuple[tuple[str, str], ...] = ()
-    """(cluster, name) of AddOnPlacementScores that carry a scorer's name and were not written by an agent of ours."""
+    """(cluster, name) of AddOnPlacementScores that carry a scorer's name and were not written by an agent of
+    ours.
+    """
     contested: tuple[tuple[str, str, str], ...] = ()
-    """(cluster, name, field manager) of AddOnPlacementScores of our agents that another program writes, too."""
+    """(cluster, name, field manager) of AddOnPlacementScores of our agents that another program writes, too.
+    """
     unowned: tuple[tuple[str, str], ...] = ()
     """(cluster, name) of AddOnPlacementScores that an agent of ours wrote and no scorer stands for."""
     unread: Mapping[Part, Unread] = field(default_factory=dict)

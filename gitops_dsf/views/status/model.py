@@ -23,9 +23,12 @@ class Cell:
     """Published score by dimension; also of an expired one."""
     valid_until: datetime | None
     age: float | None
-    """Seconds since it was published, reckoned from validUntil and the TTL; None where nothing is published or it has no end."""
+    """Seconds since it was published, reckoned from validUntil and the TTL; None where nothing is published
+    or it has no end.
+    """
     expected: bool
-    """Whether the scorer should run there at all: its selector and the masks say so, and it is not suspended."""
+    """Whether the scorer should run there at all: its selector and the masks say so, and it is not suspended.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +41,8 @@ class ScorerView:
     known: bool
     """Whether its scores could be read."""
     counts: Counter[State]
-    """Clusters by state; clusters that its selector leaves out have none unless something is published there."""
+    """Clusters by state; clusters that its selector leaves out have none unless something is published there.
+    """
     expected: frozenset[str]
     """Clusters where the scorer should run and publish."""
     unusual: Mapping[State, tuple[str, ...]]
@@ -68,7 +72,9 @@ class ScorerView:
 
     @property
     def values(self) -> tuple[int | None, int | None, int | None]:
-        """The lowest value that OCM counts now, the lower median, so that it is one of them, and the highest; None without any."""
+        """The lowest value that OCM counts now, the lower median, so that it is one of them, and the highest;
+        None without any.
+        """
         ordered = sorted(self.histogram)
         if not ordered:
             return None, None, None

@@ -1,4 +1,6 @@
-"""Applications: where their decision wants them, and where Argo CD has them. Shows what a make-before-break move waits for."""
+"""Applications: where their decision wants them, and where Argo CD has them. Shows what a make-before-break
+move waits for.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -16,7 +18,9 @@ def application_views(sets: Iterable[ApplicationSet], inputs: Inputs) -> tuple[A
     for item in inputs.applications:
         there.setdefault((item.namespace, item.application), []).append(item)
     known = inputs.knows(Part.DECISIONS, Part.APPLICATIONS)
-    return tuple(_view(item, clusters, there, known=known) for item in sorted(sets, key=lambda item: item.name))
+    return tuple(
+        _view(item, clusters, there, known=known) for item in sorted(sets, key=lambda item: item.name)
+    )
 
 
 def _view(
@@ -26,7 +30,9 @@ def _view(
     *,
     known: bool,
 ) -> ApplicationView:
-    wanted = frozenset[str]().union(*(clusters.get((item.namespace, placement), ()) for placement in item.placements))
+    wanted = frozenset[str]().union(
+        *(clusters.get((item.namespace, placement), ()) for placement in item.placements)
+    )
     copies = tuple(_copies(wanted, there.get((item.namespace, item.name), []))) if known else ()
     return ApplicationView(
         name=item.name,
@@ -46,7 +52,9 @@ def _copies(wanted: frozenset[str], there: Iterable[Application]) -> Iterator[Co
             yield Copy(cluster=cluster, standing=Standing.PENDING, application="", health="", sync="")
         else:
             standing = _standing(item, decided=cluster in wanted)
-            yield Copy(cluster=cluster, standing=standing, application=item.name, health=item.health, sync=item.sync)
+            yield Copy(
+                cluster=cluster, standing=standing, application=item.name, health=item.health, sync=item.sync
+            )
 
 
 def _standing(item: Application, *, decided: bool) -> Standing:

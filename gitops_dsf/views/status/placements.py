@@ -5,7 +5,15 @@ from datetime import datetime
 
 from gitops_dsf.hub.decisions import decided
 from gitops_dsf.hub.objects import Placement
-from gitops_dsf.simulator import Explanation, HubState, Outcome, SimulatorInputError, Verdict, explain, simulate
+from gitops_dsf.simulator import (
+    Explanation,
+    HubState,
+    Outcome,
+    SimulatorInputError,
+    Verdict,
+    explain,
+    simulate,
+)
 from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.model import PlacementView, Turn
 
@@ -14,8 +22,12 @@ NEEDED = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
 _NONE: frozenset[str] = frozenset()
 
 
-def placement_views(placements: Iterable[Placement], inputs: Inputs, *, cluster: str | None) -> tuple[PlacementView, ...]:
-    """One view for each, in the order given. With a cluster, what would bring that one in or out, and only where it is eligible."""
+def placement_views(
+    placements: Iterable[Placement], inputs: Inputs, *, cluster: str | None
+) -> tuple[PlacementView, ...]:
+    """One view for each, in the order given. With a cluster, what would bring that one in or out, and only
+    where it is eligible.
+    """
     chosen = list(placements)
     snapshot = inputs.snapshot
     clusters = decided(snapshot.decisions) if inputs.knows(Part.DECISIONS) else None
@@ -38,13 +50,17 @@ def placement_views(placements: Iterable[Placement], inputs: Inputs, *, cluster:
     return tuple(view for view in views if view is not None)
 
 
-def _decision(item: Placement, clusters: Mapping[tuple[str, str], frozenset[str]] | None) -> tuple[str, ...] | None:
+def _decision(
+    item: Placement, clusters: Mapping[tuple[str, str], frozenset[str]] | None
+) -> tuple[str, ...] | None:
     if clusters is None:
         return None
     return tuple(sorted(clusters.get((item.metadata.namespace or "", item.metadata.name), ())))
 
 
-def _unknown(item: Placement, clusters: Mapping[tuple[str, str], frozenset[str]] | None, why: str) -> PlacementView:
+def _unknown(
+    item: Placement, clusters: Mapping[tuple[str, str], frozenset[str]] | None, why: str
+) -> PlacementView:
     return PlacementView(
         placement=item.key,
         wanted=item.spec.number_of_clusters,
@@ -60,7 +76,11 @@ class _Looks:
     """Looks at one Placement after the other. What several of them ask is answered once."""
 
     def __init__(
-        self, state: HubState, clusters: Mapping[tuple[str, str], frozenset[str]] | None, now: datetime, cluster: str | None
+        self,
+        state: HubState,
+        clusters: Mapping[tuple[str, str], frozenset[str]] | None,
+        now: datetime,
+        cluster: str | None,
     ) -> None:
         self._state, self._decided, self._now, self._cluster = state, clusters, now, cluster
         self._zeroes: dict[tuple[str, str], frozenset[str]] = {}
@@ -82,11 +102,15 @@ class _Looks:
             next=tuple(sorted(verdict.chosen)) if ranking is not None else None,
             note=_note(verdict, scheduled=ranking is not None),
             counted_as_zero=self._counted_as_zero(verdict, eligible) if eligible is not None else (),
-            each_turn=lambda: _turns(simulate(self._state, item.key, self._now), cluster) if ranking is not None else (),
+            each_turn=lambda: (
+                _turns(simulate(self._state, item.key, self._now), cluster) if ranking is not None else ()
+            ),
         )
 
     def _counted_as_zero(self, verdict: Verdict, eligible: tuple[str, ...]) -> tuple[str, ...]:
-        """Eligible clusters of which an add-on score is missing or expired: simulator and OCM count it as 0."""
+        """Eligible clusters of which an add-on score is missing or expired: simulator and OCM count
+        it as 0.
+        """
         found: set[str] = set()
         for result in verdict.prioritizers:
             coordinate = result.prioritizer
@@ -99,7 +123,9 @@ class _Looks:
         found = self._zeroes.get((resource, dimension))
         if found is None:
             column, names = self._state.score_table.column(resource, dimension, self._now), self._state.names
-            found = self._zeroes[resource, dimension] = frozenset(names[position] for position in column.expired | column.absent)
+            found = self._zeroes[resource, dimension] = frozenset(
+                names[position] for position in column.expired | column.absent
+            )
         return found
 
 
@@ -130,4 +156,10 @@ def _turns(verdict: Verdict, cluster: str | None) -> Iterator[Turn]:
 def _turn(found: Explanation) -> Turn | None:
     if found.rival is None or found.margin is None:
         return None
-    return Turn(cluster=found.cluster, gains=not found.selected, rival=found.rival, margin=found.margin, flip=found.nearest)
+    return Turn(
+        cluster=found.cluster,
+        gains=not found.selected,
+        rival=found.rival,
+        margin=found.margin,
+        flip=found.nearest,
+    )

@@ -18,15 +18,21 @@ USUAL: Final = frozenset({State.FRESH, State.EXPIRING, State.MASKED})
 """States that nobody needs to look at cluster by cluster."""
 
 
-def scorer_views(scorers: Iterable[DynamicScorer], inputs: Inputs, *, cluster: str | None = None) -> tuple[ScorerView, ...]:
+def scorer_views(
+    scorers: Iterable[DynamicScorer], inputs: Inputs, *, cluster: str | None = None
+) -> tuple[ScorerView, ...]:
     """Every scorer on every cluster, or on one, by name."""
     addons = inputs.addons if inputs.knows(Part.ADDONS) else None
     targets = TargetClusters(clusters=inputs.snapshot.clusters, addons=addons, masks=inputs.masks)
-    return tuple(_view(scorer, targets, inputs, cluster) for scorer in sorted(scorers, key=lambda item: item.name))
+    return tuple(
+        _view(scorer, targets, inputs, cluster) for scorer in sorted(scorers, key=lambda item: item.name)
+    )
 
 
 def _view(scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluster: str | None) -> ScorerView:
-    suspended = "git" if scorer.spec.suspend else "reconciler" if scorer.score_name in inputs.suspended else ""
+    suspended = (
+        "git" if scorer.spec.suspend else "reconciler" if scorer.score_name in inputs.suspended else ""
+    )
     known = inputs.knows(Part.SCORES, Part.CLUSTERS)
     column = _Column.of(scorer, targets, inputs, cluster) if known else _Column.nothing(scorer, inputs)
     found = _Sums(column)
@@ -60,23 +66,41 @@ class _Column:
     now: float
 
     @classmethod
-    def of(cls, scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluster: str | None) -> "_Column":
+    def of(
+        cls, scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluster: str | None
+    ) -> "_Column":
         published = inputs.snapshot.scores.get(scorer.resource, {})
         expected = targets.expected(scorer)
         masked = (targets.selected(scorer) & targets.masked(scorer.score_name)) - expected
         if cluster is not None:
             published = {cluster: published[cluster]} if cluster in published else {}
             expected, masked = expected & {cluster}, masked & {cluster}
-        return cls(scorer=scorer, targets=targets, published=published, expected=expected, masked=masked, now=inputs.now.timestamp())
+        return cls(
+            scorer=scorer,
+            targets=targets,
+            published=published,
+            expected=expected,
+            masked=masked,
+            now=inputs.now.timestamp(),
+        )
 
     @classmethod
     def nothing(cls, scorer: DynamicScorer, inputs: Inputs) -> "_Column":
         """Where nothing is known."""
         targets = TargetClusters(clusters={}, addons=None, masks=None)
         nobody = frozenset[str]()
-        return cls(scorer=scorer, targets=targets, published={}, expected=nobody, masked=nobody, now=inputs.now.timestamp())
+        return cls(
+            scorer=scorer,
+            targets=targets,
+            published={},
+            expected=nobody,
+            masked=nobody,
+            now=inputs.now.timestamp(),
+        )
 
-    def state(self, score: Score, ttl: int, *, known: dict[datetime | None, tuple[State, float | None]]) -> tuple[State, float | None]:
+    def state(
+        self, score: Score, ttl: int, *, known: dict[datetime | None, tuple[State, float | None]]
+    ) -> tuple[State, float | None]:
         """State and age. `known` remembers them by the end of a score: thousands end in the same second."""
         found = known.get(score.valid_until)
         if found is None:
@@ -99,10 +123,19 @@ class _Column:
             if score is not None:
                 state, age = self.state(score, ttl, known=known)
                 values = dict(score.items())
-                yield Cell(cluster=cluster, state=state, values=values, valid_until=score.valid_until, age=age, expected=wanted)
+                yield Cell(
+                    cluster=cluster,
+                    state=state,
+                    values=values,
+                    valid_until=score.valid_until,
+                    age=age,
+                    expected=wanted,
+                )
             else:
                 state = self.absent(cluster) if wanted else State.MASKED
-                yield Cell(cluster=cluster, state=state, values=NOTHING, valid_until=None, age=None, expected=wanted)
+                yield Cell(
+                    cluster=cluster, state=state, values=NOTHING, valid_until=None, age=None, expected=wanted
+                )
 
 
 class _Sums:

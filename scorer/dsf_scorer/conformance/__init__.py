@@ -1,4 +1,5 @@
-"""Does a scoring API, in whatever language, keep the wire contract? Asks it over HTTP and reports what an agent would stumble over.
+"""Does a scoring API, in whatever language, keep the wire contract? Asks it over HTTP and reports what an
+agent would stumble over.
 
 Standard library and msgspec only; the caller hands in what can judge PromQL.
 """

@@ -1,4 +1,6 @@
-"""The series that a check posts: a file of the author's, or generic ones; and the odd ones that Prometheus really delivers."""
+"""The series that a check posts: a file of the author's, or generic ones; and the odd ones that Prometheus
+really delivers.
+"""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +21,9 @@ class DataError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """Series as Prometheus writes them, and the scorer's arguments. ``generic``: made up here, so a scorer may find nothing in them."""
+    """Series as Prometheus writes them, and the scorer's arguments. ``generic``: made up here, so a scorer
+    may find nothing in them.
+    """
 
     data: list[dict[str, Any]] = field(default_factory=list)
     arguments: dict[str, Any] | None = None
@@ -35,7 +39,10 @@ class Sample:
 
 def series(labels: dict[str, str], values: list[str]) -> dict[str, Any]:
     start = END - STEP_SECONDS * (len(values) - 1)
-    return {"metric": labels, "values": [[start + STEP_SECONDS * index, value] for index, value in enumerate(values)]}
+    return {
+        "metric": labels,
+        "values": [[start + STEP_SECONDS * index, value] for index, value in enumerate(values)],
+    }
 
 
 def generic_sample(*, needs_metrics: bool) -> Sample:
@@ -44,7 +51,12 @@ def generic_sample(*, needs_metrics: bool) -> Sample:
         return Sample()
     rows = []
     for number in range(1, 4):
-        labels = {"node": f"node-{number}", "namespace": "default", "pod": f"pod-{number}", "instance": f"10.0.0.{number}:9100"}
+        labels = {
+            "node": f"node-{number}",
+            "namespace": "default",
+            "pod": f"pod-{number}",
+            "instance": f"10.0.0.{number}:9100",
+        }
         rows.append(series(labels, [f"{0.2 * number + 0.001 * point:.3f}" for point in range(POINTS)]))
     return Sample(data=rows)
 
@@ -56,7 +68,9 @@ def many(count: int) -> list[dict[str, Any]]:
 
 
 def read_sample(path: Path) -> Sample:
-    """Reads a scoring request, a bare list of series or an answer of Prometheus. Raises DataError with what was found."""
+    """Reads a scoring request, a bare list of series or an answer of Prometheus. Raises DataError with what
+    was found.
+    """
     try:
         if path.stat().st_size > MAX_DATA_BYTES:
             msg = f"{path}: larger than {MAX_DATA_BYTES} bytes"
@@ -75,7 +89,9 @@ def read_sample(path: Path) -> Sample:
         if isinstance(found, dict):
             found = found.get("result")
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        msg = f'{path}: expected {{"data": [...]}}, a list of series, or an answer of Prometheus\' query_range'
+        msg = (
+            f'{path}: expected {{"data": [...]}}, a list of series, or an answer of Prometheus\' query_range'
+        )
         raise DataError(msg)
     if arguments is not None and not isinstance(arguments, dict):
         msg = f"{path}: arguments must be an object"

@@ -39,7 +39,9 @@ class Client(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class HttpClient:
-    """The standard library's client: it follows no redirect and adds no header, so that a check sends exactly what it means to."""
+    """The standard library's client: it follows no redirect and adds no header, so that a check sends exactly
+    what it means to.
+    """
 
     timeout_seconds: float = 30.0
     """For a whole exchange; the agent's own patience."""
@@ -63,7 +65,9 @@ class HttpClient:
         parts = split_http(url)
         host = parts.hostname or ""
         if parts.scheme == "https":
-            return http.client.HTTPSConnection(host, parts.port, timeout=self.timeout_seconds, context=self.tls)
+            return http.client.HTTPSConnection(
+                host, parts.port, timeout=self.timeout_seconds, context=self.tls
+            )
         return http.client.HTTPConnection(host, parts.port, timeout=self.timeout_seconds)
 
     def _answer(self, response: http.client.HTTPResponse, *, began: float) -> Reply:
@@ -82,10 +86,17 @@ class HttpClient:
         return Reply(status=response.status, headers=headers, body=bytes(content))
 
 
-def _request(connection: http.client.HTTPConnection, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> None:
+def _request(
+    connection: http.client.HTTPConnection,
+    method: str,
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+) -> None:
     try:
         connection.request(method, path, body=body, headers={"Connection": "close", **headers})
     except (BrokenPipeError, ConnectionResetError):
-        # A server may answer 413 and close while the body is still on its way; the answer is there to be read.
+        # A server may answer 413 and close while the body is still on its way; the answer is there to be
+        # read.
         if connection.sock is None:
             raise

@@ -5,8 +5,8 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """ok: as the contract says. notice: as it seems to be meant. warning: works, with a consequence worth knowing. error: an agent or the
-    reconciler would fail.
+    """ok: as the contract says. notice: as it seems to be meant. warning: works, with a consequence worth
+    knowing. error: an agent or the reconciler would fail.
     """
 
     OK = "ok"

@@ -22,10 +22,16 @@ def trouble(check: str, reply: Reply) -> Finding | None:
     if 300 <= reply.status < 400:
         where = reply.headers.get("location", "nowhere")
         return error(
-            check, f"{reply.status} redirects to {where}", "agents follow no redirect, because a token must not travel; use the final URL"
+            check,
+            f"{reply.status} redirects to {where}",
+            "agents follow no redirect, because a token must not travel; use the final URL",
         )
     if reply.status >= 500:
-        return error(check, f"answers {reply.status}{excerpt(reply)}", "a 5xx means that the scoring API itself failed; see its log")
+        return error(
+            check,
+            f"answers {reply.status}{excerpt(reply)}",
+            "a 5xx means that the scoring API itself failed; see its log",
+        )
     return None
 
 
@@ -43,14 +49,26 @@ def healthz(client: Client, target: Target) -> list[Finding]:
         return [wrong]
     if reply.status != 200:
         return [
-            error("healthz", f"{target.health_url} answers {reply.status}", "answer 200 without a token while the scoring API can score")
+            error(
+                "healthz",
+                f"{target.health_url} answers {reply.status}",
+                "answer 200 without a token while the scoring API can score",
+            )
         ]
     if reply.seconds > SLOW_SECONDS:
-        return [warning("healthz", f"answers 200 after {reply.seconds:.1f} s", "health checks give up early; answer at once")]
+        return [
+            warning(
+                "healthz",
+                f"answers 200 after {reply.seconds:.1f} s",
+                "health checks give up early; answer at once",
+            )
+        ]
     return [ok("healthz", f"answers 200 in {reply.seconds * 1000:.0f} ms")]
 
 
-def config_page(client: Client, target: Target, *, required: bool, judge_query: JudgeQuery) -> tuple[ScorerConfig | None, list[Finding]]:
+def config_page(
+    client: Client, target: Target, *, required: bool, judge_query: JudgeQuery
+) -> tuple[ScorerConfig | None, list[Finding]]:
     """The page and its findings; a missing page is fine unless it is required (configSyncMode Full)."""
     reply = client.send("GET", target.config_url, headers={})
     wrong = trouble("config", reply)
@@ -59,16 +77,28 @@ def config_page(client: Client, target: Target, *, required: bool, judge_query: 
     if reply.status == 404 and not required:
         return None, [ok("config", "there is none; configSyncMode None needs none")]
     if reply.status != 200:
-        hint = "the page is public; without it use configSyncMode None" if reply.status in {401, 403, 404} else ""
+        hint = (
+            "the page is public; without it use configSyncMode None"
+            if reply.status in {401, 403, 404}
+            else ""
+        )
         return None, [error("config", f"{target.config_url} answers {reply.status}{excerpt(reply)}", hint)]
     if len(reply.body) > MAX_CONFIG_BYTES:
-        return None, [error("config", f"the page has {len(reply.body)} bytes", f"at most {MAX_CONFIG_BYTES} are read")]
+        return None, [
+            error("config", f"the page has {len(reply.body)} bytes", f"at most {MAX_CONFIG_BYTES} are read")
+        ]
     try:
         plain = msgspec.json.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         return None, [error("config", f"the page is not JSON: {problem}")]
     findings = [ok("config", f"answers 200 in {reply.seconds * 1000:.0f} ms")]
     if reply.media != "application/json":
-        findings.append(warning("config.content-type", f"the content type is {reply.media or 'absent'}", "send application/json"))
+        findings.append(
+            warning(
+                "config.content-type",
+                f"the content type is {reply.media or 'absent'}",
+                "send application/json",
+            )
+        )
     page, more = config.judge(plain, target=target, judge_query=judge_query)
     return page, [*findings, *more]

@@ -20,7 +20,9 @@ def _lines(report: Report, *, verbose: bool) -> Iterator[str]:
         yield f"{finding.severity:<8} {finding.check:<{width}}  {_printable(finding.message)}"
         if finding.hint:
             yield f"{'':<8} {'':<{width}}  -> {_printable(finding.hint)}"
-    passed, warnings, errors = (report.count(severity) for severity in (Severity.OK, Severity.WARNING, Severity.ERROR))
+    passed, warnings, errors = (
+        report.count(severity) for severity in (Severity.OK, Severity.WARNING, Severity.ERROR)
+    )
     yield f"{report.url}: {passed} checks passed, {warnings} warnings, {errors} errors"
 
 

@@ -57,11 +57,19 @@ def _scoring_url(target: Target, config: ScorerConfig | None) -> tuple[str, list
     if origin_of(parts) == target.origin:
         return here, []
     hint = f"pass --scoring-url to check {config.scoring.host}, if it may have the token"
-    return here, [warning("scoring.url", f"checked at {here}, although /config names {config.scoring.host}", hint)]
+    return here, [
+        warning("scoring.url", f"checked at {here}, although /config names {config.scoring.host}", hint)
+    ]
 
 
 def _clear_text(url: str) -> list[Finding]:
     parts = urlsplit(url)
     if parts.scheme == "https" or parts.hostname in LOOPBACK:
         return [ok("scoring.transport", "the token does not travel in the clear")]
-    return [warning("scoring.transport", "the token travels over http in the clear", "use https outside of a cluster's own network")]
+    return [
+        warning(
+            "scoring.transport",
+            "the token travels over http in the clear",
+            "use https outside of a cluster's own network",
+        )
+    ]

@@ -57,13 +57,20 @@ def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool
     if reply.fault:
         return
     yield from _odd(endpoint, sample, works=works)
-    found = [_mistake(name, endpoint.post(body, headers=headers), works=works) for name, body, headers in MISTAKES]
+    found = [
+        _mistake(name, endpoint.post(body, headers=headers), works=works) for name, body, headers in MISTAKES
+    ]
     yield from found if reads_metrics else _any_body_will_do(found)
     yield _get(endpoint)
     if endpoint.token:
         yield from _strangers(endpoint, sample)
     if large and sample.data:
-        yield _judged("scoring.large", endpoint.post(sample.body(many(large))), f"{large} series of 60 points", works=works)
+        yield _judged(
+            "scoring.large",
+            endpoint.post(sample.body(many(large))),
+            f"{large} series of 60 points",
+            works=works,
+        )
 
 
 def _sample(reply: Reply, sample: Sample) -> Iterator[Finding]:
@@ -79,20 +86,38 @@ def _sample(reply: Reply, sample: Sample) -> Iterator[Finding]:
     if answer.faults:
         yield error("scoring.sample", answer.fault)
         return
-    yield ok("scoring.sample", f"{len(answer.scores)} scores for {len(sample.data)} series in {reply.seconds * 1000:.0f} ms")
+    yield ok(
+        "scoring.sample",
+        f"{len(answer.scores)} scores for {len(sample.data)} series in {reply.seconds * 1000:.0f} ms",
+    )
     if reply.media != "application/json":
-        yield warning("scoring.content-type", f"the content type is {reply.media or 'absent'}", "send application/json")
+        yield warning(
+            "scoring.content-type", f"the content type is {reply.media or 'absent'}", "send application/json"
+        )
     if not answer.scores:
-        hint = "give real series and arguments with --data FILE" if sample.generic else "the agent publishes nothing then"
+        hint = (
+            "give real series and arguments with --data FILE"
+            if sample.generic
+            else "the agent publishes nothing then"
+        )
         yield warning("scoring.results", "no score came back", hint)
     if answer.outside:
         hint = "give the DynamicScorer a scoreRange; without one they are clamped"
         yield warning("scoring.range", f"{answer.outside} scores are outside -100..100", hint)
     if answer.duplicates:
-        hint = "results are told apart by node, device, namespace, app, pod, container and meta only; choose a scoreAggregation"
-        yield warning("scoring.duplicates", f"{answer.duplicates} results share their labels with another one", hint)
+        hint = (
+            "results are told apart by node, device, namespace, app, pod, container and meta only; choose a"
+            " scoreAggregation"
+        )
+        yield warning(
+            "scoring.duplicates", f"{answer.duplicates} results share their labels with another one", hint
+        )
     if reply.seconds > SLOW_SECONDS:
-        yield warning("scoring.slow", f"took {reply.seconds:.1f} s", "agents give up after 30 s, and every cluster calls")
+        yield warning(
+            "scoring.slow",
+            f"took {reply.seconds:.1f} s",
+            "agents give up after 30 s, and every cluster calls",
+        )
 
 
 def _odd(endpoint: Endpoint, sample: Sample, *, works: bool) -> Iterator[Finding]:
@@ -103,7 +128,11 @@ def _odd(endpoint: Endpoint, sample: Sample, *, works: bool) -> Iterator[Finding
     odd = [
         ("scoring.empty-data", "no series at all", []),
         ("scoring.no-samples", "a series without samples", [series(labels, [])]),
-        ("scoring.unknown-labels", "labels that it does not know", [{**base, "metric": {**labels, "a_new_label": "größer; 中"}}]),
+        (
+            "scoring.unknown-labels",
+            "labels that it does not know",
+            [{**base, "metric": {**labels, "a_new_label": "größer; 中"}}],
+        ),
         ("scoring.no-labels", "a series without labels", [{**base, "metric": {}}]),
         ("scoring.one-sample", "a single sample", [series(labels, ["1"])]),
         ("scoring.equal-values", "a constant series", [series(labels, ["5"] * 60)]),
@@ -129,17 +158,30 @@ def _odd(endpoint: Endpoint, sample: Sample, *, works: bool) -> Iterator[Finding
 
 
 def _judged(name: str, reply: Reply, what: str, *, works: bool) -> Finding:
-    """Scores or an empty list are right; a refusal costs every score of the cluster; an error blames the wrong side."""
+    """Scores or an empty list are right; a refusal costs every score of the cluster; an error blames the
+    wrong side.
+    """
     wrong = trouble(name, reply)
     if wrong is not None:
         return error(name, f"{what}: {wrong.message}", wrong.hint)
     if reply.status == 200:
         answer = answers.read(reply)
-        return error(name, f"{what}: {answer.fault}") if answer.faults else ok(name, f"{what}: {len(answer.scores)} scores")
+        return (
+            error(name, f"{what}: {answer.fault}")
+            if answer.faults
+            else ok(name, f"{what}: {len(answer.scores)} scores")
+        )
     if reply.status == 413:
-        return warning(name, f"{what}: answers 413{excerpt(reply)}", "raise the limit of the scoring API or of the proxy before it")
+        return warning(
+            name,
+            f"{what}: answers 413{excerpt(reply)}",
+            "raise the limit of the scoring API or of the proxy before it",
+        )
     if works:
-        hint = "agents count that as a failed run, and no series of the cluster is scored; leave out what cannot be scored"
+        hint = (
+            "agents count that as a failed run, and no series of the cluster is scored; leave out what cannot"
+            " be scored"
+        )
         return warning(name, f"{what}: answers {reply.status}{excerpt(reply)}", hint)
     return ok(name, f"{what}: answers {reply.status}")
 
@@ -148,9 +190,15 @@ def _mistake(name: str, reply: Reply, *, works: bool) -> Finding:
     what = name.partition(".")[2].replace("-", " ")
     wrong = trouble(name, reply)
     if wrong is not None:
-        return error(name, f"{what}: {wrong.message}", "a client's mistake is a 4xx; a 5xx sends people to the wrong log")
+        return error(
+            name,
+            f"{what}: {wrong.message}",
+            "a client's mistake is a 4xx; a 5xx sends people to the wrong log",
+        )
     if works and reply.status < 300:
-        return warning(name, f"{what}: answers {reply.status} as if all were well", "answer 400 or 422 with the reason")
+        return warning(
+            name, f"{what}: answers {reply.status} as if all were well", "answer 400 or 422 with the reason"
+        )
     return ok(name, f"{what}: answers {reply.status}")
 
 
@@ -160,7 +208,9 @@ def _any_body_will_do(found: list[Finding]) -> Iterator[Finding]:
     yield from (item for item in found if item.severity is not Severity.WARNING)
     if accepted:
         yield notice(
-            "scoring.any-body", f"answers {len(accepted)} of {len(found)} malformed bodies: with source.type None it needs no input"
+            "scoring.any-body",
+            f"answers {len(accepted)} of {len(found)} malformed bodies: with source.type None it needs no"
+            " input",
         )
 
 
@@ -171,12 +221,17 @@ def _get(endpoint: Endpoint) -> Finding:
     if wrong is not None:
         return error("scoring.get", f"GET: {wrong.message}", wrong.hint)
     if reply.status < 300:
-        return warning("scoring.get", f"GET answers {reply.status}", "scores are asked for with POST; answer 405")
+        return warning(
+            "scoring.get", f"GET answers {reply.status}", "scores are asked for with POST; answer 405"
+        )
     return ok("scoring.get", f"GET answers {reply.status}")
 
 
 def _strangers(endpoint: Endpoint, sample: Sample) -> Iterator[Finding]:
-    for name, what, token in (("scoring.no-token", "no token", ""), ("scoring.wrong-token", "a wrong token", "not-the-token")):
+    for name, what, token in (
+        ("scoring.no-token", "no token", ""),
+        ("scoring.wrong-token", "a wrong token", "not-the-token"),
+    ):
         reply = endpoint.post(sample.body(), token=token)
         wrong = trouble(name, reply)
         if wrong is not None:
@@ -184,4 +239,8 @@ def _strangers(endpoint: Endpoint, sample: Sample) -> Iterator[Finding]:
         elif reply.status in DENIED:
             yield ok(name, f"{what}: answers {reply.status}")
         else:
-            yield error(name, f"{what}: answers {reply.status}", "a token is expected, so answer 401 to everybody else")
+            yield error(
+                name,
+                f"{what}: answers {reply.status}",
+                "a token is expected, so answer 401 to everybody else",
+            )

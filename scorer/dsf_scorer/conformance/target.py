@@ -22,7 +22,9 @@ class Target:
 
     @classmethod
     def parse(cls, url: str, *, scoring_url: str = "") -> Self:
-        """From the base URL of a scoring API or the URL of its /config page. Raises TargetError with what to write."""
+        """From the base URL of a scoring API or the URL of its /config page. Raises TargetError with what to
+        write.
+        """
         parts = split_http(url)
         path = parts.path.rstrip("/")
         if not path.endswith("/config"):

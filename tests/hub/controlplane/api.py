@@ -1,7 +1,9 @@
-"""A small client of the Kubernetes API for tests: it says what it asked and what the server answered, and hides nothing.
+"""A small client of the Kubernetes API for tests: it says what it asked and what the server answered, and
+hides nothing.
 
-Kinds are named `<apiVersion>/<Kind>`, such as `v1/ConfigMap` or `cluster.open-cluster-management.io/v1beta1/Placement`;
-their paths come from the server's discovery. Writes validate strictly: an unknown or duplicate field is an error.
+Kinds are named `<apiVersion>/<Kind>`, such as `v1/ConfigMap` or
+`cluster.open-cluster-management.io/v1beta1/Placement`; their paths come from the server's discovery. Writes
+validate strictly: an unknown or duplicate field is an error.
 """
 
 import json
@@ -89,26 +91,50 @@ class Client:
 
     def create(self, item: Object, *, manager: str = MANAGER) -> Object:
         path = self.path(_kind(item), namespace=_namespace(item))
-        return self.request("POST", path, body=item, parameters={"fieldManager": manager, "fieldValidation": "Strict"})
+        return self.request(
+            "POST", path, body=item, parameters={"fieldManager": manager, "fieldValidation": "Strict"}
+        )
 
-    def apply(self, item: Object, *, manager: str = MANAGER, force: bool = True, subresource: str | None = None) -> Object:
+    def apply(
+        self, item: Object, *, manager: str = MANAGER, force: bool = True, subresource: str | None = None
+    ) -> Object:
         """Server-side apply of one whole object; with `subresource="status"` of its status."""
-        path = self.path(_kind(item), item["metadata"]["name"], namespace=_namespace(item), subresource=subresource)
+        path = self.path(
+            _kind(item), item["metadata"]["name"], namespace=_namespace(item), subresource=subresource
+        )
         parameters = {"fieldManager": manager, "fieldValidation": "Strict", "force": str(force).lower()}
         return self.request("PATCH", path, body=item, content_type=APPLY, parameters=parameters)
 
     def apply_status(self, item: Object, *, manager: str = MANAGER) -> Object:
         return self.apply(item, manager=manager, subresource="status")
 
-    def patch(self, kind: str, name: str, change: Object, *, namespace: str | None = None, subresource: str | None = None) -> Object:
+    def patch(
+        self,
+        kind: str,
+        name: str,
+        change: Object,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+    ) -> Object:
         """JSON merge patch: null removes, lists are replaced."""
         path = self.path(kind, name, namespace=namespace, subresource=subresource)
-        return self.request("PATCH", path, body=change, content_type=MERGE, parameters={"fieldValidation": "Strict"})
+        return self.request(
+            "PATCH", path, body=change, content_type=MERGE, parameters={"fieldValidation": "Strict"}
+        )
 
     def patch_status(self, kind: str, name: str, status: Object, *, namespace: str | None = None) -> Object:
         return self.patch(kind, name, {"status": status}, namespace=namespace, subresource="status")
 
-    def delete(self, kind: str, name: str, *, namespace: str | None = None, policy: str = "Background", missing_ok: bool = True) -> None:
+    def delete(
+        self,
+        kind: str,
+        name: str,
+        *,
+        namespace: str | None = None,
+        policy: str = "Background",
+        missing_ok: bool = True,
+    ) -> None:
         try:
             body = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy}
             self.request("DELETE", self.path(kind, name, namespace=namespace), body=body)
@@ -118,11 +144,22 @@ class Client:
 
     def token(self, namespace: str, service_account: str, *, seconds: int = 24 * 3600) -> str:
         """A ServiceAccount token by TokenRequest, as the kubelet gets it for a pod."""
-        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": seconds}}
+        body = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": seconds},
+        }
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{service_account}/token"
         return str(self.request("POST", path, body=body)["status"]["token"])
 
-    def path(self, kind: str, name: str | None = None, *, namespace: str | None = None, subresource: str | None = None) -> str:
+    def path(
+        self,
+        kind: str,
+        name: str | None = None,
+        *,
+        namespace: str | None = None,
+        subresource: str | None = None,
+    ) -> str:
         """The URL path of a kind, an object or its subresource."""
         version, _, short = kind.rpartition("/")
         resource = self._resource(version, short)
@@ -145,7 +182,9 @@ class Client:
         """The decoded answer of any request; ApiError when the server refuses it."""
         content = None if body is None else json.dumps(body).encode()
         headers = {} if body is None else {"Content-Type": content_type}
-        answer = self._http.request(method, path, content=content, headers=headers, params=dict(parameters or {}))
+        answer = self._http.request(
+            method, path, content=content, headers=headers, params=dict(parameters or {})
+        )
         if answer.is_success:
             decoded: Object = answer.json()
             return decoded
@@ -173,7 +212,9 @@ class Client:
         try:
             return known[kind]
         except KeyError:
-            raise ApiError(code=404, reason="NotFound", message=f"no kind {kind} in {version}", request="discovery") from None
+            raise ApiError(
+                code=404, reason="NotFound", message=f"no kind {kind} in {version}", request="discovery"
+            ) from None
 
 
 def _kind(item: Object) -> str:

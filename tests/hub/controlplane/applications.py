@@ -1,4 +1,6 @@
-"""What tests ask of Argo CD's Applications: their state, when they settle, and a look at git now instead of at the next poll."""
+"""What tests ask of Argo CD's Applications: their state, when they settle, and a look at git now instead of
+at the next poll.
+"""
 
 import time
 from dataclasses import dataclass
@@ -13,7 +15,9 @@ APPLICATION_SET = "argoproj.io/v1alpha1/ApplicationSet"
 
 @dataclass(frozen=True, kw_only=True)
 class ApplicationState:
-    """The parts of an Application's status that tests compare. `resources` maps Kind/name to (sync, health, message)."""
+    """The parts of an Application's status that tests compare. `resources` maps Kind/name to (sync, health,
+    message).
+    """
 
     sync: str
     health: str
@@ -39,7 +43,8 @@ class ApplicationState:
             health=status.get("health", {}).get("status", ""),
             revision=status.get("sync", {}).get("revision", ""),
             phase=operation.get("phase", ""),
-            message=operation.get("message", "") or "; ".join(entry["message"] for entry in status.get("conditions", [])),
+            message=operation.get("message", "")
+            or "; ".join(entry["message"] for entry in status.get("conditions", [])),
             resources=resources,
         )
 

@@ -1,7 +1,9 @@
-"""Argo CD on the hub: Redis, repo server, application controller and ApplicationSet controller, all on 127.0.0.1.
+"""Argo CD on the hub: Redis, repo server, application controller and ApplicationSet controller, all on
+127.0.0.1.
 
-CRDs, settings and roles are those of Argo CD's own `install.yaml`; each controller holds a token of its ServiceAccount,
-so what its roles do not grant is really denied. The components talk to each other without TLS. GPG is off.
+CRDs, settings and roles are those of Argo CD's own `install.yaml`; each controller holds a token of its
+ServiceAccount, so what its roles do not grant is really denied. The components talk to each other without
+TLS. GPG is off.
 """
 
 import base64
@@ -12,6 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +42,11 @@ SCRIPTS = ("git-verify-wrapper.sh",)
 
 @dataclass(kw_only=True)
 class ArgoCD:
-    """One Argo CD. `poll_seconds` is how often it looks at git by itself; `wave_seconds` its pause between sync waves.
+    """One Argo CD. `poll_seconds` is how often it looks at git by itself; `wave_seconds` its pause between
+    sync waves.
 
-    ApplicationSets keep their own rhythm (3 minutes, or requeueAfterSeconds): that one is part of what tests are about.
+    ApplicationSets keep their own rhythm (3 minutes, or requeueAfterSeconds): that one is part of what tests
+    are about.
     """
 
     binaries: Binaries
@@ -55,12 +60,16 @@ class ArgoCD:
     _sockets: "tempfile.TemporaryDirectory[str] | None" = field(default=None, init=False)
 
     def install(self) -> None:
-        """CRDs, ServiceAccounts, roles and settings; then the default AppProject, which argocd-server would make."""
+        """CRDs, ServiceAccounts, roles and settings; then the default AppProject, which argocd-server would
+        make.
+        """
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         text = (self.binaries.folder("manifests") / "install.yaml").read_text(encoding="utf-8")
         items = [item for item in yaml.load_all(text, Loader=loader) if item and item["kind"] in INSTALLED]
         admin = self.hub.admin
-        admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}, manager=MANAGER)
+        admin.apply(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}, manager=MANAGER
+        )
         for item in items:
             if item["kind"] not in CLUSTER_SCOPED:
                 item["metadata"]["namespace"] = self.namespace
@@ -71,9 +80,10 @@ class ArgoCD:
             admin.apply(item, manager=MANAGER)
         crds = [item["metadata"]["name"] for item in items if item["kind"] == "CustomResourceDefinition"]
         wait_for(lambda: all(self._established(name) for name in crds), what="the hub serves Argo CD's kinds")
-        # Discovery lists a kind a moment after its CRD is Established, and the kinds of one group one after another.
+        # Discovery lists a kind a moment after its CRD is Established, and the kinds of one group one after
+        # another.
         for kind in ("AppProject", "Application", "ApplicationSet"):
-            wait_for(lambda kind=kind: admin.path(f"argoproj.io/v1alpha1/{kind}"), what=f"the hub lists {kind}")  # type: ignore[misc]
+            wait_for(partial(admin.path, f"argoproj.io/v1alpha1/{kind}"), what=f"the hub lists {kind}")
         admin.apply(_default_project(self.namespace), manager=MANAGER)
 
     def start(self) -> None:
@@ -82,7 +92,12 @@ class ArgoCD:
         self._sockets = tempfile.TemporaryDirectory(prefix="argocd-")  # a socket's path has at most 107 bytes
         repo_server, repo_metrics = self._port("repo-server"), self._port(REPO_SERVER)
         shared = [f"--redis={redis.address}", "--loglevel=info", "--logformat=text"]
-        client = [f"--namespace={self.namespace}", "--repo-server-plaintext", "--loglevel=info", "--logformat=text"]
+        client = [
+            f"--namespace={self.namespace}",
+            "--repo-server-plaintext",
+            "--loglevel=info",
+            "--logformat=text",
+        ]
         self._start(
             REPO_SERVER,
             "--address=127.0.0.1",
@@ -99,7 +114,8 @@ class ArgoCD:
             f"--repo-server=127.0.0.1:{repo_server}",
             f"--metrics-port={self._port(APPLICATION_CONTROLLER)}",
             f"--redis={redis.address}",
-            # Tests look at the health of single resources; by default Argo CD keeps it out of the Application.
+            # Tests look at the health of single resources; by default Argo CD keeps it out of the
+            # Application.
             "--persist-resource-health",
             *client,
             account="argocd-application-controller",
@@ -123,11 +139,17 @@ class ArgoCD:
         """Stop one component and start it again as it was; seconds until it was healthy."""
         return self.processes.ready(self.processes.restart(name, kill=kill), self._probe(name))
 
-    def add_cluster_secret(self, name: str, server: str, kubeconfig: Path, *, labels: Mapping[str, str] | None = None) -> None:
-        """Make a spoke known, as `argocd cluster add --name` does. `name` must equal its ManagedCluster's name."""
+    def add_cluster_secret(
+        self, name: str, server: str, kubeconfig: Path, *, labels: Mapping[str, str] | None = None
+    ) -> None:
+        """Make a spoke known, as `argocd cluster add --name` does. `name` must equal its ManagedCluster's
+        name.
+        """
         config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        connection: dict[str, Any] = {"tlsClientConfig": {"caData": _encoded_file(cluster["certificate-authority"])}}
+        connection: dict[str, Any] = {
+            "tlsClientConfig": {"caData": _encoded_file(cluster["certificate-authority"])}
+        }
         if "token" in user:
             connection["bearerToken"] = user["token"]
         else:
@@ -150,9 +172,14 @@ class ArgoCD:
         self.hub.admin.delete("v1/Secret", f"cluster-{name}", namespace=self.namespace)
 
     def configure(self, data: Mapping[str, str], *, manager: str = "gitops-dsf") -> None:
-        """Own these keys of argocd-cm; the controllers read a change without a restart. Health checks go in this way."""
+        """Own these keys of argocd-cm; the controllers read a change without a restart. Health checks go in
+        this way.
+        """
         metadata = {"name": "argocd-cm", "namespace": self.namespace}
-        self.hub.admin.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(data)}, manager=manager)
+        self.hub.admin.apply(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": dict(data)},
+            manager=manager,
+        )
 
     def close(self) -> None:
         """Remove what lies outside `folder`; the processes belong to `processes`."""
@@ -187,16 +214,23 @@ class ArgoCD:
         }
         if account is not None:
             kubeconfig = self.hub.service_account_kubeconfig(self.namespace, account)
-            # Argo CD reaches the cluster it runs in by its in-cluster configuration; outside of a pod this stands for it.
+            # Argo CD reaches the cluster it runs in by its in-cluster configuration; outside of a pod this
+            # stands for it.
             environment |= {"KUBECONFIG": str(kubeconfig), "ARGOCD_FAKE_IN_CLUSTER": "true"}
-        self.processes.start(name, [self.binaries.path("argocd"), *arguments], environment=environment, folder=home)
+        self.processes.start(
+            name, [self.binaries.path("argocd"), *arguments], environment=environment, folder=home
+        )
 
     def _probe(self, name: str) -> Probe:
-        """With ?full=true the repo server calls itself over gRPC. The ApplicationSet controller has no health check worth
-        the name; its metrics name the controller once that runs.
+        """With ?full=true the repo server calls itself over gRPC. The ApplicationSet controller has no health
+        check worth the name; its metrics name the controller once that runs.
         """
         path = "metrics" if name == APPLICATIONSET_CONTROLLER else "healthz?full=true"
-        needle = 'controller_runtime_max_concurrent_reconciles{controller="applicationset"}' if path == "metrics" else ""
+        needle = (
+            'controller_runtime_max_concurrent_reconciles{controller="applicationset"}'
+            if path == "metrics"
+            else ""
+        )
         url = f"http://127.0.0.1:{self._port(name)}/{path}"
 
         def probe() -> str | None:

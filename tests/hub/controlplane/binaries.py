@@ -1,13 +1,16 @@
-"""Obtains the programs of the families: the user's own where they fit, else built from pinned Go modules, once.
+"""Obtains the programs of the families: the user's own where they fit, else built from pinned Go modules,
+once.
 
-`python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing, says where each program
-came from, and removes folders of the cache that nobody has used for two weeks. The cache is
-`$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers go.mod, go.sum, family.toml and our own Go files, so
-a change of any of them builds anew. Every program appears in the cache by a rename, so nothing there is half-written. A
-build that was stopped leaves what it compiled in Go's own cache, and the next one goes on from there.
+`python -m tests.hub.controlplane.binaries [--family kubernetes,ocm]` builds what is missing, says where each
+program came from, and removes folders of the cache that nobody has used for two weeks. The cache is
+`$GITOPS_DSF_CACHE/hub/<family>-<hash>/{bin,<data>}`; the hash covers go.mod, go.sum, family.toml and our own
+Go files, so a change of any of them builds anew. Every program appears in the cache by a rename, so nothing
+there is half-written. A build that was stopped leaves what it compiled in Go's own cache, and the next one
+goes on from there.
 
-Which program is taken, first match wins: the directory that the rule's variable names (KUBEBUILDER_ASSETS); PATH, when
-the rule has a minimum version and the program is at least that (not at all with GITOPS_DSF_HUB_PATH=0); the cache.
+Which program is taken, first match wins: the directory that the rule's variable names (KUBEBUILDER_ASSETS);
+PATH, when the rule has a minimum version and the program is at least that (not at all with
+GITOPS_DSF_HUB_PATH=0); the cache.
 """
 
 import argparse
@@ -72,8 +75,12 @@ class Binaries:
         return self.folders[name]
 
 
-def obtain(name: str, *, environment: Mapping[str, str] | None = None, report: Report | None = None) -> Binaries:
-    """Everything of one family, built if need be. Raises BinaryError, FamilyError or GoError with a message for people."""
+def obtain(
+    name: str, *, environment: Mapping[str, str] | None = None, report: Report | None = None
+) -> Binaries:
+    """Everything of one family, built if need be. Raises BinaryError, FamilyError or GoError with a message
+    for people.
+    """
     environment = os.environ if environment is None else environment
     report = _print if report is None else report
     family = load_family(name)
@@ -88,7 +95,9 @@ def obtain(name: str, *, environment: Mapping[str, str] | None = None, report: R
 
 
 def _given(rule: ProgramRule, environment: Mapping[str, str], report: Report) -> Program | None:
-    """The user's own program, or None. One that a variable names but is too old is an error, never skipped silently."""
+    """The user's own program, or None. One that a variable names but is too old is an error, never skipped
+    silently.
+    """
     if rule.variable and (directory := environment.get(rule.variable)):
         path = Path(directory) / rule.name
         if path.exists():
@@ -119,7 +128,9 @@ def _require_version(rule: ProgramRule, path: Path) -> None:
 
 def _version(rule: ProgramRule, path: Path) -> Version | None:
     try:
-        answer = subprocess.run([str(path), *rule.version_arguments], capture_output=True, text=True, timeout=30, check=False)
+        answer = subprocess.run(
+            [str(path), *rule.version_arguments], capture_output=True, text=True, timeout=30, check=False
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     match = re.search(r"\d+\.\d+\.\d+", answer.stdout + answer.stderr)
@@ -140,16 +151,22 @@ class _Builder:
         folder = self.home / "bin"
         if missing := [rule for rule in rules if not (folder / rule.name).exists()]:
             self._build(missing, folder)
-        return {rule.name: Program(name=rule.name, path=folder / rule.name, origin=f"built from {rule.package}") for rule in rules}
+        return {
+            rule.name: Program(name=rule.name, path=folder / rule.name, origin=f"built from {rule.package}")
+            for rule in rules
+        }
 
     def folder(self, rule: DataRule) -> Path:
         target = self.home / rule.name
         if not target.exists():
             what = f"{self.family.name}: {rule.name} of {rule.module}"
             self._go("mod", "download", rule.module, what=what)
-            source = Path(self._go("list", "-m", "-f", "{{.Dir}}", rule.module, what=what).strip()) / rule.folder
+            source = (
+                Path(self._go("list", "-m", "-f", "{{.Dir}}", rule.module, what=what).strip()) / rule.folder
+            )
             with self._scratch() as scratch:
-                # The module cache is read-only; copyfile leaves its modes behind, so that the cache can be removed.
+                # The module cache is read-only; copyfile leaves its modes behind, so that the cache can be
+                # removed.
                 shutil.copytree(source, scratch / rule.name, copy_function=shutil.copyfile)
                 for directory in [scratch / rule.name, *(scratch / rule.name).rglob("*/")]:
                     directory.chmod(0o755)
@@ -169,7 +186,18 @@ class _Builder:
             built.mkdir()
             patched = self._patched(scratch)
             packages = [rule.package for rule in rules]
-            self._go("build", *patched, *tags, GCFLAGS, "-ldflags", ldflags, "-o", f"{built}{os.sep}", *packages, what=what)
+            self._go(
+                "build",
+                *patched,
+                *tags,
+                GCFLAGS,
+                "-ldflags",
+                ldflags,
+                "-o",
+                f"{built}{os.sep}",
+                *packages,
+                what=what,
+            )
             folder.mkdir(exist_ok=True)
             for rule in rules:
                 (built / executable(rule.package)).rename(folder / rule.name)
@@ -183,14 +211,18 @@ class _Builder:
             self._go("mod", "download", module, what=f"{self.family.name}: {module}")
             return Path(self._go("list", "-m", "-f", "{{.Dir}}", module, what=f"folder of {module}").strip())
 
-        changed = write_patched(self.family.patches, modules=HUB, scratch=scratch, module_folder=module_folder)
+        changed = write_patched(
+            self.family.patches, modules=HUB, scratch=scratch, module_folder=module_folder
+        )
         return [f"-modfile={changed}"]
 
     def _expanded(self, flag: str) -> str:
         """A linker flag with its placeholders filled in; the versions come from go.mod."""
 
         def value(match: re.Match[str]) -> str:
-            version = self._go("list", "-m", "-f", "{{.Version}}", match.group(2), what=f"version of {match.group(2)}")
+            version = self._go(
+                "list", "-m", "-f", "{{.Version}}", match.group(2), what=f"version of {match.group(2)}"
+            )
             return version.strip() if match.group(1) == "version" else str(parse_version(version.strip())[1])
 
         return re.sub(r"\{(version|minor):([^}]+)\}", value, flag)
@@ -199,7 +231,10 @@ class _Builder:
         if self._found is None:
             needed = go_directive()
             self._found = find_go(needed=needed, environment=self.environment, report=self.report)
-            self.report(f"{self.family.name}: with Go {format_version(self._found.version)} from {self._found.program}")
+            self.report(
+                f"{self.family.name}: with Go {format_version(self._found.version)} from"
+                f" {self._found.program}"
+            )
         return self._found.run(*arguments, what=what, report=self.report)
 
     @contextmanager
@@ -219,10 +254,14 @@ def _print(line: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Exit status 0 when every program of the asked families is there, 1 when one cannot be had, 2 for wrong usage."""
+    """Exit status 0 when every program of the asked families is there, 1 when one cannot be had, 2 for wrong
+    usage.
+    """
     parser = argparse.ArgumentParser(prog="python -m tests.hub.controlplane.binaries", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--family", default=",".join(family_names()), help="comma list (default: %(default)s)")
+    parser.add_argument(
+        "--family", default=",".join(family_names()), help="comma list (default: %(default)s)"
+    )
     names = [name for name in parser.parse_args(arguments).family.split(",") if name]
     for name in names:
         started = time.monotonic()

@@ -1,4 +1,5 @@
-"""The folders of built programs in the cache: locked while somebody builds in one, and removed when nobody used one for long.
+"""The folders of built programs in the cache: locked while somebody builds in one, and removed when nobody
+used one for long.
 
 A folder's modification time is the time of its last use. Each folder has a lock file beside it.
 """
@@ -22,7 +23,9 @@ _REMOVING = ".removing-"
 
 @contextmanager
 def in_use(folder: Path) -> Iterator[None]:
-    """Create the folder, mark it as used, and lock it: two runs at once build one after the other, not twice."""
+    """Create the folder, mark it as used, and lock it: two runs at once build one after the other,
+    not twice.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _locked(folder, fcntl.LOCK_EX):
         folder.mkdir(exist_ok=True)
@@ -33,7 +36,8 @@ def in_use(folder: Path) -> Iterator[None]:
 
 
 def collect_unused(root: Path, *, report: Callable[[str], None], now: float | None = None) -> list[Path]:
-    """Remove the folders below `root` that nobody used for KEPT_DAYS, with their lock files. Returns what was removed.
+    """Remove the folders below `root` that nobody used for KEPT_DAYS, with their lock files. Returns what was
+    removed.
 
     A folder in which somebody builds stays, and so does everything that is not one of ours.
     """
@@ -46,7 +50,8 @@ def collect_unused(root: Path, *, report: Callable[[str], None], now: float | No
             with _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
                 if folder.stat().st_mtime >= oldest:
                     continue  # used since we looked
-                # Under another name first: a removal that is stopped must not leave half a folder to be found.
+                # Under another name first: a removal that is stopped must not leave half a folder to be
+                # found.
                 gone = folder.rename(folder.with_name(f"{_REMOVING}{folder.name}"))
                 _lock_file(folder).unlink()
         except (BlockingIOError, FileNotFoundError):
@@ -61,7 +66,9 @@ def collect_unused(root: Path, *, report: Callable[[str], None], now: float | No
 
 @contextmanager
 def _locked(folder: Path, how: int) -> Iterator[None]:
-    """Hold the folder's lock file. One that was removed while we waited for it locks nothing: take the new one."""
+    """Hold the folder's lock file. One that was removed while we waited for it locks nothing: take the new
+    one.
+    """
     while True:
         with _lock_file(folder).open("w") as handle:
             fcntl.flock(handle, how)

@@ -1,4 +1,6 @@
-"""A metrics endpoint on 127.0.0.1 whose values a test sets while a Prometheus scrapes it: load that changes at will."""
+"""A metrics endpoint on 127.0.0.1 whose values a test sets while a Prometheus scrapes it: load that changes
+at will.
+"""
 
 import threading
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
 """A family of programs: a folder with family.toml and perhaps Go files, and its folder in the cache.
 
-All families share one Go module, `tests/hub/go.mod`: a library that several of them use has one version there, and is
-compiled once. `family.toml` owns what go.mod cannot say: which package becomes which program, its linker flags, which
-folders of which module are needed beside the programs, and from which version on a program that the user already has
-will do.
+All families share one Go module, `tests/hub/go.mod`: a library that several of them use has one version
+there, and is compiled once. `family.toml` owns what go.mod cannot say: which package becomes which program,
+its linker flags, which folders of which module are needed beside the programs, and from which version on a
+program that the user already has will do.
 """
 
 import hashlib
@@ -32,8 +32,8 @@ class FamilyError(Exception):
 class ProgramRule:
     """How one program is built, and when the user's own is taken instead.
 
-    `minimum` None means: never taken from PATH. `variable` names an environment variable that holds a directory
-    whose programs win over everything else.
+    `minimum` None means: never taken from PATH. `variable` names an environment variable that holds a
+    directory whose programs win over everything else.
     """
 
     name: str
@@ -116,7 +116,10 @@ def _parsed(name: str, folder: Path, tree: dict[str, Any]) -> Family:
         )
         for program, rule in tree["programs"].items()
     )
-    data = tuple(DataRule(name=label, module=rule["module"], folder=rule["folder"]) for label, rule in tree.get("data", {}).items())
+    data = tuple(
+        DataRule(name=label, module=rule["module"], folder=rule["folder"])
+        for label, rule in tree.get("data", {}).items()
+    )
     return Family(
         name=name,
         folder=folder,

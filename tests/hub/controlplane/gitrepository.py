@@ -13,7 +13,9 @@ class GitError(Exception):
 
 
 def git(*arguments: str, folder: Path) -> str:
-    """Standard output of `git arguments` in `folder`, free of the configuration of the person who runs the tests."""
+    """Standard output of `git arguments` in `folder`, free of the configuration of the person who runs the
+    tests.
+    """
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -25,7 +27,15 @@ def git(*arguments: str, folder: Path) -> str:
         "GIT_COMMITTER_NAME": "A Platform Engineer",
         "GIT_COMMITTER_EMAIL": "platform@example.com",
     }
-    answer = subprocess.run(["git", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    answer = subprocess.run(
+        ["git", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     if answer.returncode != 0:
         raise GitError(f"git {' '.join(arguments)}: {answer.stderr.strip() or answer.stdout.strip()}")
     return answer.stdout
@@ -62,7 +72,8 @@ class GitRepository:
     def publish(self, *, message: str = "Change") -> str:
         """Commit whatever changed in the clone and push it; returns the id of the head, new or old.
 
-        The push goes to the bare repository as a file path, so that a commit is possible while the server is away.
+        The push goes to the bare repository as a file path, so that a commit is possible while the server is
+        away.
         """
         git("add", "--all", folder=self.clone)
         if git("status", "--porcelain", folder=self.clone):
@@ -72,7 +83,9 @@ class GitRepository:
 
     def branches(self) -> dict[str, str]:
         """Every branch of the served repository with the id of its head."""
-        listing = git("for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads", folder=self.bare)
+        listing = git(
+            "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads", folder=self.bare
+        )
         return dict(line.split(" ", 1) for line in listing.splitlines())
 
     def read(self, path: str, *, branch: str = "main") -> str:

@@ -1,6 +1,8 @@
-"""A git server on 127.0.0.1: bare repositories served over HTTP by git's own http-backend; it can go away and return.
+"""A git server on 127.0.0.1: bare repositories served over HTTP by git's own http-backend; it can go away and
+return.
 
-Fetches and pushes work as with a hosted forge, without credentials unless an account is named. While stopped, connections are refused.
+Fetches and pushes work as with a hosted forge, without credentials unless an account is named. While stopped,
+connections are refused.
 """
 
 import base64
@@ -39,7 +41,9 @@ class Manners:
 
 
 class GitServer:
-    """Serves every repository below `folder`; a context manager. The port stays the same over stop and start."""
+    """Serves every repository below `folder`; a context manager. The port stays the same over stop
+    and start.
+    """
 
     def __init__(self, *, folder: Path) -> None:
         self.manners = Manners()
@@ -55,7 +59,9 @@ class GitServer:
         self.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop()
 
     @property
@@ -94,7 +100,9 @@ class GitServer:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="git-server")
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="git-server"
+        )
         self._thread.start()
 
     def stop(self) -> None:
@@ -122,7 +130,9 @@ def _refused(request: BaseHTTPRequestHandler, manners: Manners) -> bool:
 
 
 def _answer(request: BaseHTTPRequestHandler, *, backend: Path, root: Path, manners: Manners) -> None:
-    """One request through http-backend (CGI, RFC 3875), streamed both ways. The connection ends with the answer."""
+    """One request through http-backend (CGI, RFC 3875), streamed both ways. The connection ends with the
+    answer.
+    """
     address = urlsplit(request.path)
     manners.requests += 1
     body = _body(request)
@@ -147,7 +157,9 @@ def _answer(request: BaseHTTPRequestHandler, *, backend: Path, root: Path, manne
         "HTTP_CONTENT_ENCODING": request.headers.get("Content-Encoding", ""),
         "GIT_PROTOCOL": request.headers.get("Git-Protocol", ""),
     }
-    with subprocess.Popen([str(backend)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [str(backend)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("a pipe of git-http-backend is missing")
         feeder = threading.Thread(target=_feed, args=(process.stdin, body), name="git-body")

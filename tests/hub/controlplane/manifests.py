@@ -92,7 +92,9 @@ WEBHOOK_SERVICES = {
 
 
 def hub_values(*, authority: str) -> dict[str, Any]:
-    """The values of OCM's cluster manager with its default feature gates; `authority` signs the webhook servers."""
+    """The values of OCM's cluster manager with its default feature gates; `authority` signs the webhook
+    servers.
+    """
     webhook = {"IsIPFormat": True, "Address": "127.0.0.1", "Port": 9443}
     return {
         "ClusterManagerName": "cluster-manager",
@@ -154,13 +156,16 @@ def reached_by_url(item: Object, addresses: Mapping[str, str]) -> Object:
 def install(client: Client, items: Iterable[Object], *, manager: str) -> None:
     """Apply objects as an operator would.
 
-    The templates leave empty label maps behind, and their operator reads a key that ends in "-" as "remove": both go.
+    The templates leave empty label maps behind, and their operator reads a key that ends in "-" as "remove":
+    both go.
     """
     for item in items:
         metadata = item["metadata"]
         for part in ("labels", "annotations"):
             if part in metadata:
-                metadata[part] = {key: value for key, value in (metadata[part] or {}).items() if not key.endswith("-")}
+                metadata[part] = {
+                    key: value for key, value in (metadata[part] or {}).items() if not key.endswith("-")
+                }
         client.apply(item, manager=manager)
 
 
@@ -168,7 +173,9 @@ def established(client: Client, items: Iterable[Object]) -> bool:
     """Whether the API server serves every CRD among `items`."""
     for item in items:
         found = client.get("apiextensions.k8s.io/v1/CustomResourceDefinition", item["metadata"]["name"])
-        conditions = {entry["type"]: entry["status"] for entry in found.get("status", {}).get("conditions", [])}
+        conditions = {
+            entry["type"]: entry["status"] for entry in found.get("status", {}).get("conditions", [])
+        }
         if conditions.get("Established") != "True":
             return False
     return True

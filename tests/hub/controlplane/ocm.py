@@ -1,7 +1,8 @@
 """Open Cluster Management: its controllers and webhooks on the hub, its work agent on every spoke.
 
-Each program runs as the ServiceAccount, or on the hub side of an agent as the certificate user, that OCM gives it, with
-the roles of OCM's own manifests. Leader election is off: one replica each, and a restart must not wait for a lease.
+Each program runs as the ServiceAccount, or on the hub side of an agent as the certificate user, that OCM
+gives it, with the roles of OCM's own manifests. Leader election is off: one replica each, and a restart must
+not wait for a lease.
 """
 
 from collections.abc import Mapping
@@ -58,7 +59,9 @@ class Controllers:
     ) -> None:
         """Start without waiting."""
         port = free_port()
-        self.probes[name] = ReadyProbe(url=f"https://127.0.0.1:{port}/healthz", authority=server.authority_file)
+        self.probes[name] = ReadyProbe(
+            url=f"https://127.0.0.1:{port}/healthz", authority=server.authority_file
+        )
         config = server.folder / f"{name}.config.yaml"
         config.write_text(_serving_config(server), encoding="utf-8")
         command: list[str | Path] = [
@@ -100,12 +103,18 @@ class HubManager:
         authority.pair.write(folder, "ca")
         assert (serving.name, key.name) == ("tls.crt", "tls.key")
         self._addresses = {name: f"https://127.0.0.1:{free_port()}" for name in WEBHOOKS}
-        values, binaries, admin = hub_values(authority=authority.bundle), self.controllers.binaries, self.server.admin
+        values, binaries, admin = (
+            hub_values(authority=authority.bundle),
+            self.controllers.binaries,
+            self.server.admin,
+        )
         crds = [reached_by_url(item, self._addresses) for item in render(binaries, HUB_CRDS, values)]
         install(admin, crds, manager=MANAGER)
         install(admin, [namespace(HUB_NAMESPACE), *render(binaries, HUB_RIGHTS, values)], manager=MANAGER)
         wait_for(lambda: established(admin, crds), what="the hub serves OCM's kinds")
-        self._admission = [reached_by_url(item, self._addresses) for item in render(binaries, HUB_ADMISSION, values)]
+        self._admission = [
+            reached_by_url(item, self._addresses) for item in render(binaries, HUB_ADMISSION, values)
+        ]
 
     def start(self) -> None:
         """Start the webhook servers and controllers without waiting."""
@@ -185,7 +194,12 @@ class WorkAgent:
         """CRDs and roles, as the klusterlet's operator applies them."""
         binaries, admin = self.controllers.binaries, self.spoke.admin
         crds = render(binaries, SPOKE_CRDS, spoke_values())
-        items = [namespace(AGENT_NAMESPACE), *crds, *render(binaries, SPOKE_RIGHTS, spoke_values()), _aggregate_role()]
+        items = [
+            namespace(AGENT_NAMESPACE),
+            *crds,
+            *render(binaries, SPOKE_RIGHTS, spoke_values()),
+            _aggregate_role(),
+        ]
         install(admin, items, manager="klusterlet")
         wait_for(lambda: established(admin, crds), what=f"{self.spoke.name} serves OCM's kinds")
 
@@ -230,7 +244,11 @@ def _aggregate_role() -> Object:
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
         "metadata": {"name": "open-cluster-management:klusterlet-work:aggregate"},
-        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"open-cluster-management.io/aggregate-to-work": "true"}}]},
+        "aggregationRule": {
+            "clusterRoleSelectors": [
+                {"matchLabels": {"open-cluster-management.io/aggregate-to-work": "true"}}
+            ]
+        },
     }
 
 

@@ -1,4 +1,6 @@
-"""Certificates of one API server: its authority, its serving certificate, and a client certificate per identity."""
+"""Certificates of one API server: its authority, its serving certificate, and a client certificate per
+identity.
+"""
 
 import base64
 import datetime as dt
@@ -59,19 +61,23 @@ class Authority:
             x509.DNSName("kubernetes"),
             x509.DNSName("kubernetes.default.svc"),
         ]
-        return self._issue(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]), ExtendedKeyUsageOID.SERVER_AUTH, names)
+        return self._issue(
+            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]), ExtendedKeyUsageOID.SERVER_AUTH, names
+        )
 
     def client(self, user: str, groups: tuple[str, ...] = ()) -> KeyPair:
         """A client certificate: the API server takes the user from CN and the groups from O.
 
-        Names of more than 64 characters are allowed on purpose: OCM's identities are longer than X.509's upper bound
-        for a common name, and neither Go nor the API server enforces it.
+        Names of more than 64 characters are allowed on purpose: OCM's identities are longer than X.509's
+        upper bound for a common name, and neither Go nor the API server enforces it.
         """
         attributes = [_attribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
         subject = x509.Name([*attributes, _attribute(NameOID.COMMON_NAME, user)])
         return self._issue(subject, ExtendedKeyUsageOID.CLIENT_AUTH, [])
 
-    def _issue(self, subject: x509.Name, usage: x509.ObjectIdentifier, names: list[x509.GeneralName]) -> KeyPair:
+    def _issue(
+        self, subject: x509.Name, usage: x509.ObjectIdentifier, names: list[x509.GeneralName]
+    ) -> KeyPair:
         key = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(subject, self._name, key.public_key())
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
@@ -83,7 +89,9 @@ class Authority:
 def signing_key() -> tuple[bytes, bytes]:
     """Private and public PEM of a key that signs ServiceAccount tokens."""
     key = ec.generate_private_key(ec.SECP256R1())
-    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     return _private_pem(key), public
 
 
@@ -93,7 +101,9 @@ def _attribute(oid: x509.ObjectIdentifier, value: str) -> x509.NameAttribute[str
         return x509.NameAttribute(oid, value, _validate=False)
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
+) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
@@ -111,4 +121,6 @@ def _pem(certificate: x509.Certificate) -> bytes:
 
 
 def _private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )

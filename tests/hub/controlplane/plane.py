@@ -18,8 +18,8 @@ MANAGED_CLUSTER = "cluster.open-cluster-management.io/v1/ManagedCluster"
 SPOKES = ("cluster1", "cluster2")
 CLUSTER_SET_LABEL = "cluster.open-cluster-management.io/clusterset"
 
-# No registration agent renews the clusters' leases here, so the grace of five lease durations outlasts every run:
-# ocm pkg/registration/hub/lease.
+# No registration agent renews the clusters' leases here, so the grace of five lease durations outlasts every
+# run: ocm pkg/registration/hub/lease.
 LONG_AGO_SECONDS = 3600.0
 LEASE_SECONDS = 3600
 
@@ -44,8 +44,9 @@ class Controller:
 class ControlPlane:
     """A running control plane; a context manager that leaves no process behind.
 
-    `hub` and `spokes[name]` are API servers, each with `admin` (a client with all rights), `client(identity)`,
-    `kubeconfig(identity)`, `kubectl(...)`. Without OCM's programs only the API servers run.
+    `hub` and `spokes[name]` are API servers, each with `admin` (a client with all rights),
+    `client(identity)`, `kubeconfig(identity)`, `kubectl(...)`. Without OCM's programs only the API servers
+    run.
     """
 
     kubernetes: Kubernetes
@@ -114,12 +115,20 @@ class ControlPlane:
         self._agents[name].start()
         self._agents[name].wait()
 
-    def add_cluster(self, name: str, *, labels: Mapping[str, str] | None = None, claims: Mapping[str, str] | None = None) -> None:
-        """Register a ManagedCluster that is accepted, joined and available; wait until OCM gave it its namespace."""
+    def add_cluster(
+        self, name: str, *, labels: Mapping[str, str] | None = None, claims: Mapping[str, str] | None = None
+    ) -> None:
+        """Register a ManagedCluster that is accepted, joined and available; wait until OCM gave it its
+        namespace.
+        """
         self.add_clusters({name: dict(labels or {})}, claims=claims)
 
-    def add_clusters(self, clusters: Mapping[str, Mapping[str, str]], *, claims: Mapping[str, str] | None = None) -> None:
-        """Register several at once: name -> labels. The default ManagedClusterSet is OCM's default, as always."""
+    def add_clusters(
+        self, clusters: Mapping[str, Mapping[str, str]], *, claims: Mapping[str, str] | None = None
+    ) -> None:
+        """Register several at once: name -> labels. The default ManagedClusterSet is OCM's default, as
+        always.
+        """
         for name, labels in clusters.items():
             self.hub.admin.apply(
                 {
@@ -137,13 +146,23 @@ class ControlPlane:
             wait_for(lambda name=name: self._registered(name), what=f"OCM registered {name}")  # type: ignore[misc]
 
     def set_available(self, name: str, status: str, *, since: float = 0.0) -> None:
-        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster that left), since so many seconds."""
+        """Set the condition that OCM turns into taints: "True", "False" or "Unknown" (a cluster that left),
+        since so many seconds.
+        """
         cluster = self.hub.admin.get(MANAGED_CLUSTER, name)
         changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - since))
         ours = {"ManagedClusterJoined": "True", "ManagedClusterConditionAvailable": status}
-        conditions = [one for one in cluster.get("status", {}).get("conditions") or [] if one["type"] not in ours]
+        conditions = [
+            one for one in cluster.get("status", {}).get("conditions") or [] if one["type"] not in ours
+        ]
         conditions += [
-            {"type": kind, "status": value, "reason": "TestControlPlane", "message": "", "lastTransitionTime": changed}
+            {
+                "type": kind,
+                "status": value,
+                "reason": "TestControlPlane",
+                "message": "",
+                "lastTransitionTime": changed,
+            }
             for kind, value in ours.items()
         ]
         self.hub.admin.patch_status(MANAGED_CLUSTER, name, {"conditions": conditions})
@@ -167,7 +186,9 @@ class ControlPlane:
         started = time.monotonic()
         store = start_store(self.kubernetes)
         self.hub = ApiServer(name="hub", kubernetes=self.kubernetes, store=store)
-        self.spokes = {name: ApiServer(name=name, kubernetes=self.kubernetes, store=store) for name in self.spoke_names}
+        self.spokes = {
+            name: ApiServer(name=name, kubernetes=self.kubernetes, store=store) for name in self.spoke_names
+        }
         self._servers = [self.hub, *self.spokes.values()]
         for server in self._servers:
             server.start()
@@ -189,7 +210,10 @@ class ControlPlane:
         manager = HubManager(server=self.hub, controllers=controllers)
         manager.install()
         manager.start()
-        self._agents = {name: WorkAgent(spoke=spoke, hub=self.hub, controllers=controllers) for name, spoke in self.spokes.items()}
+        self._agents = {
+            name: WorkAgent(spoke=spoke, hub=self.hub, controllers=controllers)
+            for name, spoke in self.spokes.items()
+        }
         for agent in self._agents.values():
             agent.install()
         manager.wait()
@@ -201,7 +225,9 @@ class ControlPlane:
             agent.wait()
 
     def _registered(self, name: str) -> bool:
-        """The work agent's rights are the last thing that registration makes; a taint stays until the condition is seen."""
+        """The work agent's rights are the last thing that registration makes; a taint stays until the
+        condition is seen.
+        """
         binding = f"open-cluster-management:managedcluster:{name}:work"
         found = self.hub.admin.find("rbac.authorization.k8s.io/v1/RoleBinding", binding, namespace=name)
         return found is not None and not self.taints(name)
@@ -211,7 +237,9 @@ class ControlPlane:
 
     def _ocm(self) -> Controllers:
         if self._controllers is None:
-            raise AssertionError("OCM does not run: add ocm to FAMILY, and mark the test with pytest.mark.family('ocm')")
+            raise AssertionError(
+                "OCM does not run: add ocm to FAMILY, and mark the test with pytest.mark.family('ocm')"
+            )
         return self._controllers
 
 

@@ -1,9 +1,10 @@
 """A Deployment's container as a process: its identity, environment and volumes, without a kubelet.
 
-The work agent delivers an add-on's Deployment to the spoke; no kubelet runs there. `Pod` reads that Deployment back
-from the spoke and starts the program of one container with what the Deployment asks for: the environment, the hub
-credentials that registration would put into the Secret `<addon>-hub-kubeconfig`, ConfigMaps and Secrets as directories,
-and a token of its ServiceAccount. Mount paths in arguments and environment are replaced by the directories.
+The work agent delivers an add-on's Deployment to the spoke; no kubelet runs there. `Pod` reads that
+Deployment back from the spoke and starts the program of one container with what the Deployment asks for: the
+environment, the hub credentials that registration would put into the Secret `<addon>-hub-kubeconfig`,
+ConfigMaps and Secrets as directories, and a token of its ServiceAccount. Mount paths in arguments and
+environment are replaced by the directories.
 """
 
 import base64
@@ -27,8 +28,9 @@ ACCOUNT_MOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 class Pod:
     """One replica of a Deployment on a spoke. `name` is also the process name.
 
-    `volumes[volume name]` are the directories, `spoke_kubeconfig` reaches the spoke as the pod's ServiceAccount; the
-    well-known token directory cannot be replaced for a process, so pass that file where a program takes one.
+    `volumes[volume name]` are the directories, `spoke_kubeconfig` reaches the spoke as the pod's
+    ServiceAccount; the well-known token directory cannot be replaced for a process, so pass that file where a
+    program takes one.
     """
 
     name: str
@@ -79,7 +81,9 @@ class Pod:
         values.setdefault("KUBERNETES_SERVICE_HOST", "127.0.0.1")
         values.setdefault("KUBERNETES_SERVICE_PORT", self.spoke.url.rpartition(":")[2])
         given = [self._replaced(str(argument)) for argument in chosen.get("args", [])]
-        return self.processes.start(self.name, [*program, *given, *arguments], environment={**values, **(environment or {})})
+        return self.processes.start(
+            self.name, [*program, *given, *arguments], environment={**values, **(environment or {})}
+        )
 
     def stop(self, *, kill: bool = False) -> None:
         self.processes.stop(self.name, kill=kill)
@@ -99,7 +103,9 @@ class Pod:
             if secret.endswith("-hub-kubeconfig"):
                 kubeconfig = self.hub.kubeconfig(self.hub_identity).read_bytes()
                 cluster = self.spoke.name.encode()
-                project(directory, {"kubeconfig": kubeconfig, "cluster-name": cluster, "agent-name": b"agent1"})
+                project(
+                    directory, {"kubeconfig": kubeconfig, "cluster-name": cluster, "agent-name": b"agent1"}
+                )
                 return directory
             return self._following("Secret", secret, directory)
         if "emptyDir" in volume:
@@ -107,11 +113,20 @@ class Pod:
             return directory
         if "projected" in volume:
             return self.volumes["serviceaccount"]
-        raise AssertionError(f"volume {volume}: only configMap, secret, emptyDir and projected are understood")
+        raise AssertionError(
+            f"volume {volume}: only configMap, secret, emptyDir and projected are understood"
+        )
 
     def _following(self, kind: str, name: str, directory: Path) -> Path:
-        # As in a cluster, the kubelet reads the object, not the pod: its own rights do not depend on the pod's.
-        volume = Volume(kubeconfig=self.spoke.kubeconfig(), kind=kind, namespace=self.namespace, name=name, directory=directory)
+        # As in a cluster, the kubelet reads the object, not the pod: its own rights do not depend on the
+        # pod's.
+        volume = Volume(
+            kubeconfig=self.spoke.kubeconfig(),
+            kind=kind,
+            namespace=self.namespace,
+            name=name,
+            directory=directory,
+        )
         self._stack.enter_context(volume)
         return directory
 
@@ -130,7 +145,11 @@ class Pod:
     def _value(self, entry: Object) -> str:
         source = entry.get("valueFrom", {})
         if "fieldRef" in source:
-            fields = {"metadata.namespace": self.namespace, "metadata.name": self.name, "status.podIP": "127.0.0.1"}
+            fields = {
+                "metadata.namespace": self.namespace,
+                "metadata.name": self.name,
+                "status.podIP": "127.0.0.1",
+            }
             return fields[source["fieldRef"]["fieldPath"]]
         if "secretKeyRef" in source:
             wanted = source["secretKeyRef"]
@@ -139,6 +158,10 @@ class Pod:
         return self._replaced(entry.get("value", ""))
 
     def _replaced(self, text: str) -> str:
-        """Mount paths by their directories, in one pass: a directory may itself lie below a mount path such as /tmp."""
+        """Mount paths by their directories, in one pass: a directory may itself lie below a mount path such
+        as /tmp.
+        """
         paths = "|".join(re.escape(path) for path in sorted(self._mounts, key=len, reverse=True))
-        return re.sub(f"(?:{paths})(?=/|$)", lambda match: str(self._mounts[match[0]]), text) if paths else text
+        return (
+            re.sub(f"(?:{paths})(?=/|$)", lambda match: str(self._mounts[match[0]]), text) if paths else text
+        )

@@ -1,8 +1,8 @@
 """Free TCP ports on 127.0.0.1 for servers that must be told their port before they start.
 
-Ports are drawn below the range from which the kernel serves outgoing connections: otherwise a client could sit on the
-port of a server that restarts, and the restart would fail. Where several processes run the tests, each draws from its own
-part of the ports, for the same reason.
+Ports are drawn below the range from which the kernel serves outgoing connections: otherwise a client could
+sit on the port of a server that restarts, and the restart would fail. Where several processes run the tests,
+each draws from its own part of the ports, for the same reason.
 """
 
 import os
@@ -27,11 +27,15 @@ def free_port() -> int:
         if port not in _given and _bindable(port):
             _given.add(port)
             return port
-    raise RuntimeError(f"no free port on 127.0.0.1 between {LOWEST} and {highest}: end other servers and try again")
+    raise RuntimeError(
+        f"no free port on 127.0.0.1 between {LOWEST} and {highest}: end other servers and try again"
+    )
 
 
 def _worker(environment: Mapping[str, str]) -> tuple[int, int]:
-    """Which process of the test run this is, and how many there are: pytest-xdist calls them gw0, gw1 and so on."""
+    """Which process of the test run this is, and how many there are: pytest-xdist calls them gw0, gw1 and so
+    on.
+    """
     name = environment.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
     return int(name), int(environment.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 

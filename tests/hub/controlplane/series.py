@@ -31,7 +31,9 @@ class Series:
     samples: Sequence[tuple[float, float]]
 
 
-def past(name: str, labels: Mapping[str, str], values: Sequence[float], *, end: float, step: float = 15.0) -> Series:
+def past(
+    name: str, labels: Mapping[str, str], values: Sequence[float], *, end: float, step: float = 15.0
+) -> Series:
     """`values` spaced by `step` seconds, the last one at `end` (seconds since the epoch)."""
     first = end - step * (len(values) - 1)
     samples = tuple((first + step * index, value) for index, value in enumerate(values))

@@ -1,4 +1,6 @@
-"""The smallest add-on that still uses everything: an agent with rights on the hub, installed by hand per cluster."""
+"""The smallest add-on that still uses everything: an agent with rights on the hub, installed by hand per
+cluster.
+"""
 
 from tests.hub.controlplane.api import Object
 from tests.hub.controlplane.manifests import HUB_NAMESPACE, namespace
@@ -8,7 +10,9 @@ ADDON = "addon.open-cluster-management.io/v1alpha1"
 
 
 def tiny_addon(addon: str) -> list[Object]:
-    """An add-on whose agent may read and create scores in its cluster's namespace on the hub, installed by hand per cluster."""
+    """An add-on whose agent may read and create scores in its cluster's namespace on the hub, installed by
+    hand per cluster.
+    """
     role = f"{addon}-agent"
     labels = {"app": f"{addon}-agent"}
     container = {
@@ -33,14 +37,24 @@ def tiny_addon(addon: str) -> list[Object]:
             "template": {"metadata": {"labels": labels}, "spec": pod},
         },
     }
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": f"{addon}-agent", "namespace": addon}}
+    account = {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": f"{addon}-agent", "namespace": addon},
+    }
     permission = {"type": "CurrentCluster", "currentCluster": {"clusterRoleName": role}}
     return [
         {
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRole",
             "metadata": {"name": role},
-            "rules": [{"apiGroups": [CLUSTER], "resources": ["addonplacementscores"], "verbs": ["get", "list", "create"]}],
+            "rules": [
+                {
+                    "apiGroups": [CLUSTER],
+                    "resources": ["addonplacementscores"],
+                    "verbs": ["get", "list", "create"],
+                }
+            ],
         },
         {
             "apiVersion": ADDON,

@@ -13,11 +13,17 @@ POLL_SECONDS = 0.1
 T = TypeVar("T")
 
 
-def wait_for(look: Callable[[], T | None], *, what: str, timeout: float = 60.0, seen: Callable[[], object] | None = None) -> T:
+def wait_for(
+    look: Callable[[], T | None],
+    *,
+    what: str,
+    timeout: float = 60.0,
+    seen: Callable[[], object] | None = None,
+) -> T:
     """The first truthy answer of `look`, asked every 0.1 s; AssertionError after `timeout` seconds.
 
-    A refused or failed request counts as "not yet": API servers restart under the tests. `seen` is asked once more for
-    the failure text; without it the last answer is shown.
+    A refused or failed request counts as "not yet": API servers restart under the tests. `seen` is asked once
+    more for the failure text; without it the last answer is shown.
     """
     deadline = time.monotonic() + timeout
     last: object = None

@@ -12,13 +12,17 @@ class ClusterDns:
 
     def __init__(self, services: dict[str, str]) -> None:
         """``services`` maps ``host:port`` as the cluster writes it to the URL of a program on loopback."""
-        self._server = cluster_dns("the spoke", {name: urlsplit(url).netloc for name, url in services.items()})
+        self._server = cluster_dns(
+            "the spoke", {name: urlsplit(url).netloc for name, url in services.items()}
+        )
 
     def __enter__(self) -> Self:
         self._server.__enter__()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._server.__exit__(kind, error, trace)
 
     @property

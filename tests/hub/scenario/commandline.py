@@ -1,4 +1,6 @@
-"""`gitops-dsf` as a person runs it: within this process where that makes no difference, or as a process of its own."""
+"""`gitops-dsf` as a person runs it: within this process where that makes no difference, or as a process of
+its own.
+"""
 
 import io
 import subprocess
@@ -20,7 +22,9 @@ class Ran:
 
 
 def gitops_dsf(*arguments: str, folder: Path | None = None) -> Ran:
-    """Run one command within this process, which has imported everything already, in `folder` where one is given."""
+    """Run one command within this process, which has imported everything already, in `folder` where one is
+    given.
+    """
     stdout, stderr = io.StringIO(), io.StringIO()
     with chdir(folder or "."), redirect_stdout(stdout), redirect_stderr(stderr):
         code = main(arguments)
@@ -30,6 +34,11 @@ def gitops_dsf(*arguments: str, folder: Path | None = None) -> Ran:
 def gitops_dsf_process(*arguments: str, folder: Path | None = None) -> Ran:
     """Run one command as a process: for those that set up logging or handle signals."""
     answer = subprocess.run(
-        [sys.executable, "-m", "gitops_dsf", *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "gitops_dsf", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     return Ran(code=answer.returncode, stdout=answer.stdout, stderr=answer.stderr)

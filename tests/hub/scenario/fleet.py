@@ -76,8 +76,12 @@ def wave(item: Object) -> int:
     return int(annotations.get(SYNC_WAVE, "0"))
 
 
-def write_fleet(fleet: Fleet, *, clusters: list[str], strategy: str = "MakeBeforeBreak", secret: str | None = None) -> None:
-    """A small fleet: one scorer on every cluster, one application that runs where the CPU headroom is best."""
+def write_fleet(
+    fleet: Fleet, *, clusters: list[str], strategy: str = "MakeBeforeBreak", secret: str | None = None
+) -> None:
+    """A small fleet: one scorer on every cluster, one application that runs where the CPU headroom
+    is best.
+    """
     fleet.write("gitops-dsf.yaml", settings(fleet))
     fleet.write(f"scorers/{SCORER}.yaml", scorer(secret=secret))
     fleet.write("clusters/set.yaml", cluster_set(fleet.name))
@@ -126,7 +130,12 @@ def cluster_set(fleet: str) -> Object:
         "apiVersion": "cluster.open-cluster-management.io/v1beta2",
         "kind": "ManagedClusterSet",
         "metadata": {"name": fleet},
-        "spec": {"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {"matchLabels": {FLEET_LABEL: fleet}}}},
+        "spec": {
+            "clusterSelector": {
+                "selectorType": "LabelSelector",
+                "labelSelector": {"matchLabels": {FLEET_LABEL: fleet}},
+            }
+        },
     }
 
 
@@ -139,14 +148,20 @@ def cluster(name: str, *, fleet: str) -> Object:
     }
 
 
-def application(fleet: str, *, strategy: str = "MakeBeforeBreak", name: str = APPLICATION, **spec: Any) -> Object:
+def application(
+    fleet: str, *, strategy: str = "MakeBeforeBreak", name: str = APPLICATION, **spec: Any
+) -> Object:
     return {
         "apiVersion": "gitops-dsf.io/v1alpha1",
         "kind": "ScoredApplication",
         "metadata": {"name": name},
         "spec": {
             "application": {
-                "source": {"repoURL": "http://127.0.0.1:9/guestbook.git", "path": ".", "targetRevision": "main"},
+                "source": {
+                    "repoURL": "http://127.0.0.1:9/guestbook.git",
+                    "path": ".",
+                    "targetRevision": "main",
+                },
                 "destinationNamespace": name,
                 "syncPolicy": {},
             },

@@ -8,7 +8,8 @@ from demo.loopback import Handler, Loopback
 
 
 class HeadroomApi(Loopback):
-    """Answers each series with 1 - its last value; a context manager. ``token`` makes it want that bearer token.
+    """Answers each series with 1 - its last value; a context manager. ``token`` makes it want that bearer
+    token.
 
     ``fixed`` is an answer for requests without series, as a scorer with source type None sends them.
     """
@@ -26,7 +27,12 @@ class HeadroomApi(Loopback):
 
 
 def headroom(request: dict[str, Any]) -> dict[str, Any]:
-    return {"results": [{"metric": series["metric"], "score": 1 - float(series["values"][-1][1])} for series in request["data"]]}
+    return {
+        "results": [
+            {"metric": series["metric"], "score": 1 - float(series["values"][-1][1])}
+            for series in request["data"]
+        ]
+    }
 
 
 def _handler(api: HeadroomApi) -> type[Handler]:
@@ -41,7 +47,10 @@ def _handler(api: HeadroomApi) -> type[Handler]:
                 self._say(HTTPStatus.UNAUTHORIZED, {"detail": "wrong token"})
                 return
             api.requests.append(request)
-            self._say(HTTPStatus.OK, headroom(request) if api.fixed is None else {"results": [{"metric": {}, "score": api.fixed}]})
+            self._say(
+                HTTPStatus.OK,
+                headroom(request) if api.fixed is None else {"results": [{"metric": {}, "score": api.fixed}]},
+            )
 
         def _say(self, status: HTTPStatus, body: dict[str, Any]) -> None:
             self.answer(status, json.dumps(body).encode(), "application/json")

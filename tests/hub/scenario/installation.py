@@ -1,4 +1,6 @@
-"""A rendered tree on the hub without Argo CD: every object by server-side apply with strict validation, in sync-wave order."""
+"""A rendered tree on the hub without Argo CD: every object by server-side apply with strict validation, in
+sync-wave order.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,11 +60,15 @@ class Installation:
         self.hub.apply(cluster_set(self.fleet.name))
         for name in self.clusters:
             self.hub.patch(
-                "cluster.open-cluster-management.io/v1/ManagedCluster", name, {"metadata": {"labels": {FLEET_LABEL: self.fleet.name}}}
+                "cluster.open-cluster-management.io/v1/ManagedCluster",
+                name,
+                {"metadata": {"labels": {FLEET_LABEL: self.fleet.name}}},
             )
 
     def remove(self) -> None:
-        """Deletes what was applied except namespaces and CRDs, and waits until Argo CD and OCM have cleaned up the spokes."""
+        """Deletes what was applied except namespaces and CRDs, and waits until Argo CD and OCM have cleaned
+        up the spokes.
+        """
         for _, item in reversed(self.rendered()):
             if item["kind"] not in KEPT:
                 kind = f"{item['apiVersion']}/{item['kind']}"
@@ -75,12 +81,19 @@ class Installation:
         )
         wait_for(
             lambda: not self._decisions(),
-            what="the decisions are collected with their Placements, before another fleet takes them for its own",
+            what=(
+                "the decisions are collected with their Placements, before another fleet takes them for"
+                " its own"
+            ),
             timeout=90,
             seen=self._decisions,
         )
         for name in self.clusters:
-            for kind, what in ((WORK, "gitops-dsf-config"), (ADDON, "gitops-dsf-agent"), (WORK, "addon-gitops-dsf-agent-deploy-0")):
+            for kind, what in (
+                (WORK, "gitops-dsf-config"),
+                (ADDON, "gitops-dsf-agent"),
+                (WORK, "addon-gitops-dsf-agent-deploy-0"),
+            ):
                 wait_for(
                     lambda kind=kind, what=what, name=name: self.hub.find(kind, what, namespace=name) is None,  # type: ignore[misc]
                     what=f"{what} of {name} is gone",
@@ -103,18 +116,29 @@ class Installation:
         if not ours:
             return []  # there may be no Argo CD at all
         found = self.hub.list(APPLICATION, namespace="argocd")
-        return [item["metadata"]["name"] for item in found if item["metadata"].get("labels", {}).get(APPLICATION_LABEL) in ours]
+        return [
+            item["metadata"]["name"]
+            for item in found
+            if item["metadata"].get("labels", {}).get(APPLICATION_LABEL) in ours
+        ]
 
     def _decisions(self) -> list[str]:
         """PlacementDecisions of the rendered Placements."""
         ours = {item["metadata"]["name"] for _, item in self.rendered() if item["kind"] == "Placement"}
         found = self.hub.list(DECISION, namespace="argocd")
-        return [page["metadata"]["name"] for page in found if page["metadata"].get("labels", {}).get(PLACEMENT_LABEL) in ours]
+        return [
+            page["metadata"]["name"]
+            for page in found
+            if page["metadata"].get("labels", {}).get(PLACEMENT_LABEL) in ours
+        ]
 
     def _established(self, name: str) -> None:
         def look() -> bool:
             status = self.hub.get(f"apiextensions.k8s.io/v1/{CRD}", name).get("status", {})
-            return any(one["type"] == "Established" and one["status"] == "True" for one in status.get("conditions") or [])
+            return any(
+                one["type"] == "Established" and one["status"] == "True"
+                for one in status.get("conditions") or []
+            )
 
         wait_for(look, what=f"the hub serves {name}")
         spec = self.hub.get(f"apiextensions.k8s.io/v1/{CRD}", name)["spec"]

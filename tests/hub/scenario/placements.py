@@ -1,4 +1,6 @@
-"""Placements as a test writes them by hand, the clusters and scores that they rank, and what OCM made of them."""
+"""Placements as a test writes them by hand, the clusters and scores that they rank, and what OCM made of
+them.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -22,12 +24,20 @@ SET_LABEL = "test.example.com/set"
 
 def placement(name: str, *, namespace: str, **spec: Any) -> Object:
     """A Placement with this spec and nothing written out besides."""
-    return {"apiVersion": f"{CLUSTER}/v1beta1", "kind": "Placement", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+    return {
+        "apiVersion": f"{CLUSTER}/v1beta1",
+        "kind": "Placement",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": spec,
+    }
 
 
 def score_prioritizer(resource: str, score: str, *, weight: int = 1) -> Object:
     """A prioritizer that ranks by one score of an AddOnPlacementScore."""
-    return {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": score}}, "weight": weight}
+    return {
+        "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": score}},
+        "weight": weight,
+    }
 
 
 def builtin(name: str, *, weight: int = 1) -> Object:
@@ -58,7 +68,9 @@ def binding(cluster_set: str, *, namespace: str, name: str | None = None) -> Obj
     }
 
 
-def publish(hub: Client, cluster: str, resource: str, scores: Mapping[str, int], *, valid_until: str | None = None) -> None:
+def publish(
+    hub: Client, cluster: str, resource: str, scores: Mapping[str, int], *, valid_until: str | None = None
+) -> None:
     """One AddOnPlacementScore with exactly these scores, as its two writes."""
     body = {
         "apiVersion": f"{CLUSTER}/v1alpha1",
@@ -75,7 +87,11 @@ def publish(hub: Client, cluster: str, resource: str, scores: Mapping[str, int],
 def pages(hub: Client, name: str, *, namespace: str) -> list[Object]:
     """The PlacementDecisions of a Placement, by their owner: a name too long for a label finds them, too."""
     found = hub.list(DECISION, namespace=namespace)
-    return [page for page in found if any(owner["name"] == name for owner in page["metadata"].get("ownerReferences", []))]
+    return [
+        page
+        for page in found
+        if any(owner["name"] == name for owner in page["metadata"].get("ownerReferences", []))
+    ]
 
 
 def clusters_of(page: Object) -> list[str]:
@@ -91,12 +107,18 @@ def condition(hub: Client, name: str, kind: str, *, namespace: str) -> tuple[str
     """(status, reason, message) of a condition of a Placement; None while OCM has not looked at it."""
     found = hub.get(PLACEMENT, name, namespace=namespace)
     conditions = found.get("status", {}).get("conditions") or []
-    return next(((one["status"], one["reason"], one["message"]) for one in conditions if one["type"] == kind), None)
+    return next(
+        ((one["status"], one["reason"], one["message"]) for one in conditions if one["type"] == kind), None
+    )
 
 
 @contextmanager
-def clusters_in_set(plane: ControlPlane, name: str, clusters: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, ...]]:
-    """These clusters (name -> labels), registered, in a ManagedClusterSet `name` that is bound to a namespace of that name."""
+def clusters_in_set(
+    plane: ControlPlane, name: str, clusters: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[str, ...]]:
+    """These clusters (name -> labels), registered, in a ManagedClusterSet `name` that is bound to a namespace
+    of that name.
+    """
     hub = plane.hub.admin
     hub.apply(namespace_object(name))
     hub.apply(cluster_set(name))

@@ -1,4 +1,6 @@
-"""A hub on which everything is as it should be: what the test control plane lacks (pods, operators, agents) is there as objects."""
+"""A hub on which everything is as it should be: what the test control plane lacks (pods, operators, agents)
+is there as objects.
+"""
 
 import shutil
 from collections.abc import Iterator
@@ -23,13 +25,27 @@ from tests.hub.scenario.spokeagent import wait_for_deployment
 ADDON = "addon.open-cluster-management.io/v1alpha1/ManagedClusterAddOn"
 DEPLOYMENT = "apps/v1/Deployment"
 SCORES = "cluster.open-cluster-management.io/v1alpha1/AddOnPlacementScore"
-HUB_NAMESPACE, ARGOCD_NAMESPACE, OCM_NAMESPACE = "open-cluster-management", "argocd", "open-cluster-management-hub"
+HUB_NAMESPACE, ARGOCD_NAMESPACE, OCM_NAMESPACE = (
+    "open-cluster-management",
+    "argocd",
+    "open-cluster-management-hub",
+)
 CLUSTERS = ("cluster1", "cluster2")
 SECRET = "api-token"
 ROOT = Path(__file__).parents[3]
 WORKLOADS = (
-    ("Deployment", OCM_NAMESPACE, "cluster-manager-addon-manager-controller", "quay.io/open-cluster-management/addon-manager:v1.2.1"),
-    ("Deployment", OCM_NAMESPACE, "cluster-manager-placement-controller", "quay.io/open-cluster-management/placement:v1.2.1"),
+    (
+        "Deployment",
+        OCM_NAMESPACE,
+        "cluster-manager-addon-manager-controller",
+        "quay.io/open-cluster-management/addon-manager:v1.2.1",
+    ),
+    (
+        "Deployment",
+        OCM_NAMESPACE,
+        "cluster-manager-placement-controller",
+        "quay.io/open-cluster-management/placement:v1.2.1",
+    ),
     ("Deployment", ARGOCD_NAMESPACE, "argocd-applicationset-controller", "quay.io/argoproj/argocd:v3.5.3"),
     ("Deployment", ARGOCD_NAMESPACE, "argocd-server", "quay.io/argoproj/argocd:v3.5.3"),
     ("StatefulSet", ARGOCD_NAMESPACE, "argocd-application-controller", "quay.io/argoproj/argocd:v3.5.3"),
@@ -52,8 +68,12 @@ class PrettyHub:
     def fleet(self) -> Fleet:
         return self.installation.fleet
 
-    def publish(self, cluster: str, value: int, *, resource: str = RESOURCE, ours: bool = True, age: float = 0.0) -> None:
-        """As our agent does it `age` seconds ago, or as somebody else; valid for the scorer's TTL of 900 s."""
+    def publish(
+        self, cluster: str, value: int, *, resource: str = RESOURCE, ours: bool = True, age: float = 0.0
+    ) -> None:
+        """As our agent does it `age` seconds ago, or as somebody else; valid for the scorer's TTL
+        of 900 s.
+        """
         labels, manager = ({MANAGED_BY_LABEL: AGENT_MANAGER}, AGENT_MANAGER) if ours else ({}, MANAGER)
         body: Object = {
             "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
@@ -71,23 +91,42 @@ class PrettyHub:
     def applications(self) -> dict[str, Object]:
         """By cluster."""
         found = self.hub.list(
-            "argoproj.io/v1alpha1/Application", namespace=ARGOCD_NAMESPACE, labels=f"gitops-dsf.io/application={APPLICATION}"
+            "argoproj.io/v1alpha1/Application",
+            namespace=ARGOCD_NAMESPACE,
+            labels=f"gitops-dsf.io/application={APPLICATION}",
         )
-        return {item["spec"]["destination"]["name"]: item for item in found if "deletionTimestamp" not in item["metadata"]}
+        return {
+            item["spec"]["destination"]["name"]: item
+            for item in found
+            if "deletionTimestamp" not in item["metadata"]
+        }
 
     def move(self, cluster: str) -> None:
-        """Makes this cluster the best by far, and waits until OCM decides for it and Argo CD makes the copy."""
+        """Makes this cluster the best by far, and waits until OCM decides for it and Argo CD makes
+        the copy.
+        """
         for name in CLUSTERS:
             self.publish(name, 90 if name == cluster else 5)
-        wait_for(lambda: self.decision() == [cluster], what=f"OCM decides for {cluster}", timeout=90, seen=self.decision)
+        wait_for(
+            lambda: self.decision() == [cluster],
+            what=f"OCM decides for {cluster}",
+            timeout=90,
+            seen=self.decision,
+        )
         refresh_set(self.hub, APPLICATION, namespace=ARGOCD_NAMESPACE)
-        wait_for(lambda: cluster in self.applications(), what=f"Argo CD makes the copy on {cluster}", seen=self.applications)
+        wait_for(
+            lambda: cluster in self.applications(),
+            what=f"Argo CD makes the copy on {cluster}",
+            seen=self.applications,
+        )
 
     def agent_available(self, cluster: str, *, replicas: int = 1) -> None:
         """What a ready replica would make of the Deployment's status: no kubelet runs here."""
         counts = ("replicas", "readyReplicas", "availableReplicas", "updatedReplicas")
         status: dict[str, Any] = {**dict.fromkeys(counts, replicas), "observedGeneration": 1}
-        self.plane.spokes[cluster].admin.patch_status(DEPLOYMENT, ADDON_NAME, status, namespace=AGENT_NAMESPACE)
+        self.plane.spokes[cluster].admin.patch_status(
+            DEPLOYMENT, ADDON_NAME, status, namespace=AGENT_NAMESPACE
+        )
 
     def available(self, cluster: str) -> str:
         found = self.hub.get(ADDON, ADDON_NAME, namespace=cluster).get("status", {}).get("conditions", [])
@@ -119,11 +158,18 @@ def workload(kind: str, namespace: str, name: str, image: str, **more: Any) -> O
     }
     if kind == "StatefulSet":
         spec["serviceName"] = name
-    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": namespace, "labels": labels}, "spec": spec}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace, "labels": labels},
+        "spec": spec,
+    }
 
 
 @contextmanager
-def pretty_hub(plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, *, name: str) -> Iterator[PrettyHub]:
+def pretty_hub(
+    plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, *, name: str
+) -> Iterator[PrettyHub]:
     """Everything there, everything fresh, the application on cluster1."""
     fleet = Fleet(repository=git_server.create(name), name=name)
     write_fleet(fleet, clusters=list(CLUSTERS), secret=SECRET)
@@ -140,7 +186,9 @@ def pretty_hub(plane: ControlPlane, argocd: ArgoCD, git_server: GitServer, *, na
             scene.hub.apply(workload(kind, namespace, what, image))
             stack.callback(scene.hub.delete, f"apps/v1/{kind}", what, namespace=namespace)
         scene.lead()
-        stack.callback(scene.hub.delete, "coordination.k8s.io/v1/Lease", "gitops-dsf-reconciler", namespace=HUB_NAMESPACE)
+        stack.callback(
+            scene.hub.delete, "coordination.k8s.io/v1/Lease", "gitops-dsf-reconciler", namespace=HUB_NAMESPACE
+        )
         for cluster in CLUSTERS:
             wait_for_deployment(plane, cluster)
             scene.agent_available(cluster)

@@ -1,4 +1,6 @@
-"""Our agent as the add-on's Deployment asks for it: one process per spoke, fed by a directory as the kubelet would write it."""
+"""Our agent as the add-on's Deployment asks for it: one process per spoke, fed by a directory as the kubelet
+would write it.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -47,7 +49,9 @@ class SpokeAgent:
 
 
 def wait_for_deployment(plane: ControlPlane, cluster: str) -> None:
-    """Until OCM's add-on manager and work agent have brought the Deployment and its ServiceAccount to the spoke."""
+    """Until OCM's add-on manager and work agent have brought the Deployment and its ServiceAccount to the
+    spoke.
+    """
     spoke = plane.spokes[cluster]
     for kind in (DEPLOYMENT, "v1/ServiceAccount"):
         wait_for(
@@ -59,7 +63,9 @@ def wait_for_deployment(plane: ControlPlane, cluster: str) -> None:
 
 
 @contextmanager
-def spoke_agent(plane: ControlPlane, cluster: str, *, folder: Path, environment: dict[str, str]) -> Iterator[SpokeAgent]:
+def spoke_agent(
+    plane: ControlPlane, cluster: str, *, folder: Path, environment: dict[str, str]
+) -> Iterator[SpokeAgent]:
     """Starts the agent of one cluster with the identity, arguments and environment of its Deployment."""
     wait_for_deployment(plane, cluster)
     pod = Pod(

@@ -1,4 +1,6 @@
-"""The agent as a process: from the file to scores on a hub, with the environment that an OCM AddOnTemplate injects."""
+"""The agent as a process: from the file to scores on a hub, with the environment that an OCM AddOnTemplate
+injects.
+"""
 
 from datetime import datetime
 from pathlib import Path
@@ -15,10 +17,16 @@ from tests.support.waiting import until
 
 @pytest.mark.real_time
 async def test_scores_reach_the_hub(tmp_path: Path) -> None:
-    """A new scorer's scores stand on the hub with our labels and a validUntil by the hub's clock, after one cycle."""
+    """A new scorer's scores stand on the hub with our labels and a validUntil by the hub's clock, after one
+    cycle.
+    """
     hub = HubFake()
     hub.clock_offset = 600.0
-    async with HttpFake(hub) as api_server, HttpFake(prometheus(series(3))) as source, HttpFake(last_values) as scoring:
+    async with (
+        HttpFake(hub) as api_server,
+        HttpFake(prometheus(series(3))) as source,
+        HttpFake(last_values) as scoring,
+    ):
         volume = ConfigMapVolume(tmp_path / "config")
         volume.put(entry("cpu", scoring=scoring.url, source=source.url))
         config = kubeconfig(tmp_path / "hub" / "kubeconfig", server=api_server.url)
@@ -27,7 +35,10 @@ async def test_scores_reach_the_hub(tmp_path: Path) -> None:
             await until(lambda: hub.values("cpu-score"), what="scores on the hub")
             assert hub.values("cpu-score") == {"n0": 2, "n1": 3, "n2": 4}
             stored = hub.scores["c1", "cpu-score"]
-            assert stored["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/scorer": "cpu"}
+            assert stored["metadata"]["labels"] == {
+                "app.kubernetes.io/managed-by": "gitops-dsf-agent",
+                "gitops-dsf.io/scorer": "cpu",
+            }
             left = datetime.fromisoformat(stored["status"]["validUntil"]).timestamp() - hub.now()
             assert 890 <= left <= 901
             offset = (await running.metrics())["gitops_dsf_agent_hub_clock_offset_seconds"]
@@ -37,14 +48,29 @@ async def test_scores_reach_the_hub(tmp_path: Path) -> None:
 
 @pytest.mark.real_time
 async def test_removed_scorer_is_deleted_and_others_stay(tmp_path: Path) -> None:
-    """A complete file without a scorer removes that scorer's object, once the file stood for the prune delay."""
+    """A complete file without a scorer removes that scorer's object, once the file stood for the
+    prune delay.
+    """
     hub = HubFake()
-    async with HttpFake(hub) as api_server, HttpFake(prometheus(series(1))) as source, HttpFake(last_values) as scoring:
+    async with (
+        HttpFake(hub) as api_server,
+        HttpFake(prometheus(series(1))) as source,
+        HttpFake(last_values) as scoring,
+    ):
         volume = ConfigMapVolume(tmp_path / "config")
         cpu, mem = (entry(name, scoring=scoring.url, source=source.url) for name in ("cpu", "mem"))
         volume.put(cpu, mem)
         config = kubeconfig(tmp_path / "kubeconfig", server=api_server.url)
-        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config, "--prune-delay", "0.3"]
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--cluster-name",
+            "c1",
+            "--hub-kubeconfig",
+            config,
+            "--prune-delay",
+            "0.3",
+        ]
         async with agent(*flags):
             await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="both published")
             volume.put(cpu)

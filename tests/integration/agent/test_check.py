@@ -1,4 +1,6 @@
-"""``check``: one cycle of every scorer as a table, nothing published, an exit code that says whether all is well."""
+"""``check``: one cycle of every scorer as a table, nothing published, an exit code that says whether all is
+well.
+"""
 
 import asyncio
 import json
@@ -37,7 +39,11 @@ async def test_the_table(tmp_path: Path) -> None:
         return matrix(series(7), warnings=["metric might not be a counter"])
 
     volume = ConfigMapVolume(tmp_path)
-    async with HttpFake(source) as prometheus, HttpFake(last_values) as scoring, HttpFake(scores(500.0, "x")) as mixed:
+    async with (
+        HttpFake(source) as prometheus,
+        HttpFake(last_values) as scoring,
+        HttpFake(scores(500.0, "x")) as mixed,
+    ):
         volume.put(
             entry("cpu", scoring=scoring.url, source=prometheus.url),
             entry("query", scoring=scoring.url, source=f"{prometheus.url}/bad"),
@@ -48,7 +54,16 @@ async def test_the_table(tmp_path: Path) -> None:
         lines = out.splitlines()
         assert code == 1
         assert errors == ""
-        assert lines[0].split() == ["SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE"]
+        assert lines[0].split() == [
+            "SCORER",
+            "SERIES",
+            "BYTES",
+            "RESULTS",
+            "DROPPED",
+            "CLAMPED",
+            "PUBLISH",
+            "STATE",
+        ]
         assert lines[1].split()[:2] + lines[1].split()[3:] == ["cpu", "7", "7", "0", "0", "7", "ok"]
         assert lines[2].split() == ["query", *"------", "fetch:", "query_bad_data"]
         assert lines[3].split()[3:] == ["1", "1", "1", "-", "ok"]
@@ -59,7 +74,9 @@ async def test_the_table(tmp_path: Path) -> None:
         assert "silent: dropped 1: invalid" in lines
         assert "silent: the first one dropped: result 1: Expected `float`, got `str` - at `$.score`" in lines
         assert any(
-            line.startswith("query: query at http://127.0.0.1") and line.endswith("refused: bad_data: parse error") for line in lines
+            line.startswith("query: query at http://127.0.0.1")
+            and line.endswith("refused: bad_data: parse error")
+            for line in lines
         )
         code, out, _ = await _check("--config-dir", tmp_path, "--scorer", "cpu")
         assert code == 0
@@ -70,7 +87,14 @@ async def test_the_table(tmp_path: Path) -> None:
 async def test_names_that_a_terminal_cannot_show(tmp_path: Path) -> None:
     """Line breaks, escape sequences and endless text in labels and entries stay inside their line."""
     volume = ConfigMapVolume(tmp_path)
-    answer = Reply.of({"results": [{"metric": {"node": name}, "score": 1} for name in ("a\nFORGED ok", "\x1b[31mred", "n" * 10_000)]})
+    answer = Reply.of(
+        {
+            "results": [
+                {"metric": {"node": name}, "score": 1}
+                for name in ("a\nFORGED ok", "\x1b[31mred", "n" * 10_000)
+            ]
+        }
+    )
     async with HttpFake(lambda _seen: answer) as scoring:
         volume.put(entry("cpu", scoring=scoring.url), {"name": "x\ny"})
         code, out, _ = await _check("--config-dir", tmp_path)
@@ -95,11 +119,18 @@ async def test_no_scorer_at_all(tmp_path: Path) -> None:
     [
         (None, [], 1, "summaries is not there"),
         (b"{}", [], 1, "expected a JSON array"),
-        (json.dumps([entry("cpu", scoring="http://127.0.0.1:1")]).encode(), ["--scorer", "gpu"], 2, "no scorer gpu in"),
+        (
+            json.dumps([entry("cpu", scoring="http://127.0.0.1:1")]).encode(),
+            ["--scorer", "gpu"],
+            2,
+            "no scorer gpu in",
+        ),
     ],
 )
 @pytest.mark.real_time
-async def test_what_cannot_be_checked(tmp_path: Path, content: bytes | None, flags: list[str], code: int, text: str) -> None:
+async def test_what_cannot_be_checked(
+    tmp_path: Path, content: bytes | None, flags: list[str], code: int, text: str
+) -> None:
     """One line on standard error, no table."""
     if content is not None:
         ConfigMapVolume(tmp_path).put_raw(content)

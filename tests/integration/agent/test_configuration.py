@@ -23,7 +23,9 @@ async def test_a_swap_is_seen_by_the_event_of_the_file_system(tmp_path: Path) ->
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.0)) as scoring:
         volume.put(entry("one", scoring=f"{scoring.url}/one"))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--config-poll", "600"):
+        async with running(
+            "--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--config-poll", "600"
+        ):
             await until(lambda: scoring.to("one"), what="the first state")
             for number in range(3):
                 volume.put(entry("one", scoring=f"{scoring.url}/v{number}"))
@@ -31,7 +33,9 @@ async def test_a_swap_is_seen_by_the_event_of_the_file_system(tmp_path: Path) ->
 
 
 async def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> None:
-    """A changed query is used at once (upstream keeps the first one for ever); the neighbour keeps its beat."""
+    """A changed query is used at once (upstream keeps the first one for ever); the neighbour keeps
+    its beat.
+    """
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
         one = entry("one", scoring=f"{scoring.url}/one", source=f"{source.url}/one", scoringInterval=60)
@@ -43,7 +47,11 @@ async def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> N
                 calls = len(source.to("one"))
                 volume.put({**one, "sourceQuery": query}, two)
                 # At once: by its interval it would run half a minute later at the earliest.
-                await until(lambda calls=calls: len(source.to("one")) > calls, what="the edited one runs again", seconds=25)
+                await until(
+                    lambda calls=calls: len(source.to("one")) > calls,
+                    what="the edited one runs again",
+                    seconds=25,
+                )
                 assert source.to("one")[-1].query["query"] == query
             calls = len(source.to("two"))
             await until(lambda: len(source.to("two")) >= calls + 3, what="the neighbour goes on")
@@ -64,7 +72,9 @@ async def test_a_minute_of_thirty_swaps_a_second(tmp_path: Path) -> None:
 
 
 async def _follows_swaps(tmp_path: Path, *, count: int) -> None:
-    """The agent follows, ends with the last state, deletes nothing, and loses neither its pace nor descriptors."""
+    """The agent follows, ends with the last state, deletes nothing, and loses neither its pace nor
+    descriptors.
+    """
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(scores(1.0)) as scoring:
         calm = entry("calm", scoring=f"{scoring.url}/calm", scoringInterval=1)
@@ -74,7 +84,8 @@ async def _follows_swaps(tmp_path: Path, *, count: int) -> None:
             start = asyncio.get_running_loop().time()
             for number in range(count):
                 volume.put(calm, entry("edited", scoring=f"{scoring.url}/v{number}", scoringInterval=60))
-                # By the clock: a machine that was busy for a moment makes up for it, so there are thirty a second on average.
+                # By the clock: a machine that was busy for a moment makes up for it, so there are thirty a
+                # second on average.
                 await asyncio.sleep(max(0.0, start + (number + 1) / 30 - asyncio.get_running_loop().time()))
             await until(lambda: scoring.to(f"v{count - 1}"), what="the last state is in force")
             keeps(scoring.to("calm")[1:], cadence=beat("calm"), least=count // 50)
@@ -89,7 +100,9 @@ async def test_a_directory_that_comes_late_goes_and_comes_back(tmp_path: Path) -
     """No directory at the start, then one, then another in its place: always the present one counts."""
     async with HttpFake(scores(1.0)) as scoring:
         directory = tmp_path / "config"
-        async with running("--config-dir", directory, "--publish", f"dir:{tmp_path / 'out'}", "--config-poll", "0.2") as agent:
+        async with running(
+            "--config-dir", directory, "--publish", f"dir:{tmp_path / 'out'}", "--config-poll", "0.2"
+        ) as agent:
             assert (await agent.get("/readyz")).status_code == 503
             assert (await agent.get("/healthz")).status_code == 200
             ConfigMapVolume(directory).put(entry("one", scoring=f"{scoring.url}/one"))
@@ -115,11 +128,13 @@ UPSTREAM = """[
   {"name": "x", "scoreName": "x", "scoringInterval": "thirty"},
   {"name": "no-hub", "scoreName": "no_hub", "sourceType": "None", "scoringEndpoint": "%(scoring)s/scoring", "scoringInterval": 30,
    "scoreDestination": "None", "location": "External"}
-]"""
+]"""  # noqa: E501
 
 
 async def test_upstreams_format_runs_unchanged(tmp_path: Path) -> None:
-    """Its sixteen keys, its names, one undecodable entry beside good ones, and a scorer that publishes nothing."""
+    """Its sixteen keys, its names, one undecodable entry beside good ones, and a scorer that publishes
+    nothing.
+    """
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
 
     def api(seen: Seen) -> Reply:
@@ -128,9 +143,14 @@ async def test_upstreams_format_runs_unchanged(tmp_path: Path) -> None:
     async with HttpFake(prometheus(series(2, points=2, namespace="ns"))) as source, HttpFake(api) as scoring:
         volume.put_raw((UPSTREAM % {"source": source.url, "scoring": scoring.url}).encode())
         async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-            await until(lambda: len(scoring.seen) == 2 and out.exists() and list(out.glob("*.yaml")), what="both ran")
+            await until(
+                lambda: len(scoring.seen) == 2 and out.exists() and list(out.glob("*.yaml")), what="both ran"
+            )
             states = agent.agent.detail
-            await until(lambda: all(scorer["state"] == "running" for scorer in states()[1]["scorers"]), what="both are counted")
+            await until(
+                lambda: all(scorer["state"] == "running" for scorer in states()[1]["scorers"]),
+                what="both are counted",
+            )
             assert [path.name for path in out.iterdir()] == ["simple-prediction-score.yaml"]
             assert '{name: "n1;ns", value: 2}' in (out / "simple-prediction-score.yaml").read_text()
             sample = (
@@ -151,10 +171,18 @@ async def test_upstreams_format_runs_unchanged(tmp_path: Path) -> None:
 async def test_our_own_keys_take_effect(tmp_path: Path) -> None:
     """Aggregation, range, lifetime and arguments, as far as a reader of the published object can tell."""
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-    rows = [{"metric": {"node": node}, "score": score} for node, score in (("a", 0.2), ("b", 0.25), ("a", 0.4), ("b", 0.25), ("c", 7))]
+    rows = [
+        {"metric": {"node": node}, "score": score}
+        for node, score in (("a", 0.2), ("b", 0.25), ("a", 0.4), ("b", 0.25), ("c", 7))
+    ]
     async with HttpFake(lambda _seen: Reply.of({"results": rows})) as scoring:
         lower = {"min": 0, "max": 1, "outputMin": 100, "outputMax": 0}
-        more = {"scoreRange": lower, "scoreAggregation": "Mean", "scoreTTLSeconds": 7200, "scoringArguments": {"horizon": 5}}
+        more = {
+            "scoreRange": lower,
+            "scoreAggregation": "Mean",
+            "scoreTTLSeconds": 7200,
+            "scoringArguments": {"horizon": 5},
+        }
         volume.put(entry("cpu", scoring=scoring.url, scoreDimensionFormat="${scoreName}/${node}", **more))
         async with running("--config-dir", volume.directory, "--publish", f"dir:{out}"):
             await until((out / "cpu-score.yaml").exists, what="published")

@@ -32,27 +32,48 @@ class Guard:
         return self.inner(seen)
 
 
-async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """The Secret is read by its name in the agent's namespace; the next 401 reads it again, and the cycle succeeds."""
+async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The Secret is read by its name in the agent's namespace; the next 401 reads it again, and the cycle
+    succeeds.
+    """
     caplog.set_level(logging.DEBUG)
     spoke, guard = HubFake(), Guard()
     spoke.secrets["dynamic-scoring", "scoring-token"] = _secret("first-s3cret\n")
     guard.accepted = {"first-s3cret"}
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-    async with HttpFake(spoke) as api_server, HttpFake(guard) as scoring, HttpFake(prometheus(series(1))) as source:
+    async with (
+        HttpFake(spoke) as api_server,
+        HttpFake(guard) as scoring,
+        HttpFake(prometheus(series(1))) as source,
+    ):
         auth = {"scoringEndpointAuthName": "scoring-token", "scoringEndpointAuthKey": "token"}
         volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, **auth))
         config = kubeconfig(tmp_path / "spoke", server=api_server.url)
-        flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}", "--spoke-kubeconfig", config, "--log-level", "debug"]
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--publish",
+            f"dir:{out}",
+            "--spoke-kubeconfig",
+            config,
+            "--log-level",
+            "debug",
+        ]
         async with running(*flags) as agent:
             await until(lambda: out.exists() and list(out.glob("*.yaml")), what="published")
-            assert all("authorization" not in seen.headers for seen in source.seen), "the token goes to the scoring API alone"
+            assert all("authorization" not in seen.headers for seen in source.seen), (
+                "the token goes to the scoring API alone"
+            )
             guard.accepted = {"second-s3cret"}
             spoke.secrets["dynamic-scoring", "scoring-token"] = _secret("second-s3cret")
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 3, what="more cycles")
             assert await agent.failures() == {}
-            assert {seen.path for seen in api_server.seen} == {"/api/v1/namespaces/dynamic-scoring/secrets/scoring-token"}
+            assert {seen.path for seen in api_server.seen} == {
+                "/api/v1/namespaces/dynamic-scoring/secrets/scoring-token"
+            }
             assert len(api_server.seen) == 2, "kept in between"
             guard.accepted = set()
             await until(lambda: agent.scorer()["reason"] == "unauthorized", what="a token nobody wants")
@@ -60,14 +81,21 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(tmp_
             assert "s3cret" not in everything
 
 
-async def test_peers_that_quote_the_token_do_not_make_it_public(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Error pages, redirects, errors and warnings of Prometheus with the request's headers in them: the words come without the token."""
+async def test_peers_that_quote_the_token_do_not_make_it_public(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Error pages, redirects, errors and warnings of Prometheus with the request's headers in them: the words
+    come without the token.
+    """
 
     def quoting(seen: Seen) -> Reply:
         token = seen.headers["authorization"].removeprefix("Bearer ")
         match seen.path.split("/")[1]:
             case "page":
-                return Reply(status=400, body=b"you sent " + seen.headers["authorization"].encode() + b" and that is wrong")
+                return Reply(
+                    status=400,
+                    body=b"you sent " + seen.headers["authorization"].encode() + b" and that is wrong",
+                )
             case "elsewhere":
                 return Reply(status=302, headers={"Location": f"/login/{token}"})
             case "error":
@@ -78,14 +106,34 @@ async def test_peers_that_quote_the_token_do_not_make_it_public(tmp_path: Path, 
                 return matrix(series(1), warnings=[f"{token} is old"])
 
     caplog.set_level(logging.DEBUG, logger="dsf_agent")
-    volume, token_file, names = ConfigMapVolume(tmp_path / "config"), tmp_path / "token", ("page", "elsewhere", "error", "odd")
+    volume, token_file, names = (
+        ConfigMapVolume(tmp_path / "config"),
+        tmp_path / "token",
+        ("page", "elsewhere", "error", "odd"),
+    )
     token_file.write_text("s3cret-of-the-pod-0123456789")
     async with HttpFake(quoting) as peer, HttpFake(scores(5.0)) as scoring:
         own = {"serviceAccountToken": True}
-        failing = [entry(name, scoring=scoring.url, source=f"{peer.url}/{name}", sourceAuth=own) for name in names]
-        refusing = [entry(f"api-{name}", scoring=f"{peer.url}/{name}", scoringAuth=own) for name in ("page", "elsewhere")]
-        volume.put(*failing, *refusing, entry("warned", scoring=scoring.url, source=f"{peer.url}/warn", sourceAuth=own))
-        flags = ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--service-account-token-file", token_file]
+        failing = [
+            entry(name, scoring=scoring.url, source=f"{peer.url}/{name}", sourceAuth=own) for name in names
+        ]
+        refusing = [
+            entry(f"api-{name}", scoring=f"{peer.url}/{name}", scoringAuth=own)
+            for name in ("page", "elsewhere")
+        ]
+        volume.put(
+            *failing,
+            *refusing,
+            entry("warned", scoring=scoring.url, source=f"{peer.url}/warn", sourceAuth=own),
+        )
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--publish",
+            f"dir:{tmp_path / 'out'}",
+            "--service-account-token-file",
+            token_file,
+        ]
         async with running(*flags) as agent:
             await until(lambda: _reached(agent, failing=6, well=1), what="all were called")
             everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
@@ -118,9 +166,18 @@ async def test_a_token_that_cannot_be_read_is_a_reason_of_its_own(tmp_path: Path
         spoke.secrets["dynamic-scoring", "t"] = data
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(spoke) as api_server, HttpFake(scores(1.0)) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url, scoringEndpointAuthName="t", scoringEndpointAuthKey="token"))
+        volume.put(
+            entry("cpu", scoring=scoring.url, scoringEndpointAuthName="t", scoringEndpointAuthKey="token")
+        )
         config = kubeconfig(tmp_path / "spoke", server=api_server.url)
-        flags = ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--spoke-kubeconfig", config]
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--publish",
+            f"dir:{tmp_path / 'out'}",
+            "--spoke-kubeconfig",
+            config,
+        ]
         async with running(*flags) as agent:
             await until(lambda: agent.scorer()["reason"], what="it fails")
             scorer = agent.scorer()
@@ -130,7 +187,9 @@ async def test_a_token_that_cannot_be_read_is_a_reason_of_its_own(tmp_path: Path
 
 
 async def test_a_private_ca_from_a_config_map_and_its_replacement(tmp_path: Path) -> None:
-    """Only the named CA is trusted; when the server's CA changes, the ConfigMap is read again in the same cycle."""
+    """Only the named CA is trusted; when the server's CA changes, the ConfigMap is read again in the same
+    cycle.
+    """
     spoke, first, second = HubFake(), Authority("first"), Authority("second")
     spoke.config_maps["dynamic-scoring", "ca"] = {"ca.crt": first.pem}
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
@@ -144,7 +203,10 @@ async def test_a_private_ca_from_a_config_map_and_its_replacement(tmp_path: Path
         flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}", "--spoke-kubeconfig", config]
         async with running(*flags) as agent:
             await until((out / "cpu-score.yaml").exists, what="published")
-            await until(lambda: agent.agent.detail()[1]["scorers"][1]["reason"] == "tls", what="others do not trust it")
+            await until(
+                lambda: agent.agent.detail()[1]["scorers"][1]["reason"] == "tls",
+                what="others do not trust it",
+            )
             await scoring.stop()
             spoke.config_maps["dynamic-scoring", "ca"] = {"ca.crt": second.pem}
             scoring.use_tls(second.server(tmp_path / "second"))
@@ -165,8 +227,17 @@ async def test_the_pods_own_token_is_read_for_every_call(tmp_path: Path) -> None
     guard.accepted = {"one"}
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(guard) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth={"serviceAccountToken": True}))
-        flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}", "--service-account-token-file", token]
+        volume.put(
+            entry("cpu", scoring=scoring.url, scoringInterval=1, scoringAuth={"serviceAccountToken": True})
+        )
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--publish",
+            f"dir:{out}",
+            "--service-account-token-file",
+            token,
+        ]
         async with running(*flags) as agent:
             await until(lambda: out.exists() and list(out.glob("*.yaml")), what="published")
             guard.accepted = {"two"}
@@ -211,10 +282,23 @@ async def test_a_redirect_carries_no_token_elsewhere(tmp_path: Path) -> None:
         away = Reply(status=308, headers={"Location": f"{elsewhere.url}/scoring?token=hunter2"})
         async with HttpFake(lambda _seen: away) as here:
             auth = {"sourceAuth": {"serviceAccountToken": True}, "scoringAuth": {"serviceAccountToken": True}}
-            volume.put(entry("source", scoring=here.url, source=here.url, **auth), entry("scoring", scoring=here.url, **auth))
-            flags = ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--service-account-token-file", token]
+            volume.put(
+                entry("source", scoring=here.url, source=here.url, **auth),
+                entry("scoring", scoring=here.url, **auth),
+            )
+            flags = [
+                "--config-dir",
+                volume.directory,
+                "--publish",
+                f"dir:{tmp_path / 'out'}",
+                "--service-account-token-file",
+                token,
+            ]
             async with running(*flags) as agent:
-                await until(lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"redirected"}, what="refused")
+                await until(
+                    lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"redirected"},
+                    what="refused",
+                )
                 assert f"points to {elsewhere.url}/scoring;" in agent.scorer()["message"]
                 assert "hunter2" not in (await agent.get("/readyz")).text
         assert elsewhere.seen == []

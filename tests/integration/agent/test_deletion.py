@@ -1,4 +1,6 @@
-"""What is deleted from the hub, and what never is: scores go with their scorer, nothing goes because something is absent."""
+"""What is deleted from the hub, and what never is: scores go with their scorer, nothing goes because
+something is absent.
+"""
 
 import asyncio
 import logging
@@ -17,7 +19,8 @@ from tests.support.agent.running import RunningAgent, running
 from tests.support.waiting import until
 
 NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], object], str | None]] = {
-    # name: what happens to the file, the reason that is counted for the file (None: it can be used, an entry cannot)
+    # name: what happens to the file, the reason that is counted for the file (None: it can be used, an entry
+    # cannot)
     "empty file": (lambda volume, _kept: volume.put_raw(b""), "empty"),
     "blank file": (lambda volume, _kept: volume.put_raw(b" \n"), "empty"),
     "null": (lambda volume, _kept: volume.put_raw(b"null"), "not_json"),
@@ -25,7 +28,10 @@ NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], 
     "a cut list": (lambda volume, _kept: volume.put_raw(b"["), "not_json"),
     "an object": (lambda volume, _kept: volume.put_raw(b"{}"), "not_json"),
     "no file": (lambda volume, _kept: volume.swap({"other": b""}), "missing"),
-    "no directory": (lambda volume, _kept: volume.directory.rename(volume.directory.with_name("away")), "missing"),
+    "no directory": (
+        lambda volume, _kept: volume.directory.rename(volume.directory.with_name("away")),
+        "missing",
+    ),
     "huge file": (lambda volume, _kept: volume.put_raw(b"[" + b" " * (5 << 20) + b"]"), "too_large"),
     "one bad entry": (lambda volume, kept: volume.put(kept, {"name": "mem"}), None),
     "deep": (lambda volume, _kept: volume.put_raw(b"[" * 100_000), "not_json"),
@@ -33,27 +39,45 @@ NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], 
 }
 
 
-async def test_a_file_that_is_not_complete_deletes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Nothing is deleted because something is absent; what can still be known runs on at its pace; log, metric and /readyz say why."""
+async def test_a_file_that_is_not_complete_deletes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is deleted because something is absent; what can still be known runs on at its pace; log,
+    metric and /readyz say why.
+    """
 
     async def story(name: str) -> None:
         hub, volume = HubFake(), ConfigMapVolume(tmp_path / name / "config")
         change, reason = NOTHING_DELETED[name]
         async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-            cpu, mem = (entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1) for one in ("cpu", "mem"))
+            cpu, mem = (
+                entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1) for one in ("cpu", "mem")
+            )
             volume.put(cpu, mem)
-            async with running(*hub_flags(tmp_path / name, config_dir=volume.directory, server=server)) as agent:
-                await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what=f"published: {name}")
+            async with running(
+                *hub_flags(tmp_path / name, config_dir=volume.directory, server=server)
+            ) as agent:
+                await until(
+                    lambda: hub.values("cpu-score") and hub.values("mem-score"), what=f"published: {name}"
+                )
                 change(volume, cpu)
-                await until(lambda: _told(agent) == (reason, 0 if reason else 1), what=f"the change was seen: {name}")
+                await until(
+                    lambda: _told(agent) == (reason, 0 if reason else 1), what=f"the change was seen: {name}"
+                )
                 calls = len(scoring.to("cpu"))
                 await until(lambda: len(scoring.to("cpu")) >= calls + 4, what=f"it runs on: {name}")
                 keeps(scoring.to("cpu")[1:], cadence=beat("cpu"), least=3)
                 assert set(hub.scores) == {("c1", "cpu-score"), ("c1", "mem-score")}, name
                 assert not any(method == "DELETE" for method, _ in hub.writes), name
                 samples = await agent.samples()
-                counted = {key: value for key, value in samples.items() if key.startswith("gitops_dsf_agent_config_failures_total{")}
-                assert counted == ({f'gitops_dsf_agent_config_failures_total{{reason="{reason}"}}': 1} if reason else {}), name
+                counted = {
+                    key: value
+                    for key, value in samples.items()
+                    if key.startswith("gitops_dsf_agent_config_failures_total{")
+                }
+                assert counted == (
+                    {f'gitops_dsf_agent_config_failures_total{{reason="{reason}"}}': 1} if reason else {}
+                ), name
                 assert samples["gitops_dsf_agent_config_usable"] == (0 if reason else 1), name
                 assert samples['gitops_dsf_agent_scorers{state="invalid"}'] == (0 if reason else 1), name
 
@@ -75,7 +99,9 @@ def _told(agent: RunningAgent) -> tuple[str | None, int]:
 async def test_only_objects_of_ours_are_deleted(tmp_path: Path) -> None:
     """Scores of another program in the cluster's namespace stay, whatever their names."""
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-    hub.scores["c1", "resource-usage-score"] = {"metadata": {"name": "resource-usage-score", "resourceVersion": "1"}}
+    hub.scores["c1", "resource-usage-score"] = {
+        "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
+    }
     ours = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
     hub.scores["c1", "gone"] = {"metadata": {"name": "gone", "resourceVersion": "2", "labels": ours}}
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
@@ -93,16 +119,22 @@ OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 
 def _old(hub: HubFake, name: str, *, left: float | None) -> None:
     """An object of ours that another process wrote, valid for so many seconds more."""
-    plain: dict[str, Any] = {"metadata": {"name": name, "resourceVersion": f"{len(hub.scores)}", "labels": OURS}}
+    plain: dict[str, Any] = {
+        "metadata": {"name": name, "resourceVersion": f"{len(hub.scores)}", "labels": OURS}
+    }
     if left is not None:
         plain["status"] = {"scores": [{"name": "n0", "value": 5}], "validUntil": timestamp(hub.now() + left)}
     hub.scores["c1", name] = plain
 
 
 async def test_the_last_scorer_goes_with_its_scores(tmp_path: Path) -> None:
-    """``[]`` is what a cluster gets whose last scorer was removed or suspended in git: it must stand longer than another file."""
+    """``[]`` is what a cluster gets whose last scorer was removed or suspended in git: it must stand longer
+    than another file.
+    """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-    hub.scores["c1", "resource-usage-score"] = {"metadata": {"name": "resource-usage-score", "resourceVersion": "1"}}
+    hub.scores["c1", "resource-usage-score"] = {
+        "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
+    }
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
@@ -110,7 +142,9 @@ async def test_the_last_scorer_goes_with_its_scores(tmp_path: Path) -> None:
             await until(lambda: hub.values("cpu-score"), what="published")
             emptied = asyncio.get_running_loop().time()
             volume.put()
-            await until(lambda: ("c1", "cpu-score") not in hub.scores, what="the last one's scores are deleted")
+            await until(
+                lambda: ("c1", "cpu-score") not in hub.scores, what="the last one's scores are deleted"
+            )
             assert asyncio.get_running_loop().time() - emptied > 3.0
             assert set(hub.scores) == {("c1", "resource-usage-score")}
             samples = await agent.samples()
@@ -124,7 +158,9 @@ async def test_the_last_scorer_goes_with_its_scores(tmp_path: Path) -> None:
 
 
 async def test_an_empty_list_that_comes_and_goes_deletes_nothing(tmp_path: Path) -> None:
-    """Two writers of one ConfigMap, or a revert in time: the scores stay for as long as no empty list stands."""
+    """Two writers of one ConfigMap, or a revert in time: the scores stay for as long as no empty
+    list stands.
+    """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
         cpu = entry("cpu", scoring=scoring.url, scoringInterval=60)
@@ -145,7 +181,9 @@ async def test_an_empty_list_that_comes_and_goes_deletes_nothing(tmp_path: Path)
 
 
 async def test_a_process_that_knows_an_empty_list_alone_removes_what_has_expired(tmp_path: Path) -> None:
-    """It cannot tell a suspended scorer from a mount gone wrong: valid scores stay until they count no more by the hub's clock."""
+    """It cannot tell a suspended scorer from a mount gone wrong: valid scores stay until they count no more
+    by the hub's clock.
+    """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     hub.clock_offset = 600.0
     _old(hub, "expired", left=-30)
@@ -154,7 +192,10 @@ async def test_a_process_that_knows_an_empty_list_alone_removes_what_has_expired
     _old(hub, "valid", left=600)
     _old(hub, "never-written", left=None)
     volume.put()
-    async with HttpFake(hub) as server, running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)):
+    async with (
+        HttpFake(hub) as server,
+        running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)),
+    ):
         await until(lambda: ("c1", "expired") not in hub.scores, what="the expired one goes")
         assert set(hub.scores) == {("c1", "soon"), ("c1", "valid"), ("c1", "never-written")}
         await until(lambda: ("c1", "soon") not in hub.scores, what="the next one goes once it has expired")

@@ -28,32 +28,49 @@ FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
     "hangs": (_on(_is_score, Fault(hang=True)), "timeout"),
     "forbidden": (_on(_is_score, failure(403, "forbidden: User cannot patch")), "forbidden"),
     "unauthorized": (_on(_is_score, failure(401, "Unauthorized")), "unauthorized"),
-    "conflict": (_on(lambda seen: seen.method == "PATCH", failure(409, "Apply failed with 1 conflict")), "conflict"),
+    "conflict": (
+        _on(lambda seen: seen.method == "PATCH", failure(409, "Apply failed with 1 conflict")),
+        "conflict",
+    ),
     "no-status": (_on(lambda seen: seen.path.endswith("/status"), failure(404, "not found")), "not_found"),
-    "invalid": (_on(lambda seen: seen.method == "PATCH", failure(422, "status.scores: Invalid value")), "invalid_object"),
+    "invalid": (
+        _on(lambda seen: seen.method == "PATCH", failure(422, "status.scores: Invalid value")),
+        "invalid_object",
+    ),
     "throttled": (_on(_is_score, Reply(status=429, headers={"Retry-After": "1"})), "throttled"),
     "server-error": (_on(_is_score, failure(500, "etcd leader changed")), "server_error"),
-    "too-large": (_on(lambda seen: seen.method == "PATCH", failure(500, "etcdserver: request is too large")), "too_large"),
+    "too-large": (
+        _on(lambda seen: seen.method == "PATCH", failure(500, "etcdserver: request is too large")),
+        "too_large",
+    ),
     "not-json": (_on(_is_score, Reply(body=b"<html>proxy</html>")), "invalid_body"),
 }
 
 
 async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_path: Path) -> None:
-    """The reason is counted, cycles go on at their pace, and once the hub is back the newest value is published."""
+    """The reason is counted, cycles go on at their pace, and once the hub is back the newest value is
+    published.
+    """
 
     async def story(name: str) -> None:
         hub, api = HubFake(), Scoring(1.0)
         hub.before, reason = FAULTS[name]
         volume = ConfigMapVolume(tmp_path / name / "config")
         async with HttpFake(hub) as server, HttpFake(api) as scoring:
-            volume.put(*(entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER) for one in ("cpu", "mem")))
+            volume.put(
+                *(
+                    entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER)
+                    for one in ("cpu", "mem")
+                )
+            )
             flags = hub_flags(tmp_path / name, config_dir=volume.directory, server=server)
             # A healthy hub has its time also where the machine is busy; one that hangs need not have as much.
             flags += ["--hub-timeout", "2"] if name == "hangs" else []
             async with running(*flags) as agent:
                 for one in ("cpu", "mem"):
                     await until(lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}")
-                    # The second run falls on the grid, half an interval to one and a half after the first; then one a second.
+                    # The second run falls on the grid, half an interval to one and a half after the first;
+                    # then one a second.
                     keeps(scoring.to(one)[1:], cadence=beat(one), least=2)
                 await until(lambda: _counted(agent, reason), what=f"the reason is counted: {name}")
                 assert agent.scorer()["publish"]["reason"] == reason, name
@@ -69,7 +86,9 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
 
 
 async def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
-    """A hub that takes longer for each answer than a cycle has is no failure: cycles keep their beat, the newest value arrives."""
+    """A hub that takes longer for each answer than a cycle has is no failure: cycles keep their beat, the
+    newest value arrives.
+    """
     hub, api, volume = HubFake(), Scoring(7.0), ConfigMapVolume(tmp_path / "config")
 
     async def slowly(seen: Seen) -> Reply | Fault:
@@ -77,12 +96,20 @@ async def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
         return hub(seen)
 
     async with HttpFake(slowly) as server, HttpFake(api) as scoring:
-        volume.put(*(entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER) for one in ("cpu", "mem")))
+        volume.put(
+            *(
+                entry(one, scoring=f"{scoring.url}/{one}", scoringInterval=1, publish=EAGER)
+                for one in ("cpu", "mem")
+            )
+        )
         flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
         async with running(*flags) as agent:
             await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
             api.values = (42.0,)
-            await until(lambda: hub.values("cpu-score") == hub.values("mem-score") == {"n0": 42}, what="the newest value")
+            await until(
+                lambda: hub.values("cpu-score") == hub.values("mem-score") == {"n0": 42},
+                what="the newest value",
+            )
             for one in ("cpu", "mem"):
                 await until(lambda one=one: len(scoring.to(one)) >= 5, what="cycles")
                 keeps(scoring.to(one)[1:], cadence=beat(one), least=3)
@@ -124,7 +151,10 @@ async def test_a_restart_writes_nothing_that_is_there(tmp_path: Path) -> None:
         hub.scores["c1", "cpu-score"]["status"]["validUntil"] = timestamp(hub.now() + 400)
         async with running(*flags):
             await until(lambda: hub.writes != written, what="a refresh after half of the TTL")
-        assert datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp() > hub.now() + 880
+        assert (
+            datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp()
+            > hub.now() + 880
+        )
 
 
 async def _counted(agent: RunningAgent, reason: str) -> bool:
@@ -132,7 +162,9 @@ async def _counted(agent: RunningAgent, reason: str) -> bool:
 
 
 async def test_another_writer_keeps_its_object_until_it_is_silent(tmp_path: Path) -> None:
-    """No field has two writers: a living one is left alone and reported, one that has been silent for an hour is replaced."""
+    """No field has two writers: a living one is left alone and reported, one that has been silent for an hour
+    is replaced.
+    """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     hub.upstream_writes("cpu-score", {"node-0": -50, "node-1": -40})
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
@@ -148,10 +180,17 @@ async def test_another_writer_keeps_its_object_until_it_is_silent(tmp_path: Path
 
 
 async def test_a_deleted_object_is_published_again(tmp_path: Path) -> None:
-    """Though nothing changed and no refresh is due: the agent looks every five minutes which objects are there."""
+    """Though nothing changed and no refresh is due: the agent looks every five minutes which objects are
+    there.
+    """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
-        volume.put(*(entry(one, scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=9000) for one in ("cpu", "mem")))
+        volume.put(
+            *(
+                entry(one, scoring=scoring.url, scoringInterval=1, scoreTTLSeconds=9000)
+                for one in ("cpu", "mem")
+            )
+        )
         async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)):
             await until(lambda: hub.values("cpu-score") and hub.values("mem-score"), what="published")
             calls = len(scoring.seen)
@@ -166,7 +205,9 @@ async def test_a_deleted_object_is_published_again(tmp_path: Path) -> None:
 async def test_too_many_items_are_refused_with_advice(tmp_path: Path) -> None:
     """An object above the size limit is not sent; the log says what to change."""
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
-    api = Reply.of({"results": [{"metric": {"node": "n" * 200 + str(index)}, "score": 1.0} for index in range(6000)]})
+    api = Reply.of(
+        {"results": [{"metric": {"node": "n" * 200 + str(index)}, "score": 1.0} for index in range(6000)]}
+    )
     async with HttpFake(hub) as server, HttpFake(lambda _seen: api) as scoring:
         volume.put(entry("cpu", scoring=scoring.url))
         async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
@@ -185,11 +226,16 @@ async def _state(agent: RunningAgent) -> str:
 
 
 async def test_suspension_stops_calls_and_deletes_nothing(tmp_path: Path) -> None:
-    """A suspended score name has no calls and no samples, its object stays; when the ConfigMap cannot be read it runs again."""
+    """A suspended score name has no calls and no samples, its object stays; when the ConfigMap cannot be read
+    it runs again.
+    """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     where = ("open-cluster-management", "gitops-dsf-suspended")
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring, HttpFake(Scoring(8.0)) as other:
-        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1), entry("mem", scoring=other.url, scoringInterval=1))
+        volume.put(
+            entry("cpu", scoring=scoring.url, scoringInterval=1),
+            entry("mem", scoring=other.url, scoringInterval=1),
+        )
         async with running(*hub_flags(tmp_path, config_dir=volume.directory, server=server)) as agent:
             await until(lambda: hub.values("cpu-score"), what="published")
             hub.config_maps[where] = {"scorers": '["cpu-score", "unknown"]'}

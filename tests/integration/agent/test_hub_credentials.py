@@ -28,12 +28,17 @@ async def test_the_hubs_token_and_address_are_read_again(tmp_path: Path) -> None
             await until(lambda: hub.values("cpu-score"), what="published")
             hub.token = "better"
             kubeconfig(config, server=server.url, token="better")
-            await until(lambda: server.seen[-1].headers["authorization"] == "Bearer better", what="the new token is used")
+            await until(
+                lambda: server.seen[-1].headers["authorization"] == "Bearer better",
+                what="the new token is used",
+            )
             kubeconfig(config, server=moved.url, token="better")
             await until(lambda: moved.seen, what="the new address is used")
             config.write_text(": not yaml [")
             calls = len(moved.seen)
-            await until(lambda: len(moved.seen) > calls + 1, what="a damaged file leaves the old credentials in use")
+            await until(
+                lambda: len(moved.seen) > calls + 1, what="a damaged file leaves the old credentials in use"
+            )
             assert await agent.failures() == {}
 
 
@@ -47,8 +52,12 @@ async def test_a_replaced_client_certificate_is_used(tmp_path: Path) -> None:
     context = authority.server(tmp_path / "server", client_authority=clients)
     async with HttpFake(_anyone(hub), tls=context) as server, HttpFake(scores(5.0)) as scoring:
         inline = base64.b64encode(authority.pem.encode()).decode()
-        config = kubeconfig(folder / "kubeconfig", server=server.url, token="", **{"certificate-authority-data": inline})
-        text = config.read_text().replace("user: {}", "user: {client-certificate: tls.crt, client-key: tls.key}")
+        config = kubeconfig(
+            folder / "kubeconfig", server=server.url, token="", **{"certificate-authority-data": inline}
+        )
+        text = config.read_text().replace(
+            "user: {}", "user: {client-certificate: tls.crt, client-key: tls.key}"
+        )
         config.write_text(text)
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         flags = ["--config-dir", volume.directory, "--hub-kubeconfig", config, "--suspension-poll", "1"]
@@ -76,7 +85,9 @@ async def test_a_server_certificate_of_an_unknown_authority_is_refused(tmp_path:
     context: ssl.SSLContext = Authority("real").server(tmp_path / "server")
     async with HttpFake(HubFake(), tls=context) as server, HttpFake(scores(5.0)) as scoring:
         inline = base64.b64encode(Authority("other").pem.encode()).decode()
-        config = kubeconfig(tmp_path / "kubeconfig", server=server.url, **{"certificate-authority-data": inline})
+        config = kubeconfig(
+            tmp_path / "kubeconfig", server=server.url, **{"certificate-authority-data": inline}
+        )
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
         async with running("--config-dir", volume.directory, "--hub-kubeconfig", config) as agent:
             await until(lambda: len(scoring.seen) >= 2, what="cycles go on")
@@ -85,7 +96,9 @@ async def test_a_server_certificate_of_an_unknown_authority_is_refused(tmp_path:
 
 
 async def test_the_hubs_own_certificate_is_replaced(tmp_path: Path) -> None:
-    """By one of another authority, with the kubeconfig that names it: publishing fails for a moment and goes on."""
+    """By one of another authority, with the kubeconfig that names it: publishing fails for a moment and goes
+    on.
+    """
     first, second = Authority("first"), Authority("second")
     hub, volume, api = HubFake(), ConfigMapVolume(tmp_path / "config"), Scoring(5.0)
     server = HttpFake(hub, tls=first.server(tmp_path / "one"))
@@ -107,7 +120,9 @@ async def test_the_hubs_own_certificate_is_replaced(tmp_path: Path) -> None:
 
 
 async def test_a_kubeconfig_that_comes_late(tmp_path: Path) -> None:
-    """OCM's registration may take minutes: cycles run, the reason is counted, and the scores go out once the file is there."""
+    """OCM's registration may take minutes: cycles run, the reason is counted, and the scores go out once the
+    file is there.
+    """
     hub, volume, config = HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "hub" / "kubeconfig"
     async with HttpFake(hub) as server, HttpFake(scores(5.0)) as scoring:
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
@@ -120,7 +135,9 @@ async def test_a_kubeconfig_that_comes_late(tmp_path: Path) -> None:
 
 
 async def test_a_token_that_no_header_can_carry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Two tokens in one file, a letter beyond ASCII: a reason that names the file, and nothing of the token anywhere."""
+    """Two tokens in one file, a letter beyond ASCII: a reason that names the file, and nothing of the token
+    anywhere.
+    """
     caplog.set_level(logging.DEBUG)
     hub, volume, config = HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "hub" / "kubeconfig"
     async with HttpFake(hub) as server, HttpFake(scores(5.0)) as scoring:
@@ -128,8 +145,12 @@ async def test_a_token_that_no_header_can_carry(tmp_path: Path, caplog: pytest.L
         for token in ("first-s3cret\nsecond-s3cret", "s3cret-ü"):
             kubeconfig(config, server=server.url, token=token)
             async with running("--config-dir", volume.directory, "--hub-kubeconfig", config) as agent:
-                await until(lambda running=agent: _counted(running, "bad_credentials"), what="the token is refused")
-                everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
+                await until(
+                    lambda running=agent: _counted(running, "bad_credentials"), what="the token is refused"
+                )
+                everything = (
+                    (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
+                )
                 assert "s3cret" not in everything
             assert f"kubeconfig {config}: its token holds a line break" in caplog.text
             caplog.clear()

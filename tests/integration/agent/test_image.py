@@ -1,4 +1,6 @@
-"""agent/Containerfile keeps what it promises: pinned, hashed, without the generator, a plain user, an entry point that exists."""
+"""agent/Containerfile keeps what it promises: pinned, hashed, without the generator, a plain user, an entry
+point that exists.
+"""
 
 import importlib
 import json
@@ -29,7 +31,11 @@ class Instruction:
 
 def _stages() -> list[list[Instruction]]:
     """What stands before the first FROM, then one list for each stage."""
-    lines = [line for line in (ROOT / "agent" / "Containerfile").read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    lines = [
+        line
+        for line in (ROOT / "agent" / "Containerfile").read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    ]
     stages: list[list[Instruction]] = [[]]
     for line in filter(str.strip, "\n".join(lines).replace("\\\n", " ").splitlines()):
         name, _, text = line.partition(" ")
@@ -56,7 +62,9 @@ def _toml(path: str) -> dict[str, object]:
 
 
 def test_the_base_and_the_installer_are_pinned() -> None:
-    """One base for both stages, by a whole version, with the Python that the project asks for; uv as the Makefile has it."""
+    """One base for both stages, by a whole version, with the Python that the project asks for; uv as the
+    Makefile has it.
+    """
     (base,) = _texts(HEAD, "ARG")
     assert re.fullmatch(r"PYTHON_IMAGE=docker\.io/library/python:3\.11\.\d+-slim-[a-z]+", base)
     assert _texts(BUILD, "FROM") == ["${PYTHON_IMAGE} AS build"]
@@ -78,7 +86,9 @@ def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
         assert "--compile-bytecode" in words or "/opt/build/bin/python" in words
     builds = [shlex.split(command) for command in _commands() if command.startswith("uv build")]
     assert {words[-1] for words in builds} == {"wire", "runtime", "agent"}
-    assert all("--no-build-isolation" in words for words in builds), "an isolated build fetches its backend without hashes"
+    assert all("--no-build-isolation" in words for words in builds), (
+        "an isolated build fetches its backend without hashes"
+    )
     assert any("PYC_INVALIDATION_MODE=UNCHECKED_HASH" in text for text in _texts(BUILD, "ENV"))
 
 
@@ -93,7 +103,9 @@ def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
         ("build.txt", {"hatchling"}, {"httpx", "pytest"}),
     ],
 )
-def test_the_lock_gives_the_requirements(tmp_path: Path, output: str, needed: set[str], foreign: set[str]) -> None:
+def test_the_lock_gives_the_requirements(
+    tmp_path: Path, output: str, needed: set[str], foreign: set[str]
+) -> None:
     """The very commands of the file, run on the lock as it is: every line has a version and a hash."""
     (command,) = [command for command in _commands() if command.endswith(f"--output-file /tmp/{output}")]
     words = shlex.split(command.replace("/tmp/", f"{tmp_path}/"))  # noqa: S108 - in the image
@@ -116,7 +128,9 @@ def test_what_is_copied_exists() -> None:
 
 
 def test_it_runs_as_a_plain_user_what_is_installed() -> None:
-    """A numeric user, set after the last command that needs root; entry point, verb and port are those of the program."""
+    """A numeric user, set after the last command that needs root; entry point, verb and port are those of the
+    program.
+    """
     order = [one.name for one in FINAL]
     (user,) = _texts(FINAL, "USER")
     assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", user)

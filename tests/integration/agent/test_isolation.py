@@ -1,4 +1,6 @@
-"""One scorer never harms another: hanging peers, sudden size, a clock that jumps; and nothing grows with time."""
+"""One scorer never harms another: hanging peers, sudden size, a clock that jumps; and nothing grows with
+time.
+"""
 
 import asyncio
 import itertools
@@ -23,7 +25,9 @@ from tests.support.waiting import until
 
 @pytest.mark.real_time  # httpx tells the age of a connection by the clock of the machine
 async def test_idle_connections_are_not_used_again(tmp_path: Path) -> None:
-    """Peers close theirs after some seconds; one that is used at that very moment would break, cycle after cycle."""
+    """Peers close theirs after some seconds; one that is used at that very moment would break, cycle after
+    cycle.
+    """
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.0)) as scoring:
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=2))
@@ -41,9 +45,18 @@ async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) ->
         for fake in silent:
             await stack.enter_async_context(fake)
         scoring = await stack.enter_async_context(HttpFake(scores(1.0)))
-        hanging = [entry(f"h{number}", scoring=silent[number % 10].url, scoringInterval=1) for number in range(100)]
+        hanging = [
+            entry(f"h{number}", scoring=silent[number % 10].url, scoringInterval=1) for number in range(100)
+        ]
         volume.put(*hanging, entry("well", scoring=scoring.url, scoringInterval=1))
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", "--request-timeout", "60") as agent_:
+        async with running(
+            "--config-dir",
+            volume.directory,
+            "--publish",
+            f"dir:{tmp_path / 'out'}",
+            "--request-timeout",
+            "60",
+        ) as agent_:
             await until(lambda: len(scoring.seen) >= 6, what="the healthy one goes on")
             keeps(scoring.seen[1:], cadence=beat("well"), least=4)
             assert "well-score" not in await agent_.failures()
@@ -51,7 +64,9 @@ async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) ->
 
 
 async def test_series_that_wait_for_a_hanging_api_count_as_held(tmp_path: Path) -> None:
-    """Large series stay in memory until they are scored: no more of them than the budget are fetched, and small scorers keep their beat."""
+    """Large series stay in memory until they are scored: no more of them than the budget are fetched, and
+    small scorers keep their beat.
+    """
     volume, hung, hanging = ConfigMapVolume(tmp_path / "config"), list[Seen](), False
     large, small = matrix(series(1600, points=60)), matrix(series(2))
     budget = 2 * len(large.body) + len(large.body) // 2
@@ -64,14 +79,24 @@ async def test_series_that_wait_for_a_hanging_api_count_as_held(tmp_path: Path) 
         return Fault(hang=True)
 
     async with AsyncExitStack() as stack:
-        source = await stack.enter_async_context(HttpFake(lambda seen: small if seen.path.startswith("/well/") else large))
+        source = await stack.enter_async_context(
+            HttpFake(lambda seen: small if seen.path.startswith("/well/") else large)
+        )
         apis = [await stack.enter_async_context(HttpFake(score)) for _ in range(6)]
-        big = [entry(f"big{number}", source=f"{source.url}/big", scoring=api.url, scoringInterval=1) for number, api in enumerate(apis)]
-        volume.put(*big, entry("well", source=f"{source.url}/well", scoring=f"{apis[0].url}/well", scoringInterval=1))
+        big = [
+            entry(f"big{number}", source=f"{source.url}/big", scoring=api.url, scoringInterval=1)
+            for number, api in enumerate(apis)
+        ]
+        volume.put(
+            *big, entry("well", source=f"{source.url}/well", scoring=f"{apis[0].url}/well", scoringInterval=1)
+        )
         flags = ["--max-bytes-in-flight", str(budget), "--request-timeout", "60"]
-        async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", *flags) as agent_:
+        async with running(
+            "--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}", *flags
+        ) as agent_:
             await until(
-                lambda: all(one["lastSuccess"] for one in agent_.agent.detail()[1]["scorers"]), what="all are well, their sizes known"
+                lambda: all(one["lastSuccess"] for one in agent_.agent.detail()[1]["scorers"]),
+                what="all are well, their sizes known",
             )
             hanging = True
             await until(lambda: len(hung) == 2, what="two hang")
@@ -81,11 +106,17 @@ async def test_series_that_wait_for_a_hanging_api_count_as_held(tmp_path: Path) 
 
 
 async def test_ten_times_the_series_and_back(tmp_path: Path) -> None:
-    """A burst is scored like any other answer; what was extra leaves /metrics and the hub with the next cycle."""
+    """A burst is scored like any other answer; what was extra leaves /metrics and the hub with the next
+    cycle.
+    """
     count = 20
     volume, hub = ConfigMapVolume(tmp_path / "config"), HubFake()
     answers = {size: matrix(series(size)) for size in (20, 200)}
-    async with HttpFake(lambda _seen: answers[count]) as source, HttpFake(last_values) as scoring, HttpFake(hub) as server:
+    async with (
+        HttpFake(lambda _seen: answers[count]) as source,
+        HttpFake(last_values) as scoring,
+        HttpFake(hub) as server,
+    ):
         eager = {"deadband": 0, "minIntervalSeconds": 0}
         volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=1, publish=eager))
         config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
@@ -111,14 +142,26 @@ async def test_a_jump_of_the_clock(tmp_path: Path, jump: float) -> None:
     """The pace goes on, and validUntil stays right by the hub's clock."""
     clock, hub, volume = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
-        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish={"deadband": 0, "minIntervalSeconds": 0}))
+        volume.put(
+            entry(
+                "cpu",
+                scoring=scoring.url,
+                scoringInterval=1,
+                publish={"deadband": 0, "minIntervalSeconds": 0},
+            )
+        )
         config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-        async with running("--config-dir", volume.directory, "--hub-kubeconfig", config, clock=clock) as agent_:
+        async with running(
+            "--config-dir", volume.directory, "--hub-kubeconfig", config, clock=clock
+        ) as agent_:
             await until(lambda: hub.values("cpu-score"), what="published")
             clock.jump = jump
             scoring.handler = scores(50.0)
             await until(lambda: hub.values("cpu-score") == {"n0": 50}, what="published after the jump")
-            left = datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp() - hub.now()
+            left = (
+                datetime.fromisoformat(hub.scores["c1", "cpu-score"]["status"]["validUntil"]).timestamp()
+                - hub.now()
+            )
             assert 890 <= left <= 902
             calls = len(scoring.seen)
             await until(lambda: len(scoring.seen) >= calls + 2, what="the pace goes on")
@@ -127,7 +170,9 @@ async def test_a_jump_of_the_clock(tmp_path: Path, jump: float) -> None:
 
 @pytest.mark.parametrize("publishes_to", ["hub", "dir"])
 async def test_a_clock_of_the_readers_that_is_set_back(tmp_path: Path, publishes_to: str) -> None:
-    """A hub that was an hour ahead is corrected: changes go out at once, and nothing stays valid for that hour more."""
+    """A hub that was an hour ahead is corrected: changes go out at once, and nothing stays valid for that
+    hour more.
+    """
     clock, hub, volume, out = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
 
     def standing() -> tuple[str, int]:
@@ -138,13 +183,29 @@ async def test_a_clock_of_the_readers_that_is_set_back(tmp_path: Path, publishes
         return status["validUntil"], status["scores"][0]["value"]
 
     async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
-        volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1, publish={"deadband": 0, "minIntervalSeconds": 0}))
+        volume.put(
+            entry(
+                "cpu",
+                scoring=scoring.url,
+                scoringInterval=1,
+                publish={"deadband": 0, "minIntervalSeconds": 0},
+            )
+        )
         config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-        flags = ["--hub-kubeconfig", config, "--suspension-poll", "1"] if publishes_to == "hub" else ["--publish", f"dir:{out}"]
+        flags = (
+            ["--hub-kubeconfig", config, "--suspension-poll", "1"]
+            if publishes_to == "hub"
+            else ["--publish", f"dir:{out}"]
+        )
         async with running("--config-dir", volume.directory, *flags, clock=clock):
-            await until(lambda: hub.values("cpu-score") or (out / "cpu-score.yaml").exists(), what="published")
+            await until(
+                lambda: hub.values("cpu-score") or (out / "cpu-score.yaml").exists(), what="published"
+            )
             hub.clock_offset = clock.jump = -3600.0
-            await until(lambda: standing()[1] == 1 and _left(standing()[0], hub) <= 902, what="an expiry by the clock as it is")
+            await until(
+                lambda: standing()[1] == 1 and _left(standing()[0], hub) <= 902,
+                what="an expiry by the clock as it is",
+            )
             scoring.handler = scores(50.0)
             await until(lambda: standing()[1] == 50, what="a change is published")
             assert 890 <= _left(standing()[0], hub) <= 902
@@ -157,7 +218,9 @@ def _left(valid_until: str, hub: HubFake) -> float:
 @pytest.mark.real_time
 @pytest.mark.soak
 async def test_soak(tmp_path: Path) -> None:
-    """Faults of every kind, edits and restarts of workers for a while: descriptors and memory stay where they were."""
+    """Faults of every kind, edits and restarts of workers for a while: descriptors and memory stay where they
+    were.
+    """
     turn = itertools.count()
     body = matrix(series(300, points=20)).body
     kinds: list[Reply | Fault] = [
@@ -183,7 +246,8 @@ async def test_soak(tmp_path: Path) -> None:
             f"dir:{tmp_path / 'out'}",
             "--prune-delay",
             "0.1",
-            # At most eight connections, then, to the two peers: how many are open at one moment differs by no more.
+            # At most eight connections, then, to the two peers: how many are open at one moment differs by no
+            # more.
             "--max-calls-per-origin",
             "4",
         ]
@@ -193,7 +257,12 @@ async def test_soak(tmp_path: Path) -> None:
                 for number in range(count):
                     names = [f"s{index}" for index in range(12)] + [f"t{number % 7}"]
                     interval = 1 + number % 2
-                    volume.put(*(entry(name, scoring=scoring.url, source=prometheus.url, scoringInterval=interval) for name in names))
+                    volume.put(
+                        *(
+                            entry(name, scoring=scoring.url, source=prometheus.url, scoringInterval=interval)
+                            for name in names
+                        )
+                    )
                     await process.metrics()
                     await asyncio.sleep(0.1)
 
@@ -211,7 +280,9 @@ async def test_soak(tmp_path: Path) -> None:
             assert await held() < descriptors + 10
             assert process.resident() < memory + 6 * 2**20
             samples = await process.metrics()
-            names = {name for name in samples if name.startswith("dynamic_scoring_requests_total") and '"t' in name}
+            names = {
+                name for name in samples if name.startswith("dynamic_scoring_requests_total") and '"t' in name
+            }
             assert len(names) == 2, "only the present one of the passing scorers has series"
             assert await process.terminate() == 0
             assert "Traceback" not in process.log

@@ -15,20 +15,28 @@ from tests.support.agent.running import RunningAgent, running
 from tests.support.waiting import until
 
 MIXED = Reply(
-    body=b'{"results": [{"metric": {"node": "a"}, "score": 5}, {"metric": {"node": "b"}, "score": 500}, {"metric": {}, "score": 1},'
-    b' {"metric": {"node": "c"}, "score": NaN}, {"metric": {"node": "d"}, "score": "high"}]}'
+    body=(
+        b'{"results": [{"metric": {"node": "a"}, "score": 5}, {"metric": {"node": "b"}, "score": 500},'
+        b' {"metric": {}, "score": 1}, {"metric": {"node": "c"}, "score": NaN}, {"metric": {"node": "d"},'
+        b' "score": "high"}]}'
+    )
 )
 
 
 async def test_one_cycle_in_numbers(tmp_path: Path) -> None:
-    """Four series with a warning; five results: one plain, one beyond the bounds, one nameless, one NaN, one of the wrong shape."""
+    """Four series with a warning; five results: one plain, one beyond the bounds, one nameless, one NaN, one
+    of the wrong shape.
+    """
     answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
     volume = ConfigMapVolume(tmp_path / "config")
     start = time.time()
     async with HttpFake(lambda _seen: answer) as source, HttpFake(lambda _seen: MIXED) as api:
         volume.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=3600), {"name": "odd"})
         async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
-            await until(lambda: _is(agent, 'publish_total{outcome="written",score_name="cpu-score"}', 1), what="written")
+            await until(
+                lambda: _is(agent, 'publish_total{outcome="written",score_name="cpu-score"}', 1),
+                what="written",
+            )
             samples = await agent.samples()
     one = '{score_name="cpu-score"}'
     ours = {
@@ -46,7 +54,10 @@ async def test_one_cycle_in_numbers(tmp_path: Path) -> None:
         'scorers{state="suspended"}': 0,
         "config_usable": 1,
         "start_delay_seconds_count": 1,
-        **{f'stage_duration_seconds_count{{score_name="cpu-score",stage="{stage}"}}': 1 for stage in ("fetch", "score", "publish")},
+        **{
+            f'stage_duration_seconds_count{{score_name="cpu-score",stage="{stage}"}}': 1
+            for stage in ("fetch", "score", "publish")
+        },
     }
     assert {name: samples[f"gitops_dsf_agent_{name}"] for name in ours} == ours
     assert samples['dynamic_scoring_requests_total{score_name="cpu-score",status="success"}'] == 1
@@ -54,16 +65,23 @@ async def test_one_cycle_in_numbers(tmp_path: Path) -> None:
         assert 0 < samples[f"dynamic_scoring_{stage}_seconds_total{one}"] < 60
     for name in (f"last_success_timestamp_seconds{one}", "config_last_change_timestamp_seconds"):
         assert start - 1 <= samples[f"gitops_dsf_agent_{name}"] <= time.time() + 1
-    assert sum(name.startswith("gitops_dsf_agent_build_info{") and 'cluster="c1"' in name for name in samples) == 1
+    assert (
+        sum(name.startswith("gitops_dsf_agent_build_info{") and 'cluster="c1"' in name for name in samples)
+        == 1
+    )
     assert not any(name.startswith("gitops_dsf_agent_failures_total") for name in samples)
 
 
 async def test_outcomes_of_looks_at_what_to_publish(tmp_path: Path) -> None:
-    """Written once; unchanged afterwards; deferred when it moves before its time; failed where the directory cannot be written."""
+    """Written once; unchanged afterwards; deferred when it moves before its time; failed where the directory
+    cannot be written.
+    """
     moving = iter(range(1, 100))
     volume, blocked = ConfigMapVolume(tmp_path / "config"), tmp_path / "blocked"
     blocked.write_text("a file where the directory should be")
-    async with HttpFake(lambda seen: scores(float(next(moving)) * 2 if seen.path.startswith("/moving") else 1.0)(seen)) as api:
+    async with HttpFake(
+        lambda seen: scores(float(next(moving)) * 2 if seen.path.startswith("/moving") else 1.0)(seen)
+    ) as api:
         for out, name, rule, outcomes in (
             (tmp_path / "out", "still", EAGER, ("written", "unchanged")),
             (tmp_path / "out", "moving", {"deadband": 2, "minIntervalSeconds": 600}, ("written", "deferred")),
@@ -73,7 +91,9 @@ async def test_outcomes_of_looks_at_what_to_publish(tmp_path: Path) -> None:
             async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
                 for outcome in outcomes:
                     label = f'publish_total{{outcome="{outcome}",score_name="{name}-score"}}'
-                    await until(lambda agent=agent, label=label: _is(agent, label, 1), what=f"{name}: {outcome}")
+                    await until(
+                        lambda agent=agent, label=label: _is(agent, label, 1), what=f"{name}: {outcome}"
+                    )
                 failures = await agent.failures()
                 assert failures == ({"blocked-score": {"write_failed"}} if name == "blocked" else {})
                 assert await agent.exposed() == {f"{name}-score"}
@@ -108,7 +128,14 @@ async def test_json_logs_name_scorer_and_reason(tmp_path: Path) -> None:
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(lambda _seen: Reply(status=403, body=b"no\nentry")) as api:
         volume.put(entry("cpu", scoring=api.url), {"name": "odd"})
-        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{tmp_path / 'out'}"]
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--cluster-name",
+            "c1",
+            "--publish",
+            f"dir:{tmp_path / 'out'}",
+        ]
         async with process(*flags, environ={"LOG_FORMAT": "json"}) as running_:
             await until(lambda: "forbidden" in running_.log, what="it fails")
             await running_.terminate()

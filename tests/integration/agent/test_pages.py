@@ -16,7 +16,9 @@ from tests.support.waiting import until
 
 
 async def test_both_formats_with_and_without_gzip(tmp_path: Path) -> None:
-    """Each parses with the reference parser, holds the scores, and says the same whether compressed or not."""
+    """Each parses with the reference parser, holds the scores, and says the same whether compressed
+    or not.
+    """
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.5, -2.0)) as api:
         volume.put(entry("cpu", scoring=api.url))
@@ -31,13 +33,17 @@ async def test_both_formats_with_and_without_gzip(tmp_path: Path) -> None:
                     assert answer.headers["content-type"].startswith(kind)
                     assert ("content-encoding" in answer.headers) == (coding in {"gzip", "br, gzip;q=0.5"})
                     families = {family.name: family for family in parse(answer.text)}
-                    values = {sample.labels["ds_node"]: sample.value for sample in families["dynamic_score"].samples}
+                    values = {
+                        sample.labels["ds_node"]: sample.value for sample in families["dynamic_score"].samples
+                    }
                     assert values == {"n0": 1.5, "n1": -2.0}
                     assert "process_open_fds" in families
 
 
 async def test_probes_and_what_is_not_served(tmp_path: Path) -> None:
-    """Unknown paths, other methods, garbage, a peer that says nothing: each has its end, none harms the next request."""
+    """Unknown paths, other methods, garbage, a peer that says nothing: each has its end, none harms the next
+    request.
+    """
     volume = ConfigMapVolume(tmp_path / "config")
     volume.put()
     async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
@@ -45,12 +51,20 @@ async def test_probes_and_what_is_not_served(tmp_path: Path) -> None:
         assert (await agent.get("/healthz")).text == "ok\n"
         assert (await agent.get("/")).status_code == 404
         port = agent.agent.server.port
-        assert (await _raw(port, b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")).startswith(b"HTTP/1.1 405")
-        assert (await _raw(port, b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).endswith(b"\r\n\r\n")
+        assert (
+            await _raw(port, b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+        ).startswith(b"HTTP/1.1 405")
+        assert (await _raw(port, b"HEAD /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")).endswith(
+            b"\r\n\r\n"
+        )
         assert await _raw(port, b"\x16\x03\x01 this is TLS\r\n\r\n") == b""
         assert await _raw(port, b"GET /" + b"x" * 200_000) == b""
         silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
-        two = await _raw(port, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        two = await _raw(
+            port,
+            b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /readyz HTTP/1.1\r\nHost: x\r\nConnection:"
+            b" close\r\n\r\n",
+        )
         assert two.count(b"HTTP/1.1 200") == 2
         assert b'"seen": true' in two
         for _, writer in silent:
@@ -59,9 +73,14 @@ async def test_probes_and_what_is_not_served(tmp_path: Path) -> None:
 
 
 async def test_silent_connections_do_not_shut_out_the_probes(tmp_path: Path) -> None:
-    """More of them than the server keeps: the one that is silent for longest gives way, and nothing is left behind."""
+    """More of them than the server keeps: the one that is silent for longest gives way, and nothing is left
+    behind.
+    """
     async with running("--config-dir", tmp_path / "none", "--publish", f"dir:{tmp_path / 'out'}") as agent:
-        silent = [await asyncio.open_connection("127.0.0.1", agent.agent.server.port) for _ in range(MAX_CONNECTIONS + 5)]
+        silent = [
+            await asyncio.open_connection("127.0.0.1", agent.agent.server.port)
+            for _ in range(MAX_CONNECTIONS + 5)
+        ]
         for _ in range(3):
             assert (await agent.get("/healthz")).status_code == 200
         async with asyncio.timeout(60):
@@ -90,5 +109,7 @@ async def test_gzip_of_an_empty_board_is_whole(tmp_path: Path) -> None:
     """No scorer at all still makes one complete gzip member."""
     async with running("--config-dir", tmp_path / "none", "--publish", f"dir:{tmp_path / 'out'}") as agent:
         port = agent.agent.server.port
-        answer = await _raw(port, b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n")
+        answer = await _raw(
+            port, b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n"
+        )
         assert b"# TYPE dynamic_score gauge" in gzip.decompress(answer.split(b"\r\n\r\n", 1)[1])

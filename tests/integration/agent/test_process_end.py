@@ -31,7 +31,8 @@ async def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: s
         volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=60))
         config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
         flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config]
-        # Whoever waited for an answer would wait for as long as a call may take, which the end below does not allow.
+        # Whoever waited for an answer would wait for as long as a call may take, which the end below does not
+        # allow.
         flags += ["--request-timeout", "300", "--hub-timeout", "300"]
         # One stage waits for the default grace; the others need not.
         async with agent(*flags, *([] if stage == "fetch" else ["--shutdown-grace", "1"])) as process:
@@ -57,9 +58,20 @@ async def test_a_write_in_flight_is_finished(tmp_path: Path) -> None:
         volume = ConfigMapVolume(tmp_path / "config")
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=60))
         config = kubeconfig(tmp_path / "kubeconfig", server=server.url)
-        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--hub-kubeconfig", config, "--shutdown-grace", "30"]
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--cluster-name",
+            "c1",
+            "--hub-kubeconfig",
+            config,
+            "--shutdown-grace",
+            "30",
+        ]
         async with agent(*flags) as process:
-            await until(lambda: any(seen.method == "POST" for seen in server.seen), what="the create is under way")
+            await until(
+                lambda: any(seen.method == "POST" for seen in server.seen), what="the create is under way"
+            )
             assert await process.terminate() == 0
             assert hub.values("cpu-score") == {"n0": 3}
 
@@ -83,14 +95,28 @@ async def test_sigkill_and_restart(tmp_path: Path) -> None:
 
 @pytest.mark.real_time
 async def test_files_that_hang_stop_neither_the_others_nor_the_end(tmp_path: Path) -> None:
-    """Ten scorers whose token is read from a pipe that nobody writes: the healthy one runs, an edit is followed, SIGTERM is obeyed."""
+    """Ten scorers whose token is read from a pipe that nobody writes: the healthy one runs, an edit is
+    followed, SIGTERM is obeyed.
+    """
     volume, pipe = ConfigMapVolume(tmp_path / "config"), tmp_path / "token"
     os.mkfifo(pipe)
     async with HttpFake(scores(1.0)) as scoring:
-        hanging = [entry(f"h{number}", scoring=scoring.url, scoringAuth={"serviceAccountToken": True}) for number in range(10)]
-        well, new = (entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in ("well", "new"))
+        hanging = [
+            entry(f"h{number}", scoring=scoring.url, scoringAuth={"serviceAccountToken": True})
+            for number in range(10)
+        ]
+        well, new = (
+            entry(name, scoring=f"{scoring.url}/{name}", scoringInterval=1) for name in ("well", "new")
+        )
         volume.put(*hanging, well)
-        flags = ["--config-dir", volume.directory, "--cluster-name", "c1", "--publish", f"dir:{tmp_path / 'out'}"]
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--cluster-name",
+            "c1",
+            "--publish",
+            f"dir:{tmp_path / 'out'}",
+        ]
         async with agent(*flags, "--service-account-token-file", pipe, "--shutdown-grace", "0.5") as process:
             await until(lambda: len(scoring.to("well")) >= 2, what="the healthy one runs")
             await until((tmp_path / "out" / "well-score.yaml").exists, what="it is published")
@@ -109,10 +135,22 @@ USAGE = {
     ),
     "no hub": (["run", "--cluster-name", "c"], "--hub-kubeconfig (HUB_KUBECONFIG) is missing"),
     "odd publish": (["run", "--cluster-name", "c", "--publish", "s3"], "write 'hub' or 'dir:PATH'"),
-    "odd address": (["run", "--cluster-name", "c", "--publish", "dir:x", "--metrics-address", "8080"], "write HOST:PORT"),
-    "odd seconds": (["run", "--cluster-name", "c", "--publish", "dir:x", "--splay", "1m"], "--splay (SPLAY) is '1m'"),
-    "odd count": (["run", "--cluster-name", "c", "--publish", "dir:x", "--max-answer-bytes", "64M"], "whole number"),
-    "odd format": (["run", "--cluster-name", "c", "--publish", "dir:x", "--log-format", "xml"], "write one of text, json"),
+    "odd address": (
+        ["run", "--cluster-name", "c", "--publish", "dir:x", "--metrics-address", "8080"],
+        "write HOST:PORT",
+    ),
+    "odd seconds": (
+        ["run", "--cluster-name", "c", "--publish", "dir:x", "--splay", "1m"],
+        "--splay (SPLAY) is '1m'",
+    ),
+    "odd count": (
+        ["run", "--cluster-name", "c", "--publish", "dir:x", "--max-answer-bytes", "64M"],
+        "whole number",
+    ),
+    "odd format": (
+        ["run", "--cluster-name", "c", "--publish", "dir:x", "--log-format", "xml"],
+        "write one of text, json",
+    ),
     "no verb": ([], "usage:"),
 }
 
@@ -130,8 +168,18 @@ async def test_an_address_that_cannot_be_listened_on_is_explained(tmp_path: Path
     """A taken port, a host that nobody knows: exit code 1, and address and flag in one line."""
     async with HttpFake(scores(1.0)) as taken:
         for address in (f"127.0.0.1:{taken.port}", "no-such-host.invalid:8080"):
-            flags = ["run", "--cluster-name", "c", "--publish", f"dir:{tmp_path}", "--metrics-address", address]
-            process = await asyncio.create_subprocess_exec(COMMAND, *flags, stderr=asyncio.subprocess.PIPE, env={})
+            flags = [
+                "run",
+                "--cluster-name",
+                "c",
+                "--publish",
+                f"dir:{tmp_path}",
+                "--metrics-address",
+                address,
+            ]
+            process = await asyncio.create_subprocess_exec(
+                COMMAND, *flags, stderr=asyncio.subprocess.PIPE, env={}
+            )
             _, errors = await process.communicate()
             assert process.returncode == 1
             (line,) = errors.decode().splitlines()

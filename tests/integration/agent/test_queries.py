@@ -19,7 +19,9 @@ def _flags(tmp_path: Path, volume: ConfigMapVolume) -> list[str | Path]:
 
 
 async def test_several_queries_go_out_at_once_and_come_back_in_order(tmp_path: Path) -> None:
-    """The source answers none before all have arrived, the last one first; the scoring API gets the series as the queries stand."""
+    """The source answers none before all have arrived, the last one first; the scoring API gets the series as
+    the queries stand.
+    """
     arrived: list[str] = []
     everyone = asyncio.Event()
 
@@ -37,7 +39,14 @@ async def test_several_queries_go_out_at_once_and_come_back_in_order(tmp_path: P
         volume.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a; b;c;"))
         async with running(*_flags(tmp_path, volume)) as agent:
             await until(lambda: scoring.seen, what="scored")
-            assert [one["metric"]["query"] for one in scoring.seen[0].json()["data"]] == ["a", "a", "b", "b", "c", "c"]
+            assert [one["metric"]["query"] for one in scoring.seen[0].json()["data"]] == [
+                "a",
+                "a",
+                "b",
+                "b",
+                "c",
+                "c",
+            ]
             assert len({(seen.query["start"], seen.query["end"]) for seen in fake.seen}) == 1
             await until(lambda: agent.scorer()["state"] == "running", what="the cycle is done")
             assert (await agent.samples())['gitops_dsf_agent_series_fetched{score_name="cpu-score"}'] == 6
@@ -47,12 +56,18 @@ async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(tm
     """Half of the data would be a wrong score; the other calls are given up, also one that hangs."""
 
     def source(seen: Seen) -> Reply | Fault:
-        answers = {"a": matrix(series(1)), "b": prometheus_error("bad_data", "parse error"), "c": Fault(hang=True)}
+        answers = {
+            "a": matrix(series(1)),
+            "b": prometheus_error("bad_data", "parse error"),
+            "c": Fault(hang=True),
+        }
         return answers[seen.query["query"]]
 
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(source) as fake, HttpFake(last_values) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a;b;c", scoringInterval=60))
+        volume.put(
+            entry("cpu", scoring=scoring.url, source=fake.url, sourceQuery="a;b;c", scoringInterval=60)
+        )
         async with running(*_flags(tmp_path, volume), "--request-timeout", "300") as agent:
             await until(lambda: agent.scorer()["reason"] == "query_bad_data", what="it failed")
             assert "query 2 of 3 at" in agent.scorer()["message"]
@@ -62,7 +77,9 @@ async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(tm
 
 
 async def test_a_long_query_is_posted(tmp_path: Path) -> None:
-    """Proxies refuse long URLs; as a form it may have any length, and parameters of the endpoint's own URL stay in the URL."""
+    """Proxies refuse long URLs; as a form it may have any length, and parameters of the endpoint's own URL
+    stay in the URL.
+    """
     long = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(lambda _seen: matrix(series(1))) as fake, HttpFake(last_values) as scoring:
@@ -84,20 +101,33 @@ async def test_a_long_query_is_posted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("step", "end"),
-    [(1, 1_700_003_599), (30, 1_700_003_580), (300, 1_700_003_400), (301, 1_700_003_599), (3600, 1_700_003_599)],
+    [
+        (1, 1_700_003_599),
+        (30, 1_700_003_580),
+        (300, 1_700_003_400),
+        (301, 1_700_003_599),
+        (3600, 1_700_003_599),
+    ],
 )
-def test_the_window_ends_at_a_multiple_of_a_small_step_and_at_the_present_moment_with_a_large_one(step: int, end: int) -> None:
+def test_the_window_ends_at_a_multiple_of_a_small_step_and_at_the_present_moment_with_a_large_one(
+    step: int, end: int
+) -> None:
     """With a step of an hour the last point would be up to an hour old."""
     assert Window.ending(now=1_700_003_599.9, seconds=7200, step=step) == Window(start=end - 7200, end=end)
 
 
 async def test_an_instant_query(tmp_path: Path) -> None:
-    """A path that ends with /query asks for one time; samples reach the scoring API as series with one value."""
+    """A path that ends with /query asks for one time; samples reach the scoring API as series with
+    one value.
+    """
     sample: dict[str, Any] = {"metric": {"node": "a"}, "value": [1_700_000_000.5, "7"]}
     answer = Reply.of({"status": "success", "data": {"resultType": "vector", "result": [sample]}})
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(lambda _seen: answer) as fake, HttpFake(last_values) as scoring:
-        volume.put(entry("cpu", scoring=scoring.url, source=fake.url) | {"sourceEndpoint": f"{fake.url}/prom/api/v1/query"})
+        volume.put(
+            entry("cpu", scoring=scoring.url, source=fake.url)
+            | {"sourceEndpoint": f"{fake.url}/prom/api/v1/query"}
+        )
         async with running(*_flags(tmp_path, volume)):
             await until((out / "cpu-score.yaml").exists, what="published")
     assert set(fake.seen[0].query) == {"query", "time"}

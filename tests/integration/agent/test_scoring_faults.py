@@ -1,4 +1,6 @@
-"""Faults of scoring APIs: bad results are dropped one by one, bad answers fail the cycle, nothing wrong is published."""
+"""Faults of scoring APIs: bad results are dropped one by one, bad answers fail the cycle, nothing wrong is
+published.
+"""
 
 import gzip
 import json
@@ -16,7 +18,9 @@ from tests.support.waiting import until
 
 def results(*pairs: tuple[str, str]) -> Reply:
     """An answer with scores as they are spelled, JSON or not."""
-    rows = ",".join(f'{{"metric": {{"node": {json.dumps(node)}}}, "score": {score}}}' for node, score in pairs)
+    rows = ",".join(
+        f'{{"metric": {{"node": {json.dumps(node)}}}, "score": {score}}}' for node, score in pairs
+    )
     return Reply(body=f'{{"results": [{rows}]}}'.encode())
 
 
@@ -29,32 +33,73 @@ PUBLISHED: dict[str, tuple[Reply, dict[str, int], dict[str, int]]] = {
     "nan": (results(("a", "NaN"), ("b", "3")), {"b": 3}, {"not_finite": 1}),
     "infinite": (results(("a", "Infinity"), ("b", "-Infinity"), ("c", "4")), {"c": 4}, {"not_finite": 2}),
     "overflow": (results(("a", "1e999"), ("b", "5")), {"b": 5}, {"not_finite": 1}),
-    "huge": (results(("a", "1e300"), ("b", "-1e300"), ("c", "100.9"), ("d", "-100.1")), {"a": 100, "b": -100, "c": 100, "d": -100}, {}),
-    "not-numbers": (results(("a", '"7"'), ("b", "null"), ("c", "true"), ("d", "7")), {"d": 7}, {"invalid": 3}),
+    "huge": (
+        results(("a", "1e300"), ("b", "-1e300"), ("c", "100.9"), ("d", "-100.1")),
+        {"a": 100, "b": -100, "c": 100, "d": -100},
+        {},
+    ),
+    "not-numbers": (
+        results(("a", '"7"'), ("b", "null"), ("c", "true"), ("d", "7")),
+        {"d": 7},
+        {"invalid": 3},
+    ),
     "duplicates": (results(("a", "1"), ("a", "2"), ("a", "3")), {"a": 3}, {}),
-    "unicode": (results(("nœud-ü-節點-🚀", "8"), ('"quoted"\n\\', "9")), {"nœud-ü-節點-🚀": 8, '"quoted"\n\\': 9}, {}),
+    "unicode": (
+        results(("nœud-ü-節點-🚀", "8"), ('"quoted"\n\\', "9")),
+        {"nœud-ü-節點-🚀": 8, '"quoted"\n\\': 9},
+        {},
+    ),
     "long": (results((LONG, "10")), {LONG: 10}, {}),
     "lone-surrogate": (
-        Reply(body=b'{"results": [{"metric": {"node": "\\ud800"}, "score": 1}, {"metric": {"node": "b"}, "score": 2}]}'),
+        Reply(
+            body=(
+                b'{"results": [{"metric": {"node": "\\ud800"}, "score": 1}, {"metric": {"node": "b"},'
+                b' "score": 2}]}'
+            )
+        ),
         {"b": 2},
         {"invalid": 1},
     ),
     "not-utf8": (
-        Reply(body=b'{"results": [{"metric": {"node": "\xff"}, "score": 1}, {"metric": {"node": "b"}, "score": 2}]}'),
+        Reply(
+            body=(
+                b'{"results": [{"metric": {"node": "\xff"}, "score": 1}, {"metric": {"node": "b"}, "score":'
+                b" 2}]}"
+            )
+        ),
         {"b": 2},
         {"invalid": 1},
     ),
     "no-name": (results(("", "1"), ("b", "2")), {"b": 2}, {"no_name": 1}),
-    "gzip": (Reply(body=gzip.compress(GOOD.body), headers={"Content-Encoding": "gzip"}), {"a": 1, "b": -3}, {}),
-    "more-keys": (Reply(body=b'{"version": 2, "results": [{"metric": {"node": "a", "x": "y"}, "score": 1, "why": {}}]}'), {"a": 1}, {}),
-    "nan-elsewhere": (Reply(body=b'{"took": NaN, "results": [{"metric": {"node": "a"}, "score": 1}]}'), {"a": 1}, {}),
+    "gzip": (
+        Reply(body=gzip.compress(GOOD.body), headers={"Content-Encoding": "gzip"}),
+        {"a": 1, "b": -3},
+        {},
+    ),
+    "more-keys": (
+        Reply(
+            body=b'{"version": 2, "results": [{"metric": {"node": "a", "x": "y"}, "score": 1, "why": {}}]}'
+        ),
+        {"a": 1},
+        {},
+    ),
+    "nan-elsewhere": (
+        Reply(body=b'{"took": NaN, "results": [{"metric": {"node": "a"}, "score": 1}]}'),
+        {"a": 1},
+        {},
+    ),
 }
 
 FAILED: dict[str, tuple[Reply | Fault, str]] = {
     "all-bad": (results(("a", "NaN"), ("b", "null")), "no_results"),
     "none": (results(), "no_results"),
     "nameless": (results(("", "1"), ("", "2")), "no_results"),
-    "odd-rows": (Reply(body=b'{"results": [1, null, {"metric": {"node": 5}, "score": 1}, {"metric": {"node": "a"}}, []]}'), "no_results"),
+    "odd-rows": (
+        Reply(
+            body=b'{"results": [1, null, {"metric": {"node": 5}, "score": 1}, {"metric": {"node": "a"}}, []]}'
+        ),
+        "no_results",
+    ),
     "hangs": (Fault(hang=True), "timeout"),
     "drips": (Fault(writes=(head(length=1000), *([b" "] * 100)), pause=0.05, hang=True), "timeout"),
     "resets": (Fault(writes=(head(length=100), b'{"res')), "connection_lost"),
@@ -63,7 +108,10 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
     "not-found": (Reply(status=404), "not_found"),
     "throttled": (Reply(status=429, headers={"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}), "throttled"),
     "server-error": (Reply(status=500, body=b"Traceback"), "server_error"),
-    "redirects": (Reply(status=307, headers={"Location": "https://elsewhere.example.org/scoring"}), "redirected"),
+    "redirects": (
+        Reply(status=307, headers={"Location": "https://elsewhere.example.org/scoring"}),
+        "redirected",
+    ),
     "not-json": (Reply(body=b"OK"), "invalid_body"),
     "list": (Reply(body=b"[]"), "invalid_body"),
     "no-results-key": (Reply(body=b"{}"), "invalid_body"),
@@ -81,7 +129,9 @@ async def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
 
 
 async def test_every_answer_with_good_results(tmp_path: Path) -> None:
-    """Good and half-good answers: exactly the right items are published, each dropped result is counted with its reason."""
+    """Good and half-good answers: exactly the right items are published, each dropped result is counted with
+    its reason.
+    """
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(lambda seen: PUBLISHED[seen.path.split("/")[1]][0]) as api:
         volume.put(*(entry(name, scoring=f"{api.url}/{name}", scoringInterval=60) for name in PUBLISHED))
@@ -102,15 +152,21 @@ async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
     prefix, suffix = 'gitops_dsf_agent_results_dropped_total{reason="', f'",score_name="{score_name}"}}'
     samples = await agent.samples()
     return {
-        name[len(prefix) : -len(suffix)]: int(value) for name, value in samples.items() if name.startswith(prefix) and name.endswith(suffix)
+        name[len(prefix) : -len(suffix)]: int(value)
+        for name, value in samples.items()
+        if name.startswith(prefix) and name.endswith(suffix)
     }
 
 
 async def test_results_of_which_none_can_be_used_are_counted(tmp_path: Path) -> None:
-    """The cycle fails for want of results, and each is still counted by why it was dropped: bad ones, and ones without a name."""
+    """The cycle fails for want of results, and each is still counted by why it was dropped: bad ones, and
+    ones without a name.
+    """
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores("x", float("nan"), float("inf"))) as bad, HttpFake(scores(1.0, 2.0)) as good:
-        volume.put(entry("bad", scoring=bad.url), entry("nameless", scoring=good.url, scoreDimensionFormat="${pod}"))
+        volume.put(
+            entry("bad", scoring=bad.url), entry("nameless", scoring=good.url, scoreDimensionFormat="${pod}")
+        )
         async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
             failed = {"bad-score": {"no_results"}, "nameless-score": {"no_results"}}
             await until(lambda: _has_failed(agent, failed), what="both failed")
@@ -123,7 +179,9 @@ async def _has_failed(agent: RunningAgent, expected: dict[str, set[str]]) -> boo
 
 
 async def test_a_failing_scorer_leaves_the_metrics_and_its_scores_expire(tmp_path: Path) -> None:
-    """Upstream keeps the last values on /metrics; here they go with the first failure, and the published object stays as it is."""
+    """Upstream keeps the last values on /metrics; here they go with the first failure, and the published
+    object stays as it is.
+    """
     answer: Reply = GOOD
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(lambda _seen: answer) as api:
@@ -139,13 +197,16 @@ async def test_a_failing_scorer_leaves_the_metrics_and_its_scores_expire(tmp_pat
 
 
 async def test_a_cycle_without_results_publishes_nothing_and_keeps_what_stands(tmp_path: Path) -> None:
-    """A young source: no empty object comes to be (OCM would count 0). Data that goes away keeps the last scores until they expire."""
+    """A young source: no empty object comes to be (OCM would count 0). Data that goes away keeps the last
+    scores until they expire.
+    """
     answer: Reply = results()
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(lambda _seen: matrix([])) as source, HttpFake(lambda _seen: answer) as api:
         volume.put(entry("cpu", scoring=api.url, source=source.url, scoringInterval=1, publish=EAGER))
         async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
-            # More calls than a back-off of its own would make in a minute: an empty answer is nobody's overload.
+            # More calls than a back-off of its own would make in a minute: an empty answer is nobody's
+            # overload.
             await until(lambda: len(api.seen) >= 8, what="it goes on asking once an interval")
             assert await agent.failures() == {"cpu-score": {"no_results"}}
             assert "no results for 0 series" in agent.scorer()["message"]
@@ -160,13 +221,21 @@ async def test_a_cycle_without_results_publishes_nothing_and_keeps_what_stands(t
 
 
 async def test_the_request_is_the_wire_contract(tmp_path: Path) -> None:
-    """``{"data": [...], "arguments": ...}`` with the series as the source gave them, byte for byte, and an explicit length."""
+    """``{"data": [...], "arguments": ...}`` with the series as the source gave them, byte for byte, and an
+    explicit length.
+    """
     given = series(2, points=2)
     given[0]["values"][0][1] = "1.0000000000000000001"
     volume = ConfigMapVolume(tmp_path / "config")
     sources: list[dict[str, Any]] = [*given]
     async with HttpFake(lambda _seen: matrix(sources)) as source, HttpFake(lambda _seen: GOOD) as api:
-        two = entry("two", scoring=api.url, source=source.url, sourceQuery='a{x=";"}; b', scoringArguments={"α": [1, {"b": None}]})
+        two = entry(
+            "two",
+            scoring=api.url,
+            source=source.url,
+            sourceQuery='a{x=";"}; b',
+            scoringArguments={"α": [1, {"b": None}]},
+        )
         volume.put(two, entry("none", scoring=api.url))
         async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"):
             await until(lambda: len(api.seen) == 2, what="both scored")

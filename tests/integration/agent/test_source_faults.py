@@ -1,4 +1,6 @@
-"""Faults of metric sources: each is counted with its reason, exports and publishes nothing, leaves others alone, and heals."""
+"""Faults of metric sources: each is counted with its reason, exports and publishes nothing, leaves others
+alone, and heals.
+"""
 
 import gzip
 import json
@@ -20,7 +22,12 @@ BODY = matrix(series(3)).body
 FAULTS: dict[str, tuple[Reply | Fault, str]] = {
     "hangs": (Fault(hang=True), "timeout"),
     "hangs-in-body": (Fault(writes=(head(length=len(BODY)), BODY[:50]), hang=True), "timeout"),
-    "slow-drip": (Fault(writes=(head(length=len(BODY)), *(BODY[at : at + 1] for at in range(100))), pause=0.05, hang=True), "timeout"),
+    "slow-drip": (
+        Fault(
+            writes=(head(length=len(BODY)), *(BODY[at : at + 1] for at in range(100))), pause=0.05, hang=True
+        ),
+        "timeout",
+    ),
     "resets": (Fault(), "connection_lost"),
     "resets-in-body": (Fault(writes=(head(length=len(BODY)), BODY[:50])), "connection_lost"),
     "no-http": (Fault(writes=(b"220 mail.example.org ESMTP\r\n\r\n",)), "connection_lost"),
@@ -44,10 +51,16 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
     "trailing": (Reply(body=BODY + b"x"), "invalid_body"),
     "not-utf8": (Reply(body=BODY.replace(b'"n1"', b'"\xff\xfe"')), "invalid_body"),
     "wrong-shape": (matrix([1, 2]), "invalid_body"),  # type: ignore[list-item]
-    "wrong-type": (Reply.of({"status": "success", "data": {"resultType": "streams", "result": []}}), "invalid_body"),
+    "wrong-type": (
+        Reply.of({"status": "success", "data": {"resultType": "streams", "result": []}}),
+        "invalid_body",
+    ),
     "array": (Reply(body=b"[]"), "invalid_body"),
     "deep": (Reply(body=b"[" * 100_000), "invalid_body"),
-    "damaged-gzip": (Reply(body=gzip.compress(BODY)[:-20] + b"x" * 20, headers={"Content-Encoding": "gzip"}), "invalid_body"),
+    "damaged-gzip": (
+        Reply(body=gzip.compress(BODY)[:-20] + b"x" * 20, headers={"Content-Encoding": "gzip"}),
+        "invalid_body",
+    ),
     "cut-gzip": (Reply(body=gzip.compress(BODY)[:-12], headers={"Content-Encoding": "gzip"}), "invalid_body"),
     "odd-encoding": (Reply(body=BODY, headers={"Content-Encoding": "br"}), "invalid_body"),
     "announces-too-much": (Reply(body=BODY + b" " * 300_000), "too_large"),
@@ -61,7 +74,9 @@ async def test_every_fault_of_a_source(tmp_path: Path) -> None:
 
 
 def _series(*nodes: str, value: str = "7") -> list[dict[str, Any]]:
-    return [{"metric": {"node": node}, "values": [[1_700_000_000, "1"], [1_700_000_030, value]]} for node in nodes]
+    return [
+        {"metric": {"node": node}, "values": [[1_700_000_000, "1"], [1_700_000_030, value]]} for node in nodes
+    ]
 
 
 def _gzip(reply: Reply) -> Reply:
@@ -82,11 +97,26 @@ LARGE = series(6000, points=9, node="節點", pod="p")
 ODD: dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]] = {
     # name: answer, series that the scoring API must get, what is published, samples on /metrics
     "gzip": (_gzip(matrix(series(3))), series(3), {"n0": 2, "n1": 3, "n2": 4}, 3),
-    "deflate": (Reply(body=zlib.compress(BODY), headers={"Content-Encoding": "deflate"}), series(3), {"n0": 2, "n1": 3, "n2": 4}, 3),
+    "deflate": (
+        Reply(body=zlib.compress(BODY), headers={"Content-Encoding": "deflate"}),
+        series(3),
+        {"n0": 2, "n1": 3, "n2": 4},
+        3,
+    ),
     "large-gzip": (_gzip(_raw(LARGE)), LARGE, {"節點": 6007}, 1),
     "large": (_raw(LARGE), LARGE, {"節點": 6007}, 1),
-    "long-labels": (matrix(_series(LONG + "a", LONG + "b")), _series(LONG + "a", LONG + "b"), {LONG + "a": 7, LONG + "b": 7}, 1),
-    "duplicates": (matrix(_series("a", value="7") + _series("a", value="9")), _series("a") + _series("a", value="9"), {"a": 9}, 1),
+    "long-labels": (
+        matrix(_series(LONG + "a", LONG + "b")),
+        _series(LONG + "a", LONG + "b"),
+        {LONG + "a": 7, LONG + "b": 7},
+        1,
+    ),
+    "duplicates": (
+        matrix(_series("a", value="7") + _series("a", value="9")),
+        _series("a") + _series("a", value="9"),
+        {"a": 9},
+        1,
+    ),
     "foreign": (_raw(_series(*FOREIGN)), _series(*FOREIGN), dict.fromkeys(FOREIGN, 7), 3),
     "foreign-escaped": (matrix(_series(*FOREIGN)), _series(*FOREIGN), dict.fromkeys(FOREIGN, 7), 3),
     "not-finite": (
@@ -99,10 +129,17 @@ ODD: dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]] = {
 
 
 async def test_odd_answers_that_are_right(tmp_path: Path) -> None:
-    """Compressed, with labels of 10 kB, label sets that occur twice, any script, NaN: forwarded as they are, scored, published."""
+    """Compressed, with labels of 10 kB, label sets that occur twice, any script, NaN: forwarded as they are,
+    scored, published.
+    """
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
-    async with HttpFake(lambda seen: ODD[seen.path.split("/")[1]][0]) as source, HttpFake(last_values) as scoring:
-        volume.put(*(entry(name, scoring=f"{scoring.url}/{name}", source=f"{source.url}/{name}") for name in ODD))
+    async with (
+        HttpFake(lambda seen: ODD[seen.path.split("/")[1]][0]) as source,
+        HttpFake(last_values) as scoring,
+    ):
+        volume.put(
+            *(entry(name, scoring=f"{scoring.url}/{name}", source=f"{source.url}/{name}") for name in ODD)
+        )
         async with running("--config-dir", volume.directory, "--publish", f"dir:{out}") as agent:
             await until(lambda: len(list(out.glob("*.yaml"))) == len(ODD), what="all are published")
             assert await agent.failures() == {}
@@ -110,14 +147,23 @@ async def test_odd_answers_that_are_right(tmp_path: Path) -> None:
             samples = await agent.samples()
             for name, (_, given, items, count) in ODD.items():
                 assert posted[name] == {"data": given}, name
-                assert _published(out / f"{name}-score.yaml") == {node: min(value, 100) for node, value in items.items()}, name
-                exposed = [line for line in samples if line.startswith("dynamic_score{") and f'"{name}-score"' in line]
+                assert _published(out / f"{name}-score.yaml") == {
+                    node: min(value, 100) for node, value in items.items()
+                }, name
+                exposed = [
+                    line
+                    for line in samples
+                    if line.startswith("dynamic_score{") and f'"{name}-score"' in line
+                ]
                 assert len(exposed) == count, name
             assert not any(len(line) > 1000 for line in samples)
 
 
 def _published(path: Path) -> dict[str, int]:
-    return {item["name"]: item["value"] for item in yamlfast.load(path.read_text(encoding="utf-8"))["status"]["scores"]}
+    return {
+        item["name"]: item["value"]
+        for item in yamlfast.load(path.read_text(encoding="utf-8"))["status"]["scores"]
+    }
 
 
 async def test_an_address_that_nobody_can_have(tmp_path: Path) -> None:
@@ -129,7 +175,10 @@ async def test_an_address_that_nobody_can_have(tmp_path: Path) -> None:
             entry("scoring", scoring=f"http://{host}", source=source.url),
         )
         async with running("--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}") as agent:
-            await until(lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"bad_url"}, what="both fail")
+            await until(
+                lambda: {one["reason"] for one in agent.agent.detail()[1]["scorers"]} == {"bad_url"},
+                what="both fail",
+            )
             assert await agent.stages() == {"fetch", "score"}
             assert host in agent.scorer()["message"]
 

@@ -1,4 +1,6 @@
-"""Scores that another program wrote, by the hub's clock: when the agent takes them over, and when it leaves them alone."""
+"""Scores that another program wrote, by the hub's clock: when the agent takes them over, and when it leaves
+them alone.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -93,8 +95,12 @@ def test_a_living_upstream_agent_keeps_its_object(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("values", [{"node-0": -50}, OLD, {**OURS, "node-1": 1}])
-def test_an_upstream_agent_that_returns_after_the_takeover_is_a_conflict(tmp_path: Path, values: Mapping[str, int]) -> None:
-    """Nobody fights: it keeps the object until it has been silent for an hour again, and repeats its values without a new time."""
+def test_an_upstream_agent_that_returns_after_the_takeover_is_a_conflict(
+    tmp_path: Path, values: Mapping[str, int]
+) -> None:
+    """Nobody fights: it keeps the object until it has been silent for an hour again, and repeats its values
+    without a new time.
+    """
 
     async def story(scene: Scene) -> None:
         scene.hub.upstream_writes(SCORE, OLD)
@@ -125,7 +131,9 @@ def test_an_object_that_upstream_made_anew_between_two_writes_is_a_conflict(tmp_
         del scene.hub.scores["c1", SCORE]
         scene.hub.upstream_writes(SCORE, OLD)
         with pytest.raises(PublishError) as caught:
-            await scene.store.write(SCORE, scorer="cpu", values={"cluster": 8}, valid_until=scene.hub.now() + 900)
+            await scene.store.write(
+                SCORE, scorer="cpu", values={"cluster": 8}, valid_until=scene.hub.now() + 900
+            )
         assert caught.value.reason is Reason.CONFLICT
 
     on(tmp_path, story)

@@ -57,14 +57,18 @@ def test_a_line_that_cannot_be_parsed_offers_nothing_and_says_nothing(offered: O
 
 
 @pytest.mark.parametrize("shell", sorted(SHELLS))
-def test_the_code_is_for_the_shell_and_names_the_program(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_code_is_for_the_shell_and_names_the_program(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["completion", shell]) == 0
     code = capsys.readouterr().out
     assert "gitops-dsf" in code
     assert code.endswith("\n")
     program = shutil.which(shell)
     if program is not None:
-        done = subprocess.run([program, "-n"], input=code, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(
+            [program, "-n"], input=code, capture_output=True, text=True, timeout=120, check=False
+        )
         assert (done.returncode, done.stderr) == (0, "")
 
 

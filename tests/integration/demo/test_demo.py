@@ -1,4 +1,6 @@
-"""The demo as people run it, in its fast version: the story comes true, the report tells it, and nothing is left running."""
+"""The demo as people run it, in its fast version: the story comes true, the report tells it, and nothing is
+left running.
+"""
 
 import json
 import os
@@ -34,7 +36,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     out = tmp_path_factory.mktemp("demo") / "demo-out"
     log = out.with_name("said")
     with log.open("w") as said:
-        process = subprocess.Popen([*COMMAND, "--out", str(out)], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            [*COMMAND, "--out", str(out)], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT
+        )
         pids: set[int] = set()
         while process.poll() is None:
             pids |= running(out)
@@ -92,14 +96,19 @@ def test_first_the_commit_moves_the_decision_then_the_load(told: Told) -> None:
 
 def test_the_commit_moved_the_score_that_it_changed_and_the_load_the_other(told: Told) -> None:
     def scores(name: str, at: float) -> dict[str, int]:
-        look = max((look for look in told.history["looks"] if look["seconds"] <= at), key=lambda look: look["seconds"])
+        look = max(
+            (look for look in told.history["looks"] if look["seconds"] <= at),
+            key=lambda look: look["seconds"],
+        )
         return dict(look["scores"][name])
 
     (_, by_commit, by_load), events = told.history["moves"][:3], told.history["events"]
     before, after = (scores("vcpu-cost", at) for at in (events[0]["seconds"], by_commit["seconds"]))
     # 6.2 cents: floor(100 - 99 * 6.2 / 20) before, floor(100 - 99 * (6.2 - 3) / 4) after.
     assert (before["eu-west-1"], after["eu-west-1"]) == (69, 20)
-    calm, peak = (scores("cpu-headroom-forecast", at)["eu-north-1"] for at in (events[1]["seconds"], by_load["seconds"]))
+    calm, peak = (
+        scores("cpu-headroom-forecast", at)["eu-north-1"] for at in (events[1]["seconds"], by_load["seconds"])
+    )
     assert calm > 50
     assert peak < calm - 30
 
@@ -107,7 +116,9 @@ def test_the_commit_moved_the_score_that_it_changed_and_the_load_the_other(told:
 def test_clusters_differ_although_their_configuration_is_the_same(told: Told) -> None:
     configurations = {path.read_text() for path in told.out.glob("volumes/*/summaries")}
     assert len(configurations) == 1
-    assert json.loads(configurations.pop())[0]["sourceEndpoint"].startswith("http://prometheus-operated.monitoring.svc:9090/")
+    assert json.loads(configurations.pop())[0]["sourceEndpoint"].startswith(
+        "http://prometheus-operated.monitoring.svc:9090/"
+    )
     first = told.history["looks"][0]["scores"]
     assert len(set(first["vcpu-cost"].values())) == 4
 
@@ -118,7 +129,10 @@ def test_the_preview_foretold_the_move(told: Told) -> None:
 
 
 def test_the_mistake_was_found_with_its_line(told: Told) -> None:
-    assert re.search(r"scorers/vcpu-cost\.yaml:\d+:\d+: error DSF\d+: spec\.scoreRange: min 7 must be below max 3", told.said)
+    assert re.search(
+        r"scorers/vcpu-cost\.yaml:\d+:\d+: error DSF\d+: spec\.scoreRange: min 7 must be below max 3",
+        told.said,
+    )
 
 
 def test_what_is_left_can_be_explored(told: Told) -> None:
@@ -131,7 +145,9 @@ def test_what_is_left_can_be_explored(told: Told) -> None:
     chosen = told.history["looks"][-1]["chosen"][0]
     assert f"*  {chosen}" in ran(sys.executable, "-m", "gitops_dsf", "simulate", "--scores", "../hub")
     ran(sys.executable, "-m", "gitops_dsf", "render", "--check")
-    named = re.findall(r"^    (\S*gitops-dsf \w+ .*?)(?:    #.*)?$", told.said.partition("To try:")[2], re.MULTILINE)
+    named = re.findall(
+        r"^    (\S*gitops-dsf \w+ .*?)(?:    #.*)?$", told.said.partition("To try:")[2], re.MULTILINE
+    )
     assert len(named) == 4
     for line in named:
         subprocess.run(line.split(), cwd=ROOT, capture_output=True, check=True)
@@ -149,7 +165,11 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
-        self.links += [value for name, value in found.items() if name in {"src", "href", "data", "action", "poster", "xlink:href"}]
+        self.links += [
+            value
+            for name, value in found.items()
+            if name in {"src", "href", "data", "action", "poster", "xlink:href"}
+        ]
         if tag not in {"meta", "br"}:
             self.open.append(tag)
         if tag == "svg":
@@ -187,7 +207,11 @@ def test_the_report_tells_the_story_and_asks_for_nothing(told: Told) -> None:
 def test_ctrl_c_leaves_no_process(tmp_path: Path) -> None:
     out = tmp_path / "demo-out"
     process = subprocess.Popen(
-        [*COMMAND, "--keep-running", "--out", str(out)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*COMMAND, "--keep-running", "--out", str(out)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
     pids = when(lambda: found if len(found := running(out)) == 6 else None)
     process.send_signal(signal.SIGINT)
@@ -202,17 +226,34 @@ def test_kept_running_it_follows_load_and_commits_until_sigterm(tmp_path: Path) 
     out = tmp_path / "demo-out"
     log = tmp_path / "said"
     with log.open("w") as said:
-        process = subprocess.Popen([*COMMAND, "--keep-running", "--out", str(out)], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            [*COMMAND, "--keep-running", "--out", str(out)], cwd=ROOT, stdout=said, stderr=subprocess.STDOUT
+        )
     when(lambda: (out / "load" / "ap-south-1").exists() or None)
     pids = running(out)
     (out / "load" / "us-east-1").write_text("97\n")
     when(lambda: "us-east-1 -> " in log.read_text() or None)
     scorer = out / "fleet" / "scorers" / "vcpu-cost.yaml"
     scorer.write_text(scorer.read_text().replace("m6i.large: 5.0", "m6i.large: 3.0"))
-    for command in ([sys.executable, "-m", "gitops_dsf", "render"], ["git", "commit", "--quiet", "--all", "--message", "Cheaper"]):
+    for command in (
+        [sys.executable, "-m", "gitops_dsf", "render"],
+        ["git", "commit", "--quiet", "--all", "--message", "Cheaper"],
+    ):
         subprocess.run(command, cwd=out / "fleet", check=True, capture_output=True)
-    when(lambda: "is delivered; configuration changed on eu-west-1, eu-north-1, us-east-1, ap-south-1" in log.read_text() or None)
-    when(lambda: '{name: "vcpu-cost", value: 100}' in (out / "scores" / "ap-south-1" / "vcpu-cost.yaml").read_text() or None)
+    when(
+        lambda: (
+            "is delivered; configuration changed on eu-west-1, eu-north-1, us-east-1, ap-south-1"
+            in log.read_text()
+            or None
+        )
+    )
+    when(
+        lambda: (
+            '{name: "vcpu-cost", value: 100}'
+            in (out / "scores" / "ap-south-1" / "vcpu-cost.yaml").read_text()
+            or None
+        )
+    )
     process.terminate()
     assert process.wait(timeout=60) == 128 + signal.SIGTERM, log.read_text()
     assert len(pids) == 6
@@ -221,9 +262,15 @@ def test_kept_running_it_follows_load_and_commits_until_sigterm(tmp_path: Path) 
 
 def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -> None:
     out = tmp_path / "demo-out"
-    process = subprocess.Popen([*COMMAND, "--out", str(out)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        [*COMMAND, "--out", str(out)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     pids = when(lambda: found if len(found := running(out)) == 6 else None)
-    victim = next(line.split()[0] for line in (out / "processes").read_text().splitlines() if line.endswith("agent-us-east-1"))
+    victim = next(
+        line.split()[0]
+        for line in (out / "processes").read_text().splitlines()
+        if line.endswith("agent-us-east-1")
+    )
     os.kill(int(victim), signal.SIGKILL)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -233,7 +280,9 @@ def test_a_program_that_dies_ends_the_demo_with_its_last_words(tmp_path: Path) -
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "work").write_text("mine")
-    answer = subprocess.run([*COMMAND, "--out", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False)
+    answer = subprocess.run(
+        [*COMMAND, "--out", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert (answer.returncode, [path.name for path in tmp_path.iterdir()]) == (1, ["work"])
     assert "no demo made it" in answer.stderr
 

@@ -44,18 +44,24 @@ def ask(server: Loopback, path: str, *, method: str = "GET", **parameters: objec
     if method == "GET":
         connection.request("GET", f"{path}?{form}")
     else:
-        connection.request("POST", path, body=form, headers={"Content-Type": "application/x-www-form-urlencoded"})
+        connection.request(
+            "POST", path, body=form, headers={"Content-Type": "application/x-www-form-urlencoded"}
+        )
     answer = connection.getresponse()
     text = answer.read().decode()
     connection.close()
     return answer.status, json.loads(text) if text.startswith("{") else text
 
 
-def test_a_client_that_goes_away_leaves_no_traceback(source: Loopback, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_client_that_goes_away_leaves_no_traceback(
+    source: Loopback, capfd: pytest.CaptureFixture[str]
+) -> None:
     host, _, port = source.authority.partition(":")
     for _ in range(5):
         with socket.create_connection((host, int(port))) as client:
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset instead of a goodbye
+            client.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )  # a reset instead of a goodbye
             client.sendall(b"GET /api/v1/query_range?query=x HTTP/1.1\r\nHost: x\r\n\r\n" * 50)
     status, _ = ask(source, "/api/v1/query", query=CPU)
     assert status == 200
@@ -66,7 +72,9 @@ def test_a_client_that_goes_away_leaves_no_traceback(source: Loopback, capfd: py
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_range_query_has_one_sample_for_each_step(source: Loopback, method: str) -> None:
     end = int(time.time())
-    status, content = ask(source, "/api/v1/query_range", method=method, query=CPU, start=end - 30, end=end, step=5)
+    status, content = ask(
+        source, "/api/v1/query_range", method=method, query=CPU, start=end - 30, end=end, step=5
+    )
     assert (status, content["data"]["resultType"]) == (200, "matrix")
     (series,) = content["data"]["result"]
     assert series["metric"] == {}
@@ -90,7 +98,12 @@ def test_grouping_and_matchers(source: Loopback) -> None:
     assert [(row["metric"], row["value"][1]) for row in content["data"]["result"]] == [
         ({"label_node_kubernetes_io_instance_type": "m7i.large"}, "48.0")
     ]
-    for matcher, count in (('instance="node-1"', 1), ('instance!="node-1"', 2), ('instance=~"node-[12]"', 2), ('instance!~".*"', 0)):
+    for matcher, count in (
+        ('instance="node-1"', 1),
+        ('instance!="node-1"', 2),
+        ('instance=~"node-[12]"', 2),
+        ('instance!~".*"', 0),
+    ):
         _, content = ask(source, "/api/v1/query", query=f"instance:node_cpu_utilisation:rate5m{{{matcher}}}")
         assert len(content["data"]["result"]) == count, matcher
 
@@ -103,7 +116,9 @@ def test_grouping_and_matchers(source: Loopback) -> None:
         ("sum(", ""),
     ],
 )
-def test_what_it_does_not_know_is_refused_as_prometheus_refuses(source: Loopback, query: str, told: str) -> None:
+def test_what_it_does_not_know_is_refused_as_prometheus_refuses(
+    source: Loopback, query: str, told: str
+) -> None:
     status, content = ask(source, "/api/v1/query", query=query)
     assert (status, content["status"], content["errorType"]) == (400, "error", "bad_data")
     assert told in content["error"]
@@ -112,7 +127,10 @@ def test_what_it_does_not_know_is_refused_as_prometheus_refuses(source: Loopback
 def test_the_page_for_a_real_prometheus(source: Loopback) -> None:
     status, text = ask(source, "/metrics")
     assert status == 200
-    assert 'cluster:capacity_cpu_cores:sum{label_node_kubernetes_io_instance_type="m7i.large"} 48.000000' in text.splitlines()
+    assert (
+        'cluster:capacity_cpu_cores:sum{label_node_kubernetes_io_instance_type="m7i.large"} 48.000000'
+        in text.splitlines()
+    )
 
 
 def test_one_name_leads_each_cluster_to_its_own_service(source: Loopback) -> None:
@@ -134,7 +152,9 @@ def test_a_volume_changes_by_one_swap(tmp_path: Path) -> None:
     assert volume.project({"summaries": "[1]"})
     assert (tmp_path / "config" / "summaries").read_text() == "[1]"
     assert (tmp_path / "config" / "..data").readlink() != first
-    assert sorted(path.name for path in (tmp_path / "config").iterdir() if not path.name.startswith("..")) == ["summaries"]
+    assert sorted(
+        path.name for path in (tmp_path / "config").iterdir() if not path.name.startswith("..")
+    ) == ["summaries"]
     assert not (tmp_path / "config" / first).exists()
 
 
@@ -150,7 +170,14 @@ def test_a_folder_belongs_to_one_demo_at_a_time(tmp_path: Path) -> None:
 
 def look(at: float, *, chosen: str, **points: float) -> Look:
     scores = {"cpu": {name: round(value) for name, value in points.items()}}
-    return Look(time=at, scores=scores, points=points, stickiness=10.0, chosen=(chosen,), load=dict.fromkeys(points, 50.0))
+    return Look(
+        time=at,
+        scores=scores,
+        points=points,
+        stickiness=10.0,
+        chosen=(chosen,),
+        load=dict.fromkeys(points, 50.0),
+    )
 
 
 def test_a_history_knows_who_moved_and_why() -> None:
@@ -181,7 +208,13 @@ def test_names_are_text_in_the_report_and_never_markup() -> None:
 
 
 def test_the_clock_of_the_report() -> None:
-    assert [clock(seconds) for seconds in (0, 9.6, 65, 3600, -3)] == ["0:00", "0:10", "1:05", "60:00", "-0:03"]
+    assert [clock(seconds) for seconds in (0, 9.6, 65, 3600, -3)] == [
+        "0:00",
+        "0:10",
+        "1:05",
+        "60:00",
+        "-0:03",
+    ]
     for end in (1.0, 7.0, 40.0, 61.0, 1200.0, 7200.0):
         found = ticks(end, most=6)
         assert 1 <= len(found) <= 6

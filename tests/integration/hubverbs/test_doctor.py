@@ -116,11 +116,20 @@ def test_warnings_count_only_when_asked(serve: Serve, run: Run) -> None:
 
 def test_of_secrets_only_metadata_is_ever_asked_for(bare: ApiServer, run: Run) -> None:
     bare.objects[SECRETS] = [
-        {"metadata": meta("cluster-cluster1", ARGOCD, labels={"argocd.argoproj.io/secret-type": "cluster"}), "data": {"config": "c2VjcmV0"}}
+        {
+            "metadata": meta(
+                "cluster-cluster1", ARGOCD, labels={"argocd.argoproj.io/secret-type": "cluster"}
+            ),
+            "data": {"config": "c2VjcmV0"},
+        }
     ]
     ran = run(bare, "doctor", "--format", "json")
     assert all("as=PartialObjectMetadataList" in accept for accept in bare.accepted[SECRETS])
-    asked = [request for request in bare.requests if request.startswith(("/api/v1/namespaces/argocd/secrets", SECRETS))]
+    asked = [
+        request
+        for request in bare.requests
+        if request.startswith(("/api/v1/namespaces/argocd/secrets", SECRETS))
+    ]
     assert asked
     assert all(request.partition("?")[0] == "/api/v1/namespaces/argocd/secrets" for request in asked)
     assert "c2VjcmV0" not in ran.stdout
@@ -163,13 +172,22 @@ def test_a_score_that_upstream_writes_beside_our_agent_is_an_error(serve: Serve,
     """The object still carries our label and our validUntil; only managedFields tell."""
     objects = fleet(now=datetime.now(UTC))
     shared = next(item for item in objects if item["kind"] == "AddOnPlacementScore")
-    entry = {"apiVersion": "cluster.open-cluster-management.io/v1alpha1", "fieldsType": "FieldsV1", "subresource": "status"}
+    entry = {
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+        "fieldsType": "FieldsV1",
+        "subresource": "status",
+    }
     entry |= {"time": "2026-06-01T12:00:00Z", "fieldsV1": {"f:status": {"f:scores": {}}}}
     ours = {**entry, "manager": "gitops-dsf-agent", "operation": "Apply"}
-    shared["metadata"]["managedFields"] = [ours, {**entry, "manager": "dynamic-scoring-agent", "operation": "Update"}]
+    shared["metadata"]["managedFields"] = [
+        ours,
+        {**entry, "manager": "dynamic-scoring-agent", "operation": "Update"},
+    ]
     found = run(serve(objects), "doctor", "--format", "json")
     findings = [one for one in json.loads(found.stdout)["findings"] if one["check"] == "scores-owned"]
     where = f"{shared['metadata']['namespace']}/{shared['metadata']['name']}"
     assert [one["state"] for one in findings] == ["error"]
-    assert findings[0]["message"].startswith(f"AddOnPlacementScore {where} is written by our agent and by dynamic-scoring-agent")
+    assert findings[0]["message"].startswith(
+        f"AddOnPlacementScore {where} is written by our agent and by dynamic-scoring-agent"
+    )
     assert "--show-managed-fields" in findings[0]["fix"]

@@ -52,7 +52,11 @@ def wide(clusters: int, scorers: int) -> list[Object]:
         global_set(),
         binding(),
         *(scorer(name) for name in scores),
-        *(score(name, one, 50, now=moment, age=2000 if name == "c0003" else 60) for name in names for one in scores),
+        *(
+            score(name, one, 50, now=moment, age=2000 if name == "c0003" else 60)
+            for name in names
+            for one in scores
+        ),
         *(placement(f"p{number:02}", scores[0]) for number in range(30)),
         masks(),
     ]
@@ -83,14 +87,25 @@ def test_states_have_names_in_the_matrix(serve: Serve, run: Run) -> None:
         score("f", "cpu", 9, age=800, now=moment),
     ]
     out = run(serve(objects), "status").stdout
-    for line in (r"a +missing", r"b +masked", r"c +5 \(33 min\) expired", r"d +7 endless", r"e +empty", r"f +9 \(13 min\) expiring"):
+    for line in (
+        r"a +missing",
+        r"b +masked",
+        r"c +5 \(33 min\) expired",
+        r"d +7 endless",
+        r"e +empty",
+        r"f +9 \(13 min\) expiring",
+    ):
         assert re.search(rf"^  {line}$", out, re.MULTILINE), f"{line}\n{out}"
 
 
 @pytest.mark.parametrize("moment", ["2026-11-21T10:00:00+99:99", "0000-01-01T00:00:00Z"])
 def test_a_score_that_nobody_can_read_hides_no_other(serve: Serve, run: Run, moment: str) -> None:
     objects = fleet(now=now())
-    bad = next(item for item in objects if item["kind"] == "AddOnPlacementScore" and item["metadata"]["namespace"] == "cluster1")
+    bad = next(
+        item
+        for item in objects
+        if item["kind"] == "AddOnPlacementScore" and item["metadata"]["namespace"] == "cluster1"
+    )
     bad["status"]["validUntil"] = moment
     hub = serve(objects)
     ran = run(hub, "status")
@@ -114,7 +129,9 @@ def test_a_wide_fleet_is_summed_up_and_shown_when_asked(serve: Serve, run: Run) 
     assert "s008" not in one
 
 
-def test_lists_are_read_page_by_page_and_once_more_when_they_changed_meanwhile(serve: Serve, run: Run) -> None:
+def test_lists_are_read_page_by_page_and_once_more_when_they_changed_meanwhile(
+    serve: Serve, run: Run
+) -> None:
     hub = serve(page=2, expired=1)
     ran = run(hub, "status", "--format", "json")
     assert json.loads(ran.stdout)["hub"]["clusters"] == 3
@@ -170,12 +187,23 @@ def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run,
     other = serve()
     kubeconfig = other.kubeconfig(tmp_path / "other")
     kubeconfig.write_text(kubeconfig.read_text().replace("test-token", "wrong"))
-    command = [sys.executable, "-m", "gitops_dsf", "status", "--context", "hub", "--kubeconfig", str(kubeconfig)]
+    command = [
+        sys.executable,
+        "-m",
+        "gitops_dsf",
+        "status",
+        "--context",
+        "hub",
+        "--kubeconfig",
+        str(kubeconfig),
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert "401" in ran.stderr
     assert "log in again" in ran.stderr
-    missing = subprocess.run([*command[:5], "nowhere", *command[6:]], capture_output=True, text=True, timeout=120, check=False)
+    missing = subprocess.run(
+        [*command[:5], "nowhere", *command[6:]], capture_output=True, text=True, timeout=120, check=False
+    )
     assert missing.returncode == 1
     assert "nowhere" in missing.stderr
 
@@ -197,7 +225,11 @@ def test_json_has_the_documented_shape(serve: Serve, run: Run) -> None:
     expired = score("cluster3", "cpu", 40, now=moment, age=1000)
     kept = [item for item in fleet(now=moment) if item["metadata"] != expired["metadata"]]
     more = [expired, application("guestbook", "cluster2")]
-    found = json.loads(run(serve([*kept, *more], refused={PATHS["ManagedClusterAddOn"]: 403}), "status", "--format", "json").stdout)
+    found = json.loads(
+        run(
+            serve([*kept, *more], refused={PATHS["ManagedClusterAddOn"]: 403}), "status", "--format", "json"
+        ).stdout
+    )
     documented = json.loads(re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[0])
     assert shape(found) == shape(documented)
 
@@ -216,19 +248,38 @@ def test_every_state_and_standing_is_documented() -> None:
 
     text = PAGE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([a-z]+) \|", text, re.MULTILINE)
-    assert [row for row in rows if row not in {"state", "standing"}] == [*map(str, State), *map(str, Standing)]
+    assert [row for row in rows if row not in {"state", "standing"}] == [
+        *map(str, State),
+        *map(str, Standing),
+    ]
 
 
 @contextmanager
-def watching(hub: ApiServer, tmp_path: Path, *arguments: str, stdout: int = subprocess.PIPE) -> Iterator["subprocess.Popen[str]"]:
+def watching(
+    hub: ApiServer, tmp_path: Path, *arguments: str, stdout: int = subprocess.PIPE
+) -> Iterator["subprocess.Popen[str]"]:
     kubeconfig = hub.kubeconfig(tmp_path / "kubeconfig")
     # A shell's background jobs inherit an ignored SIGINT; the program as people start it does not.
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "from gitops_dsf.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
-    command = [sys.executable, "-c", code, "status", "--watch", "--interval", "1", "--context", "hub", "--kubeconfig", str(kubeconfig)]
-    with subprocess.Popen([*command, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True) as process:
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "status",
+        "--watch",
+        "--interval",
+        "1",
+        "--context",
+        "hub",
+        "--kubeconfig",
+        str(kubeconfig),
+    ]
+    with subprocess.Popen(
+        [*command, *arguments], stdout=stdout, stderr=subprocess.PIPE, text=True
+    ) as process:
         yield process
         if process.poll() is None:
             process.kill()
@@ -244,7 +295,9 @@ def test_watching_follows_the_hub_through_its_absence_and_ends_cleanly(serve: Se
         line = process.stderr.readline()
         assert "does not answer" in line
         assert "asking again every 1 s" in line
-        hub.objects[PATHS["ManagedCluster"]].append({"metadata": {"name": "cluster4", "labels": {}}, "spec": {}, "status": {}})
+        hub.objects[PATHS["ManagedCluster"]].append(
+            {"metadata": {"name": "cluster4", "labels": {}}, "spec": {}, "status": {}}
+        )
         hub.away = False
         seen = 0
         while seen != 4:
@@ -296,7 +349,9 @@ def until(descriptor: int, text: str, *, seconds: float = 60) -> str:
     return seen
 
 
-@pytest.mark.parametrize("arguments", [["--interval", "0"], ["--interval", "x"], ["--format", "yaml"], ["surplus"]])
+@pytest.mark.parametrize(
+    "arguments", [["--interval", "0"], ["--interval", "x"], ["--format", "yaml"], ["surplus"]]
+)
 def test_wrong_usage(serve: Serve, run: Run, arguments: list[str]) -> None:
     ran = run(serve(), "status", *arguments)
     assert (ran.returncode, ran.stdout) == (2, "")
@@ -306,20 +361,29 @@ def test_wrong_usage(serve: Serve, run: Run, arguments: list[str]) -> None:
 def test_help_has_examples_and_imports_nothing_heavy(verb: str) -> None:
     heavy = "print('pydantic' in sys.modules or 'kubernetes' in sys.modules)"
     code = f"import sys; from gitops_dsf.cli.main import main; main(sys.argv[1:]); {heavy}"
-    result = subprocess.run([sys.executable, "-c", code, verb, "--help"], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code, verb, "--help"], capture_output=True, text=True, check=True
+    )
     assert "examples:" in result.stdout
     assert result.stdout.splitlines()[-1] == "False"
 
 
 def test_a_hub_must_be_named() -> None:
-    ran = subprocess.run([sys.executable, "-m", "gitops_dsf", "status"], capture_output=True, text=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "gitops_dsf", "status"], capture_output=True, text=True, check=False
+    )
     assert ran.returncode == 2
     assert "--context" in ran.stderr
 
 
 def test_scores_of_a_moved_application_are_told(serve: Serve, run: Run) -> None:
     moment = now()
-    objects = [*fleet(now=moment), application_set("web", strategy="Keep"), decision("web", "cluster2"), application("web", "cluster1")]
+    objects = [
+        *fleet(now=moment),
+        application_set("web", strategy="Keep"),
+        decision("web", "cluster2"),
+        application("web", "cluster1"),
+    ]
     out = run(serve(objects), "status").stdout
     assert "web (Keep): moving" in out
     assert "cluster1: waiting, no longer decided; stays, because the strategy is Keep" in out

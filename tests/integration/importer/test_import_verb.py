@@ -1,4 +1,6 @@
-"""`gitops-dsf import` as a process: files, standard input, a hub behind a kubeconfig, refusals and exit codes."""
+"""`gitops-dsf import` as a process: files, standard input, a hub behind a kubeconfig, refusals and exit
+codes.
+"""
 
 import json
 import threading
@@ -23,7 +25,9 @@ def fleet(tmp_path: Path) -> Path:
 
 
 def test_from_standard_input_and_then_again(fleet: Path) -> None:
-    hub = printed([managed_cluster("ber-1", labels={"region": "eu"}), managed_cluster("ber-2"), cluster_set("edge")])
+    hub = printed(
+        [managed_cluster("ber-1", labels={"region": "eu"}), managed_cluster("ber-2"), cluster_set("edge")]
+    )
     first = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=hub)
     assert first.returncode == 0, first.stderr
     assert first.stdout.splitlines() == [
@@ -39,15 +43,22 @@ def test_from_standard_input_and_then_again(fleet: Path) -> None:
 
 
 def test_json_and_a_single_object_are_read_too(fleet: Path) -> None:
-    (fleet / "hub.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [managed_cluster("ber-1")]}), "utf-8")
+    (fleet / "hub.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [managed_cluster("ber-1")]}), "utf-8"
+    )
     assert gitops_dsf("import", "--from", "hub.json", cwd=fleet).returncode == 0
     done = gitops_dsf("import", "--from", "-", cwd=fleet, stdin=printed([managed_cluster("ber-1")]))
     assert done.stdout == "0 added, 0 changed, 1 as they were\n"
 
 
 def test_a_dry_run_writes_nothing(fleet: Path) -> None:
-    done = gitops_dsf("import", "--from", "-", "--dry-run", cwd=fleet, stdin=printed([managed_cluster("ber-1")]))
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "1 would be added, 0 would be changed, 0 as they were")
+    done = gitops_dsf(
+        "import", "--from", "-", "--dry-run", cwd=fleet, stdin=printed([managed_cluster("ber-1")])
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (
+        0,
+        "1 would be added, 0 would be changed, 0 as they were",
+    )
     assert not (fleet / "clusters" / "ber-1.yaml").exists()
 
 
@@ -59,10 +70,18 @@ def test_a_dry_run_writes_nothing(fleet: Path) -> None:
         (["--from", "-"], "kind: [", 1, "standard input:2:1"),
         (["--from", "-"], "- a\n- b\n", 1, "standard input:1:1"),
         (["--from", "-"], '{"kind": "List", "items": 7}', 1, "items of a List must be a list"),
-        (["--from", "-"], "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nspec: 7\n", 1, "metadata.name None"),
         (
             ["--from", "-"],
-            "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: a}\nspec: 7\n",
+            "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nspec: 7\n",
+            1,
+            "metadata.name None",
+        ),
+        (
+            ["--from", "-"],
+            (
+                "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name:"
+                " a}\nspec: 7\n"
+            ),
             1,
             "ManagedCluster: spec must be an object",
         ),
@@ -71,7 +90,9 @@ def test_a_dry_run_writes_nothing(fleet: Path) -> None:
         (["--from", "-", "elsewhere"], "", 2, "elsewhere holds no gitops-dsf.yaml"),
     ],
 )
-def test_what_cannot_be_done_is_said(fleet: Path, arguments: list[str], stdin: str, code: int, message: str) -> None:
+def test_what_cannot_be_done_is_said(
+    fleet: Path, arguments: list[str], stdin: str, code: int, message: str
+) -> None:
     done = gitops_dsf("import", *arguments, cwd=fleet, stdin=stdin)
     assert (done.returncode, done.stdout) == (code, "")
     assert message in done.stderr
@@ -114,7 +135,13 @@ def hub(tmp_path: Path) -> Iterator[Path]:
     cluster = {"name": "hub", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}
     context = {"name": "hub", "context": {"cluster": "hub", "user": "me"}}
     path = tmp_path / "kubeconfig"
-    content = {"apiVersion": "v1", "kind": "Config", "clusters": [cluster], "contexts": [context], "users": [{"name": "me", "user": {}}]}
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [cluster],
+        "contexts": [context],
+        "users": [{"name": "me", "user": {}}],
+    }
     path.write_text(yaml.safe_dump(content), encoding="utf-8")
     yield path
     server.shutdown()
@@ -133,7 +160,10 @@ def test_from_a_hub_without_our_crds(fleet: Path, hub: Path) -> None:
         f"{group}/v1beta2/managedclustersets": [listed(cluster_set("default")), listed(cluster_set("edge"))],
     }
     done = gitops_dsf("import", "--context", "hub", "--kubeconfig", str(hub), cwd=fleet)
-    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "6 added, 0 changed, 0 as they were"), done.stderr
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (
+        0,
+        "6 added, 0 changed, 0 as they were",
+    ), done.stderr
     dsf = "/apis/dynamic-scoring.open-cluster-management.io/v1alpha1"
     Hub.objects = {**Hub.objects, f"{dsf}/dynamicscorers": [listed(dynamic_scorer("sample"))]}
     done = gitops_dsf("import", "--context", "hub", "--kubeconfig", str(hub), cwd=fleet)

@@ -1,4 +1,6 @@
-"""Facts of a hub that several programs judge: each test asks two of them about the same hub, or the same page, over HTTP."""
+"""Facts of a hub that several programs judge: each test asks two of them about the same hub, or the same
+page, over HTTP.
+"""
 
 import asyncio
 import json
@@ -30,7 +32,9 @@ def status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Status:
         parts = {"clusters": {"server": hub.url}, "users": {}, "contexts": {"cluster": "hub", "user": "hub"}}
         entries = {kind: [{"name": "hub", kind.removesuffix("s"): part}] for kind, part in parts.items()}
         kubeconfig = tmp_path / "kubeconfig"
-        kubeconfig.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "hub", **entries}))
+        kubeconfig.write_text(
+            yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "hub", **entries})
+        )
         command = [
             "status",
             "--context",
@@ -73,21 +77,38 @@ def rendered(repository: Repository) -> dict[str, Any]:
     ("page", "differs"),
     [
         (PAGE, None),
-        ({**PAGE, "scoring": {"path": "/scoring", "params": {"name": "cpu", "interval": 30}}}, "scoring.params.interval"),
-        ({**PAGE, "source": {"type": "Prometheus", "params": {"query": "up", "step": 60}}}, "source.params.range"),
+        (
+            {**PAGE, "scoring": {"path": "/scoring", "params": {"name": "cpu", "interval": 30}}},
+            "scoring.params.interval",
+        ),
+        (
+            {**PAGE, "source": {"type": "Prometheus", "params": {"query": "up", "step": 60}}},
+            "source.params.range",
+        ),
         ({**PAGE, "source": {**PAGE["source"], "host": "http://prometheus.monitoring.svc:9090"}}, None),
     ],
     ids=["equal", "changed", "dropped", "what-the-author-wrote"],
 )
 async def test_drift_is_drift_for_sync_and_for_the_reconciler(
-    repository: Repository, pages: PageServer, capsys: pytest.CaptureFixture[str], page: dict[str, Any], differs: str | None
+    repository: Repository,
+    pages: PageServer,
+    capsys: pytest.CaptureFixture[str],
+    page: dict[str, Any],
+    differs: str | None,
 ) -> None:
     pages.pages["/config"] = says(**PAGE)
     repository.scorer("cpu", f"{pages.url}/config")
     assert await asyncio.to_thread(repository.sync) == 0
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
-        hub.put("dynamicscorers", "cpu", namespace=NAMESPACE, metadata={"generation": 1}, spec=rendered(repository)["spec"], status={})
+        hub.put(
+            "dynamicscorers",
+            "cpu",
+            namespace=NAMESPACE,
+            metadata={"generation": 1},
+            spec=rendered(repository)["spec"],
+            status={},
+        )
         await it.duty.once()
         assert scene.condition("cpu", "ConfigSynced")[1] == "InSync"
         pages.pages["/config"] = says(**page)
@@ -98,7 +119,8 @@ async def test_drift_is_drift_for_sync_and_for_the_reconciler(
         changes = json.loads(capsys.readouterr().out.rpartition("\n[")[2].join(("[", "")))[0]["changes"]
         condition = scene.condition("cpu", "ConfigSynced")
         if differs is None:
-            # A field that the page adds with the author's own value: a lock that is written anew, and the same scorer.
+            # A field that the page adds with the author's own value: a lock that is written anew, and the
+            # same scorer.
             assert condition[1] == "InSync"
             assert all(rendered_value(repository, change["field"]) == change["after"] for change in changes)
         else:
@@ -122,7 +144,9 @@ async def test_a_dropped_field_stays_drift_until_the_scorer_no_longer_has_it(pag
         scene = Scene(hub, pages.url)
         scene.scorer("cpu", **spec)
         await it.duty.once()
-        pages.pages["/config"] = says(**{**PAGE, "source": {"type": "Prometheus", "params": {"query": "up", "step": 60}}})
+        pages.pages["/config"] = says(
+            **{**PAGE, "source": {"type": "Prometheus", "params": {"query": "up", "step": 60}}}
+        )
         await it.duty.once()
         assert scene.condition("cpu", "ConfigSynced")[2].startswith(
             "/config differs from what was accepted: source.params.range is no longer there, and was 3600."
@@ -157,7 +181,9 @@ async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServ
 async def test_without_a_ttl_ten_intervals_count_and_at_least_900_seconds(
     pages: PageServer, status: Status, interval: int, ttl: int
 ) -> None:
-    """A score is expiring in the last quarter of its TTL: just before and just after that begins, both programs say the same."""
+    """A score is expiring in the last quarter of its TTL: just before and just after that begins, both
+    programs say the same.
+    """
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
         scene.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})

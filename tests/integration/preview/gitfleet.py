@@ -24,7 +24,11 @@ RANGE = {"min": 0, "max": 100}
 
 def cluster(name: str, region: str) -> dict[str, Any]:
     labels = {SET: "fleet", "region": region}
-    return {"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": {"name": name, "labels": labels}}
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1",
+        "kind": "ManagedCluster",
+        "metadata": {"name": name, "labels": labels},
+    }
 
 
 def scorer(name: str, *, query: str = "avg(up)", **spec: Any) -> dict[str, Any]:
@@ -36,7 +40,11 @@ def scorer(name: str, *, query: str = "avg(up)", **spec: Any) -> dict[str, Any]:
             "description": name,
             "configURL": "http://api.scoring.svc:8000/config",
             "configSyncMode": "None",
-            "source": {"type": "Prometheus", "host": "http://prometheus:9090", "params": {"query": query, "range": 600, "step": 60}},
+            "source": {
+                "type": "Prometheus",
+                "host": "http://prometheus:9090",
+                "params": {"query": query, "range": 600, "step": 60},
+            },
             "scoring": {"host": "http://api.scoring.svc:8000", "params": {"name": name, "interval": 60}},
             "scoreRange": RANGE,
             **spec,
@@ -44,7 +52,9 @@ def scorer(name: str, *, query: str = "avg(up)", **spec: Any) -> dict[str, Any]:
     }
 
 
-def application(name: str, *, scorers: Sequence[str] = ("cpu",), region: str | None = None, count: int = 1, **spec: Any) -> dict[str, Any]:
+def application(
+    name: str, *, scorers: Sequence[str] = ("cpu",), region: str | None = None, count: int = 1, **spec: Any
+) -> dict[str, Any]:
     placement: dict[str, Any] = {"numberOfClusters": count, "clusterSets": ["fleet"]}
     if region:
         placement["clusterSelector"] = {"matchLabels": {"region": region}}
@@ -54,7 +64,11 @@ def application(name: str, *, scorers: Sequence[str] = ("cpu",), region: str | N
         "metadata": {"name": name},
         "spec": {
             "application": {
-                "source": {"repoURL": "https://git.example.com/apps.git", "path": name, "targetRevision": "main"},
+                "source": {
+                    "repoURL": "https://git.example.com/apps.git",
+                    "path": name,
+                    "targetRevision": "main",
+                },
                 "destinationNamespace": name,
             },
             "placement": placement,
@@ -75,8 +89,14 @@ class GitFleet:
         self.git("init", "--quiet", "--initial-branch=main")
         settings = {"git": {"url": "https://git.example.com/fleet.git"}}
         self.write("gitops-dsf.yaml", _product("FleetRepository", "fleet", settings))
-        fleet = {"apiVersion": "cluster.open-cluster-management.io/v1beta2", "kind": "ManagedClusterSet", "metadata": {"name": "fleet"}}
-        self.write("clusters/fleet.yaml", *(cluster(name, region) for name, region in CLUSTERS.items()), fleet)
+        fleet = {
+            "apiVersion": "cluster.open-cluster-management.io/v1beta2",
+            "kind": "ManagedClusterSet",
+            "metadata": {"name": "fleet"},
+        }
+        self.write(
+            "clusters/fleet.yaml", *(cluster(name, region) for name, region in CLUSTERS.items()), fleet
+        )
         self.write("scorers/cpu.yaml", scorer("cpu"))
         self.write("apps/guestbook.yaml", application("guestbook"))
         self.commit("base")
@@ -88,7 +108,11 @@ class GitFleet:
 
     def git(self, *arguments: str) -> str:
         done = subprocess.run(
-            ["git", "-c", "protocol.file.allow=always", *arguments], cwd=self.top, capture_output=True, text=True, check=False
+            ["git", "-c", "protocol.file.allow=always", *arguments],
+            cwd=self.top,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, (arguments, done.stderr)
         return done.stdout.strip()
@@ -112,7 +136,11 @@ def snapshot(
     resource: str = "cpu",
 ) -> Snapshot:
     """The hub's state: raw scores mapped by RANGE, and who is where."""
-    published = values if values is not None else {name: int(1 + score * 0.99) for name, score in (raw or RAW).items()}
+    published = (
+        values
+        if values is not None
+        else {name: int(1 + score * 0.99) for name, score in (raw or RAW).items()}
+    )
     seen = datetime.now(UTC).replace(microsecond=0) - age
     return Snapshot(
         origin="test",
@@ -120,13 +148,17 @@ def snapshot(
         scores={
             resource: {
                 name: score_of(
-                    values={resource: value}, raw={} if raw is None else {resource: raw[name]}, valid_until=seen + timedelta(minutes=15)
+                    values={resource: value},
+                    raw={} if raw is None else {resource: raw[name]},
+                    valid_until=seen + timedelta(minutes=15),
                 )
                 for name, value in published.items()
             }
         },
         decisions=tuple(
-            decision_of(namespace="argocd", name=f"{name}-decision-1", placement=name, clusters=tuple(clusters))
+            decision_of(
+                namespace="argocd", name=f"{name}-decision-1", placement=name, clusters=tuple(clusters)
+            )
             for name, clusters in ({"guestbook": ["eu-1"]} if decided is None else decided).items()
         ),
     )

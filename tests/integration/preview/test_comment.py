@@ -1,4 +1,6 @@
-"""The Markdown of a pull request's comment: a stable marker, never too long, nothing that people wrote becomes markup."""
+"""The Markdown of a pull request's comment: a stable marker, never too long, nothing that people wrote
+becomes markup.
+"""
 
 import re
 from pathlib import Path
@@ -10,15 +12,24 @@ from tests.integration.preview.gitfleet import GitFleet, Run, application, clust
 
 
 def test_a_small_comment(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}))
+    fleet.write(
+        "scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1})
+    )
     text = run("diff", fleet.path, "--base", "main", "--scores", scores, "--format", "markdown")
     assert text.startswith(f"{MARKER}\n### gitops-dsf preview\n")
     assert "- **1 application moves**" in text
     assert "| `argocd/guestbook` | eu-1 | us-1 | eu-1: rank 3 of 3" in text
     assert "eu-1: 90 points → 10 points (cpu x1: 90 → 10)" in text
     assert text.count("<details>") == text.count("</details>") == 2
-    assert text.index("| scorers |") < text.index("<summary>Scorers (1)") < text.index("#### Moves") < text.index("#### Warnings")
-    assert run("diff", fleet.path, "--base", "main", "--scores", scores, "--format", "markdown") == text, "the same again"
+    assert (
+        text.index("| scorers |")
+        < text.index("<summary>Scorers (1)")
+        < text.index("#### Moves")
+        < text.index("#### Warnings")
+    )
+    assert run("diff", fleet.path, "--base", "main", "--scores", scores, "--format", "markdown") == text, (
+        "the same again"
+    )
 
 
 @pytest.mark.parametrize("count", [20, 300])
@@ -27,19 +38,33 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
     query = " + ".join(f"avg(metric_number_{number})" for number in range(25))
     fleet.write("clusters/many.yaml", *(cluster(name, "eu") for name in names))
     fleet.write("scorers/many.yaml", *(scorer(f"scorer-{number:03}", query=query) for number in range(20)))
-    fleet.write("apps/many.yaml", *(application(f"application-{number:03}", count=20) for number in range(count)))
+    fleet.write(
+        "apps/many.yaml", *(application(f"application-{number:03}", count=20) for number in range(count))
+    )
     fleet.commit("many")
-    where = save(snapshot(raw={name: float(number * 3) for number, name in enumerate(names)}, decided={}), tmp_path / "hub")
-    fleet.write("scorers/many.yaml", *(scorer(f"scorer-{number:03}", query=query.replace("avg", "max")) for number in range(20)))
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}))
-    fleet.write("apps/many.yaml", *(application(f"application-{number:03}", count=19) for number in range(count)))
+    where = save(
+        snapshot(raw={name: float(number * 3) for number, name in enumerate(names)}, decided={}),
+        tmp_path / "hub",
+    )
+    fleet.write(
+        "scorers/many.yaml",
+        *(scorer(f"scorer-{number:03}", query=query.replace("avg", "max")) for number in range(20)),
+    )
+    fleet.write(
+        "scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1})
+    )
+    fleet.write(
+        "apps/many.yaml", *(application(f"application-{number:03}", count=19) for number in range(count))
+    )
     text = run("diff", fleet.path, "--base", "main", "--scores", where, "--format", "markdown")
     assert len(text) <= MAX_CHARACTERS - 500
     assert text.startswith(MARKER)
     assert text.count("<details>") == text.count("</details>") == 3
     assert f"- **{count + 1} applications move**" in text
     if count == 300:
-        assert re.search(r"\.\.\. and \d+ Placements more, left out to fit a comment; `gitops-dsf diff` shows all", text)
+        assert re.search(
+            r"\.\.\. and \d+ Placements more, left out to fit a comment; `gitops-dsf diff` shows all", text
+        )
         assert re.search(r"\.\.\. and \d+ moves more", text)
         assert "more characters)" in text
     full = run("diff", fleet.path, "--base", "main", "--scores", where)
@@ -48,7 +73,10 @@ def test_a_comment_never_grows_too_long(fleet: GitFleet, tmp_path: Path, run: Ru
 
 def test_what_people_wrote_stays_text(fleet: GitFleet, run: Run) -> None:
     description = "</details> @everyone ![x](http://evil) | `a`` <!-- x -->"
-    fleet.write("scorers/cpu.yaml", scorer("cpu", query='label_replace(up, "x", "```", "y", "</details>")', description=description))
+    fleet.write(
+        "scorers/cpu.yaml",
+        scorer("cpu", query='label_replace(up, "x", "```", "y", "</details>")', description=description),
+    )
     text = run("diff", fleet.path, "--base", "main", "--format", "markdown")
     outside = re.sub(r"(?ms)^(`{3,})diff$.*?^\1$", "", text)
     outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", outside)
@@ -60,5 +88,10 @@ def test_what_people_wrote_stays_text(fleet: GitFleet, run: Run) -> None:
 
 
 def test_without_hub_data_it_says_what_to_fetch(fleet: GitFleet, run: Run) -> None:
-    text = run("diff", fleet.path, "--base", "main", "--state-branch", "gitops-dsf-state", "--format", "markdown")
-    assert "which applications move is unknown: there is no branch gitops-dsf-state in this clone" in text.replace("\\", "")
+    text = run(
+        "diff", fleet.path, "--base", "main", "--state-branch", "gitops-dsf-state", "--format", "markdown"
+    )
+    assert (
+        "which applications move is unknown: there is no branch gitops-dsf-state in this clone"
+        in text.replace("\\", "")
+    )

@@ -1,4 +1,6 @@
-"""What `diff` says of credentials: which an added scorer sends where, and which host gets a Secret that was in use."""
+"""What `diff` says of credentials: which an added scorer sends where, and which host gets a Secret that was
+in use.
+"""
 
 from typing import Any
 
@@ -9,8 +11,15 @@ from tests.integration.preview.gitfleet import GitFleet, Run, scorer
 TOKEN = {"tokenSecretRef": {"name": "prometheus-token", "key": "token"}}
 
 
-def asking(name: str, host: str, auth: dict[str, Any], *, scoring: dict[str, Any] | None = None) -> dict[str, Any]:
-    source = {"type": "Prometheus", "host": host, "params": {"query": "avg(up)", "range": 600, "step": 60}, "auth": auth}
+def asking(
+    name: str, host: str, auth: dict[str, Any], *, scoring: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    source = {
+        "type": "Prometheus",
+        "host": host,
+        "params": {"query": "avg(up)", "range": 600, "step": 60},
+        "auth": auth,
+    }
     return scorer(name, source=source, **({"scoring": scoring} if scoring else {}))
 
 
@@ -22,18 +31,34 @@ def used(fleet: GitFleet) -> GitFleet:
 
 
 def test_an_added_scorer_shows_its_credentials(used: GitFleet, run: Run) -> None:
-    scoring = {"host": "http://api.scoring.svc", "params": {"name": "more", "interval": 60}, "auth": {"serviceAccountToken": True}}
+    scoring = {
+        "host": "http://api.scoring.svc",
+        "params": {"name": "more", "interval": 60},
+        "auth": {"serviceAccountToken": True},
+    }
     used.write("scorers/more.yaml", asking("more", "https://collector.example.net", TOKEN, scoring=scoring))
     text = run("diff", used.path, "--base", "main")
     assert "  sends the token in Secret prometheus-token to https://collector.example.net (source)" in text
     assert "  sends the token of the agent's pod to http://api.scoring.svc (scoring)" in text
-    assert "collector.example.net gets the token in Secret prometheus-token for the first time (scorer more)" in text
+    assert (
+        "collector.example.net gets the token in Secret prometheus-token for the first time (scorer more)"
+        in text
+    )
     (change,) = run.json("diff", used.path, "--base", "main")["comparison"]["scorers"]
-    assert {"section": "source", "secret": "prometheus-token", "to": "https://collector.example.net"} in change["credentials"]
-    assert "sends the token in Secret prometheus" in run("diff", used.path, "--base", "main", "--format", "markdown")
+    assert {
+        "section": "source",
+        "secret": "prometheus-token",
+        "to": "https://collector.example.net",
+    } in change["credentials"]
+    assert "sends the token in Secret prometheus" in run(
+        "diff", used.path, "--base", "main", "--format", "markdown"
+    )
 
 
 def test_what_was_sent_before_is_not_repeated(used: GitFleet, run: Run) -> None:
-    used.write("scorers/cpu.yaml", {**asking("cpu", "https://prometheus.example.com", TOKEN), "metadata": {"name": "cpu"}})
+    used.write(
+        "scorers/cpu.yaml",
+        {**asking("cpu", "https://prometheus.example.com", TOKEN), "metadata": {"name": "cpu"}},
+    )
     used.write("apps/guestbook.yaml")
     assert "sends the token" not in run("diff", used.path, "--base", "main")

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.integration.preview.gitfleet import RAW, GitFleet, Run, application, cluster, save, scorer, snapshot
+from tests.integration.preview.gitfleet import (
+    RAW,
+    GitFleet,
+    Run,
+    application,
+    cluster,
+    save,
+    scorer,
+    snapshot,
+)
 
 LOWER_IS_BETTER = {"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}
 
@@ -21,14 +30,20 @@ def test_nothing_changed(fleet: GitFleet, scores: Path, run: Run) -> None:
 
 def test_a_new_range_moves_the_application_by_its_raw_scores(fleet: GitFleet, scores: Path, run: Run) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange=LOWER_IS_BETTER))
-    found = run.json("diff", fleet.path, "--base", "main", "--scores", scores, "--exit-code", code=1)["comparison"]
+    found = run.json("diff", fleet.path, "--base", "main", "--scores", scores, "--exit-code", code=1)[
+        "comparison"
+    ]
     # raw 90, 60, 20 -> 100 - 0.99 raw, floored
     [move] = found["moves"]
     assert (move["application"], move["from"], move["to"]) == ("argocd/guestbook", ["eu-1"], ["us-1"])
     leaving, coming = move["scores"]
     assert leaving["cluster"] == "eu-1"
-    assert [(term["name"], term["before"], term["after"]) for term in leaving["terms"]] == [("AddOn/cpu/cpu", 90, 10)]
-    assert [(term["name"], term["before"], term["after"]) for term in coming["terms"]] == [("AddOn/cpu/cpu", 20, 80)]
+    assert [(term["name"], term["before"], term["after"]) for term in leaving["terms"]] == [
+        ("AddOn/cpu/cpu", 90, 10)
+    ]
+    assert [(term["name"], term["before"], term["after"]) for term in coming["terms"]] == [
+        ("AddOn/cpu/cpu", 20, 80)
+    ]
     assert "eu-1: rank 3 of 3" in move["reason"]
     [change] = found["scorers"]
     assert change["effect"] == "range"
@@ -45,18 +60,28 @@ def test_without_raw_scores_a_new_range_is_unknown(fleet: GitFleet, tmp_path: Pa
     assert "the raw score is not known" in move["reason"]
 
 
-def test_a_changed_query_is_shown_as_a_query_and_its_score_is_unknown(fleet: GitFleet, scores: Path, run: Run) -> None:
+def test_a_changed_query_is_shown_as_a_query_and_its_score_is_unknown(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", query='avg(up{job="node"})'))
     text = run("diff", fleet.path, "--base", "main", "--scores", scores)
-    assert '  source.params.query\n    - avg(up)\n    + avg(up{job="node"})\n' in text or 'query: avg(up) -> avg(up{job="node"})' in text
+    assert (
+        '  source.params.query\n    - avg(up)\n    + avg(up{job="node"})\n' in text
+        or 'query: avg(up) -> avg(up{job="node"})' in text
+    )
     assert "argocd/guestbook: eu-1 -> unknown" in text
-    assert "cpu: query changed: 3 clusters could be selected; if the scores stayed as they are, it would stay" in text
+    assert (
+        "cpu: query changed: 3 clusters could be selected; if the scores stayed as they are, it would stay"
+        in text
+    )
     assert "eu-1: 90 points -> unknown (cpu x1: 90 -> unknown (query changed))" in text
     assert "new scores are unknown on 3 clusters: query changed" in text
     assert "seen 5 min ago" in text
 
 
-def test_unknown_scores_that_cannot_change_the_decision_are_no_move(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_unknown_scores_that_cannot_change_the_decision_are_no_move(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     fleet.write("scorers/minor.yaml", scorer("minor"))
     scores = [{"scorer": "cpu", "weight": 10}, {"scorer": "minor", "weight": 1}]
     fleet.write("apps/guestbook.yaml", application("guestbook", scores=scores))
@@ -95,7 +120,9 @@ def test_an_application_left_with_no_cluster(fleet: GitFleet, scores: Path, run:
     assert any(item.startswith("argocd/guestbook is left with no cluster: ") for item in found["warnings"])
     without_data = run.json("diff", fleet.path, "--base", "main")["comparison"]
     assert without_data["moves"] is None
-    assert any(item.startswith("argocd/guestbook is left with no cluster: ") for item in without_data["warnings"])
+    assert any(
+        item.startswith("argocd/guestbook is left with no cluster: ") for item in without_data["warnings"]
+    )
 
 
 def test_an_application_that_sits_close_to_moving(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
@@ -104,14 +131,25 @@ def test_an_application_that_sits_close_to_moving(fleet: GitFleet, tmp_path: Pat
     arguments = ("diff", fleet.path, "--base", "main", "--scores", where)
     found = run.json(*arguments)["comparison"]["warnings"]
     # 89.2 and 88.2 become 89 and 88: eu-2 wins with one point more than a tie.
-    assert "argocd/guestbook is close to moving from eu-1 to eu-2: it does when AddOn/cpu/cpu falls from 89 to 87 on eu-1" in found
-    assert not [item for item in run.json(*arguments, "--warn-close", "1")["comparison"]["warnings"] if "close to moving" in item]
+    assert (
+        "argocd/guestbook is close to moving from eu-1 to eu-2: it does when AddOn/cpu/cpu falls from 89 to"
+        " 87 on eu-1" in found
+    )
+    assert not [
+        item
+        for item in run.json(*arguments, "--warn-close", "1")["comparison"]["warnings"]
+        if "close to moving" in item
+    ]
 
 
 @pytest.mark.parametrize(("percent", "warns"), [("99", True), ("100", False)])
-def test_the_share_of_the_fleet_that_may_be_rescored(fleet: GitFleet, run: Run, percent: str, warns: bool) -> None:
+def test_the_share_of_the_fleet_that_may_be_rescored(
+    fleet: GitFleet, run: Run, percent: str, warns: bool
+) -> None:
     fleet.write("scorers/cpu.yaml", scorer("cpu", query="max(up)"))
-    warnings = run.json("diff", fleet.path, "--base", "main", "--warn-rescored", percent)["comparison"]["warnings"]
+    warnings = run.json("diff", fleet.path, "--base", "main", "--warn-rescored", percent)["comparison"][
+        "warnings"
+    ]
     assert any("are re-scored" in item for item in warnings) is warns
 
 
@@ -129,12 +167,19 @@ def test_placements_scorers_and_clusters_that_come_and_go(fleet: GitFleet, score
     assert found["summary"]["clusters"]["joined"] == ["eu-3"]
     assert found["summary"]["works"] == {"added": 1, "removed": 0, "changed": 3, "total": 4}
     gone, new = found["moves"]
-    assert (gone["application"], gone["from"], gone["to"], gone["reason"]) == ("argocd/guestbook", ["eu-1"], [], "the Placement is removed")
+    assert (gone["application"], gone["from"], gone["to"], gone["reason"]) == (
+        "argocd/guestbook",
+        ["eu-1"],
+        [],
+        "the Placement is removed",
+    )
     # eu-3 has no score of cpu yet, and could have any.
     assert (new["application"], new["to"]) == ("argocd/second", "unknown")
 
 
-def test_a_move_that_was_under_way_is_not_blamed_on_the_change(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_a_move_that_was_under_way_is_not_blamed_on_the_change(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     where = save(snapshot(decided={"guestbook": ["us-1"]}), tmp_path / "hub")
     fleet.write("scorers/net.yaml", scorer("net"))
     found = run.json("diff", fleet.path, "--base", "main", "--scores", where)["comparison"]
@@ -154,18 +199,26 @@ def test_stickiness_counts_from_where_the_application_is(fleet: GitFleet, tmp_pa
     assert (move["from"], move["to"]) == (["eu-2"], ["eu-1"])
 
 
-def test_without_decisions_the_base_settles_before_the_change_is_judged(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_without_decisions_the_base_settles_before_the_change_is_judged(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     fleet.write("apps/guestbook.yaml", application("guestbook", stickiness=20))
     fleet.commit("sticky")
     where = save(snapshot(raw={"eu-1": 80.0, "eu-2": 70.0, "us-1": 0.0}, decided={}), tmp_path / "hub")
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 70}))
+    fleet.write(
+        "scorers/cpu.yaml",
+        scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 70}),
+    )
     found = run.json("diff", fleet.path, "--base", "main", "--scores", where)["comparison"]
     # 76 against us-1's 100: more than 20 points, so it moves although it would stick to eu-1.
     [move] = found["moves"]
     leaving = {term["name"]: (term["before"], term["after"]) for term in move["scores"][0]["terms"]}
     assert leaving["Steady"] == (100, 100)
     assert found["pending"] == []
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 80}))
+    fleet.write(
+        "scorers/cpu.yaml",
+        scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 80}),
+    )
     # 84 against 100: within the stickiness.
     assert run.json("diff", fleet.path, "--base", "main", "--scores", where)["comparison"]["moves"] == []
 
@@ -174,7 +227,9 @@ def test_old_and_expired_data_are_pointed_out(fleet: GitFleet, tmp_path: Path, r
     where = save(snapshot(age=timedelta(hours=5)), tmp_path / "hub")
     warnings = run.json("diff", fleet.path, "--base", "main", "--scores", where)["comparison"]["warnings"]
     assert warnings == ["the scores were seen 5 h ago; what would move now may differ"]
-    late = run.json("diff", fleet.path, "--base", "main", "--scores", where, "--now", "2999-01-01T00:00:00Z")["comparison"]["warnings"]
+    late = run.json("diff", fleet.path, "--base", "main", "--scores", where, "--now", "2999-01-01T00:00:00Z")[
+        "comparison"
+    ]["warnings"]
     assert any(item.startswith("3 of 3 AddOnPlacementScores had expired") for item in late)
 
 
@@ -182,18 +237,27 @@ def test_a_lock_change_shows_as_the_field_that_it_changes(fleet: GitFleet, run: 
     def lock(query: str) -> dict[str, Any]:
         config = {"source": {"type": "Prometheus", "params": {"query": query}}}
         spec = {"configURL": "http://api.scoring.svc:8000/config", "config": config}
-        return {"apiVersion": "gitops-dsf.io/v1alpha1", "kind": "ScorerLock", "metadata": {"name": "cpu"}, "spec": spec}
+        return {
+            "apiVersion": "gitops-dsf.io/v1alpha1",
+            "kind": "ScorerLock",
+            "metadata": {"name": "cpu"},
+            "spec": spec,
+        }
 
     fleet.write("scorers/cpu.yaml", scorer("cpu", configSyncMode="Full"))
     fleet.write("locks/cpu.yaml", lock("avg(up)"))
     fleet.commit("locked")
     fleet.write("locks/cpu.yaml", lock("max(up)"))
     [change] = run.json("diff", fleet.path, "--base", "main")["comparison"]["scorers"]
-    assert [(item["path"], item["before"], item["after"]) for item in change["fields"]] == [("source.params.query", "avg(up)", "max(up)")]
+    assert [(item["path"], item["before"], item["after"]) for item in change["fields"]] == [
+        ("source.params.query", "avg(up)", "max(up)")
+    ]
 
 
 def test_raw_scores_outside_of_a_new_range_are_clamped(fleet: GitFleet, scores: Path, run: Run) -> None:
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 50, "max": 90, "outputMin": 100, "outputMax": 1}))
+    fleet.write(
+        "scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 50, "max": 90, "outputMin": 100, "outputMax": 1})
+    )
     [move] = run.json("diff", fleet.path, "--base", "main", "--scores", scores)["comparison"]["moves"]
     after = {item["cluster"]: item["after"] for item in move["scores"]}
     assert after == {"eu-1": 1, "us-1": 100}

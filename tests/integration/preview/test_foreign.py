@@ -1,4 +1,6 @@
-"""A file that somebody adds to rendered/: `diff` shows it before everything else, for the working tree and for a revision."""
+"""A file that somebody adds to rendered/: `diff` shows it before everything else, for the working tree and
+for a revision.
+"""
 
 from typing import Any
 
@@ -16,7 +18,11 @@ def attacked(fleet: GitFleet) -> GitFleet:
     assert main(["render", str(fleet.path)]) == 0
     fleet.commit("rendered")
     fleet.git("checkout", "--quiet", "-b", "change")
-    binding: dict[str, Any] = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "admin"}}
+    binding: dict[str, Any] = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "admin"},
+    }
     fleet.write(ADMIN, binding)
     with (fleet.path / "rendered/INVENTORY").open("a") as inventory:
         inventory.write("platform/admin.yaml\n")
@@ -28,7 +34,10 @@ def test_a_foreign_file_comes_first(attacked: GitFleet, run: Run, head: list[str
     attacked.commit("add an administrator")
     text = run("diff", str(attacked.path), "--base", "main", *head)
     assert text.splitlines()[1:3] == [
-        "FOREIGN FILES: 1 file that no source renders to; Argo CD would apply what is in rendered/, so remove them before merging",
+        (
+            "FOREIGN FILES: 1 file that no source renders to; Argo CD would apply what is in rendered/, so"
+            " remove them before merging"
+        ),
         f"  {ADMIN}",
     ]
 

@@ -12,13 +12,21 @@ from tests.support import yamlfast
 
 
 def clone(origin: Path, target: Path, *arguments: str) -> None:
-    subprocess.run(["git", "clone", "--quiet", *arguments, origin.as_uri(), str(target)], check=True, capture_output=True)
+    subprocess.run(
+        ["git", "clone", "--quiet", *arguments, origin.as_uri(), str(target)], check=True, capture_output=True
+    )
 
 
 def state_of(fleet: GitFleet) -> tuple[str, ...]:
     """Everything a preview could disturb."""
     head = fleet.git("rev-parse", "HEAD"), fleet.git("symbolic-ref", "HEAD"), fleet.git("for-each-ref")
-    return *head, fleet.git("status", "--porcelain"), fleet.git("stash", "list"), fleet.git("diff"), fleet.git("diff", "--cached")
+    return (
+        *head,
+        fleet.git("status", "--porcelain"),
+        fleet.git("stash", "list"),
+        fleet.git("diff"),
+        fleet.git("diff", "--cached"),
+    )
 
 
 def test_renamed_and_split_files_are_no_difference(fleet: GitFleet, run: Run) -> None:
@@ -73,7 +81,9 @@ def test_what_the_base_branch_did_meanwhile_is_not_this_change(fleet: GitFleet, 
     assert [item["name"] for item in merged["comparison"]["scorers"]] == ["net"]
     # As a pipeline checks out a pull request: the merge commit, detached, and the base by its id.
     fleet.git("checkout", "--quiet", "--detach")
-    assert [item["name"] for item in run.json("diff", fleet.path, "--base", ahead)["comparison"]["scorers"]] == ["net"]
+    assert [
+        item["name"] for item in run.json("diff", fleet.path, "--base", ahead)["comparison"]["scorers"]
+    ] == ["net"]
 
 
 def test_a_shallow_clone_says_how_to_get_the_base(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
@@ -86,7 +96,9 @@ def test_a_shallow_clone_says_how_to_get_the_base(fleet: GitFleet, tmp_path: Pat
     assert "fetch-depth: 0" in run.err
 
 
-def test_a_shallow_clone_without_a_merge_base_compares_with_the_revision_itself(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_a_shallow_clone_without_a_merge_base_compares_with_the_revision_itself(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     fleet.git("branch", "feature")
     fleet.write("apps/second.yaml", application("second"))
     fleet.commit("main goes on")
@@ -96,13 +108,17 @@ def test_a_shallow_clone_without_a_merge_base_compares_with_the_revision_itself(
     clone(fleet.top, tmp_path / "shallow", "--depth=1", "--no-single-branch", "--branch=feature")
     found = run.json("diff", tmp_path / "shallow", "--base", "origin/main")
     assert "this clone is shallow" in found["notes"][0]
-    assert [(item["placement"], item["change"]) for item in found["comparison"]["placements"]] == [("argocd/second", "removed")]
+    assert [(item["placement"], item["change"]) for item in found["comparison"]["placements"]] == [
+        ("argocd/second", "removed")
+    ]
 
 
 @pytest.mark.parametrize("style", ["text", "markdown"])
 def test_a_base_that_does_not_validate(fleet: GitFleet, run: Run, style: str) -> None:
     good = (fleet.path / "scorers/cpu.yaml").read_text()
-    (fleet.path / "scorers/cpu.yaml").write_text(good.replace("configSyncMode: None", "configSyncMode: Sometimes"))
+    (fleet.path / "scorers/cpu.yaml").write_text(
+        good.replace("configSyncMode: None", "configSyncMode: Sometimes")
+    )
     fleet.commit("broken")
     (fleet.path / "scorers/cpu.yaml").write_text(good)
     told = run("diff", fleet.path, "--base", "main", "--format", style)
@@ -134,7 +150,9 @@ def test_a_repository_in_a_subfolder(tmp_path: Path, run: Run) -> None:
     assert [(item["name"], item["change"]) for item in new["comparison"]["scorers"]] == [("cpu", "added")]
 
 
-def test_sources_in_a_submodule_are_read_at_the_commit_of_the_base(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_sources_in_a_submodule_are_read_at_the_commit_of_the_base(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     team = GitFleet(tmp_path / "team")
     shutil.rmtree(team.path)
     team.path.mkdir()
@@ -147,7 +165,9 @@ def test_sources_in_a_submodule_are_read_at_the_commit_of_the_base(fleet: GitFle
     team.commit("two clusters")
     fleet.git("-C", "apps/team", "pull", "--quiet")
     [change] = run.json("diff", fleet.path, "--base", "main")["comparison"]["placements"]
-    assert [(item["path"], item["before"], item["after"]) for item in change["fields"]] == [("spec.numberOfClusters", 1, 2)]
+    assert [(item["path"], item["before"], item["after"]) for item in change["fields"]] == [
+        ("spec.numberOfClusters", 1, 2)
+    ]
 
     clone(fleet.top, tmp_path / "clone")
     run("diff", tmp_path / "clone", "--base", "main", code=1)
@@ -166,7 +186,9 @@ def test_a_fleet_that_is_a_submodule_itself(fleet: GitFleet, tmp_path: Path, run
     assert [(item["name"], item["change"]) for item in found["scorers"]] == [("cpu", "removed")]
 
 
-def test_symbolic_links_inside_the_repository_are_followed_and_others_reported(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_symbolic_links_inside_the_repository_are_followed_and_others_reported(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     fleet.write("shared/net.yaml", scorer("net"))
     (fleet.path / "scorers/net.yaml").symlink_to("../shared/net.yaml")
     fleet.commit("linked")

@@ -1,4 +1,6 @@
-"""Where scores come from: kubectl's lists, an agent's folder, a snapshot, a branch, a hub; and what simulate and explain say of them."""
+"""Where scores come from: kubectl's lists, an agent's folder, a snapshot, a branch, a hub; and what simulate
+and explain say of them.
+"""
 
 import asyncio
 import json
@@ -25,7 +27,10 @@ def score(name: str, value: int) -> dict[str, Any]:
         "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
         "kind": "AddOnPlacementScore",
         "metadata": {"name": "cpu", "namespace": name, "resourceVersion": "7"},
-        "status": {"scores": [{"name": "cpu", "value": value}], "validUntil": LATER.strftime("%Y-%m-%dT%H:%M:%SZ")},
+        "status": {
+            "scores": [{"name": "cpu", "value": value}],
+            "validUntil": LATER.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        },
     }
 
 
@@ -43,7 +48,11 @@ def decision(cluster: str) -> dict[str, Any]:
 
 
 def kubectl_list() -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "List", "items": [*(score(*item) for item in VALUES.items()), decision("eu-1")]}
+    return {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [*(score(*item) for item in VALUES.items()), decision("eu-1")],
+    }
 
 
 def ranked(found: dict[str, Any], placement: str = "argocd/guestbook") -> dict[str, int]:
@@ -91,7 +100,9 @@ def test_without_scores_only_the_filters_speak(fleet: GitFleet, run: Run) -> Non
     fleet.write("apps/eu.yaml", application("eu", region="eu", onMissingScore="Exclude"))
     text = run("simulate", fleet.path)
     assert text.startswith("no scores given (--scores, --state-branch or --context)\n")
-    assert "argocd/eu: 2 clusters eligible of 3 clusters in cluster set fleet; scores choose 1 of them\n" in text
+    assert (
+        "argocd/eu: 2 clusters eligible of 3 clusters in cluster set fleet; scores choose 1 of them\n" in text
+    )
     assert "a predicate asks for scores; it is left out here" in text
     assert "  eligible: eu-1, eu-2\n" in text
     assert "us-1  Predicate  label region in (eu) does not hold: it is 'us'" in text
@@ -103,7 +114,10 @@ def test_explain_names_the_nearest_score_that_would_flip_it(fleet: GitFleet, sco
     out = run("explain", "guestbook", "eu-2", fleet.path, "--scores", scores)
     assert "argocd/guestbook, cluster eu-2: not selected\n" in out
     assert "rank 2 of 3 with 60 points; the last that is selected is eu-1 with 90" in out
-    assert "it must gain 31 points against eu-1 (90)\n    AddOn/cpu/cpu rises from 60 to 91  <- the nearest\n" in out
+    assert (
+        "it must gain 31 points against eu-1 (90)\n    AddOn/cpu/cpu rises from 60 to 91  <- the nearest\n"
+        in out
+    )
     selected = run.json("explain", "argocd/guestbook", "eu-1", fleet.path, "--scores", scores)
     assert (selected["selected"], selected["flips"][0]["needed"]) == (True, 59)
     fleet.write("apps/guestbook.yaml", application("guestbook", region="us"))
@@ -128,7 +142,10 @@ def test_names_that_do_not_exist(fleet: GitFleet, scores: Path, run: Run) -> Non
 @pytest.mark.parametrize("where", ["local", "remote"])
 def test_the_state_branch(fleet: GitFleet, tmp_path: Path, run: Run, where: str) -> None:
     arguments = ("simulate", fleet.path, "--state-branch", "gitops-dsf-state")
-    assert "there is no branch gitops-dsf-state in this clone (git fetch origin +refs/heads/gitops-dsf-state:" in run(*arguments)
+    assert (
+        "there is no branch gitops-dsf-state in this clone (git fetch origin +refs/heads/gitops-dsf-state:"
+        in run(*arguments)
+    )
     publish_state(fleet)
     path = fleet.path
     if where == "remote":
@@ -153,9 +170,16 @@ def hub(**facts: Any) -> ApiServer:
     """Pages of two; `facts` are objects in place of those that are there, by path below the group."""
 
     def cluster(name: str, region: str, **spec: Any) -> dict[str, Any]:
-        return {"metadata": {"name": name, "labels": {SET: "fleet", "region": region, "extra": "x"}}, "spec": spec}
+        return {
+            "metadata": {"name": name, "labels": {SET: "fleet", "region": region, "extra": "x"}},
+            "spec": spec,
+        }
 
-    gone = {"key": "cluster.open-cluster-management.io/unreachable", "effect": "NoSelect", "timeAdded": "2026-01-01T00:00:00Z"}
+    gone = {
+        "key": "cluster.open-cluster-management.io/unreachable",
+        "effect": "NoSelect",
+        "timeAdded": "2026-01-01T00:00:00Z",
+    }
     objects = {
         "v1/managedclusters": [
             cluster("eu-1", "eu", taints=[gone]),
@@ -185,18 +209,29 @@ def test_a_hub_by_its_context(fleet: GitFleet, tmp_path: Path, run: Run) -> None
             "/apis/cluster.open-cluster-management.io/v1/managedclusters?limit=500",
             "/apis/cluster.open-cluster-management.io/v1/managedclusters?limit=500&continue=2",
         ]
-        warnings = run.json("diff", fleet.path, "--base", "main", "--context", "hub", "--kubeconfig", config)["comparison"]["warnings"]
-        assert "on the hub but not in clusters/: only-on-hub; no scorer runs there, and Placements may select them" in warnings
+        warnings = run.json("diff", fleet.path, "--base", "main", "--context", "hub", "--kubeconfig", config)[
+            "comparison"
+        ]["warnings"]
+        assert (
+            "on the hub but not in clusters/: only-on-hub; no scorer runs there, and Placements may select"
+            " them" in warnings
+        )
 
 
 def test_labels_on_the_hub_win_and_are_pointed_out(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
     fleet.write("apps/guestbook.yaml", application("guestbook", region="eu"))
     fleet.commit("in eu")
-    moved = [{"metadata": {"name": name, "labels": {SET: "fleet", "region": "us"}}} for name in ("eu-1", "us-1")]
+    moved = [
+        {"metadata": {"name": name, "labels": {SET: "fleet", "region": "us"}}} for name in ("eu-1", "us-1")
+    ]
     with serving(hub(**{"v1/managedclusters": moved})) as server:
         config = server.kubeconfig(tmp_path / "kubeconfig")
-        assert ranked(run.json("simulate", fleet.path, "--context", "hub", "--kubeconfig", config)) == {"eu-2": 60}
-        warnings = run.json("diff", fleet.path, "--base", "main", "--context", "hub", "--kubeconfig", config)["comparison"]["warnings"]
+        assert ranked(run.json("simulate", fleet.path, "--context", "hub", "--kubeconfig", config)) == {
+            "eu-2": 60
+        }
+        warnings = run.json("diff", fleet.path, "--base", "main", "--context", "hub", "--kubeconfig", config)[
+            "comparison"
+        ]["warnings"]
         assert "labels on the hub differ from clusters/ for eu-1; decisions follow the hub's" in warnings
 
 
@@ -204,10 +239,15 @@ def test_labels_on_the_hub_win_and_are_pointed_out(fleet: GitFleet, tmp_path: Pa
     ("refused", "said"),
     [
         ({"v1/managedclusters": 404}, "404 Not Found; this cluster is no OCM hub"),
-        ({"v1alpha1/addonplacementscores": 403}, "403 Forbidden; reading needs the verb list on it, in every namespace"),
+        (
+            {"v1alpha1/addonplacementscores": 403},
+            "403 Forbidden; reading needs the verb list on it, in every namespace",
+        ),
     ],
 )
-def test_a_hub_that_refuses(fleet: GitFleet, tmp_path: Path, run: Run, refused: dict[str, int], said: str) -> None:
+def test_a_hub_that_refuses(
+    fleet: GitFleet, tmp_path: Path, run: Run, refused: dict[str, int], said: str
+) -> None:
     wide = hub()
     wide.refused = {f"{GROUP}/{path}": status for path, status in refused.items()}
     with serving(wide) as server:

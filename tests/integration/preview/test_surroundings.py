@@ -1,23 +1,42 @@
-"""What a Placement depends on beside its own text: inventory, cluster sets, bindings, other Placements, the existence of scores."""
+"""What a Placement depends on beside its own text: inventory, cluster sets, bindings, other Placements, the
+existence of scores.
+"""
 
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tests.integration.preview.gitfleet import RAW, SET, GitFleet, Run, application, cluster, save, scorer, snapshot
+from tests.integration.preview.gitfleet import (
+    RAW,
+    SET,
+    GitFleet,
+    Run,
+    application,
+    cluster,
+    save,
+    scorer,
+    snapshot,
+)
 from tests.support import yamlfast
 
 OCM = "cluster.open-cluster-management.io"
 
 
-def raw_placement(name: str, *terms: dict[str, Any], namespace: str = "argocd", sets: list[str] | None = None) -> dict[str, Any]:
+def raw_placement(
+    name: str, *terms: dict[str, Any], namespace: str = "argocd", sets: list[str] | None = None
+) -> dict[str, Any]:
     spec = {
         "numberOfClusters": 1,
         **({"clusterSets": sets} if sets else {}),
         "prioritizerPolicy": {"mode": "Exact", "configurations": list(terms)},
     }
-    return {"apiVersion": f"{OCM}/v1beta1", "kind": "Placement", "metadata": {"name": name, "namespace": namespace}, "spec": spec}
+    return {
+        "apiVersion": f"{OCM}/v1beta1",
+        "kind": "Placement",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": spec,
+    }
 
 
 def built_in(name: str, weight: int) -> dict[str, Any]:
@@ -25,7 +44,10 @@ def built_in(name: str, weight: int) -> dict[str, Any]:
 
 
 def add_on(name: str, weight: int) -> dict[str, Any]:
-    return {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": name, "scoreName": name}}, "weight": weight}
+    return {
+        "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": name, "scoreName": name}},
+        "weight": weight,
+    }
 
 
 def test_a_cluster_that_leaves_the_inventory(fleet: GitFleet, scores: Path, run: Run) -> None:
@@ -33,7 +55,11 @@ def test_a_cluster_that_leaves_the_inventory(fleet: GitFleet, scores: Path, run:
     fleet.write("clusters/fleet.yaml", *(item for item in documents if item["metadata"]["name"] != "eu-1"))
     found = run.json("diff", fleet.path, "--base", "main", "--scores", scores)["comparison"]
     [move] = found["moves"]
-    assert (move["from"], move["to"], move["reason"]) == (["eu-1"], ["eu-2"], "eu-1 is no longer in clusters/")
+    assert (move["from"], move["to"], move["reason"]) == (
+        ["eu-1"],
+        ["eu-2"],
+        "eu-1 is no longer in clusters/",
+    )
     assert found["summary"]["clusters"]["left"] == ["eu-1"]
     assert found["summary"]["works"] == {"added": 0, "removed": 1, "changed": 0, "total": 2}
     assert found["scorers"] == [], "the scorer itself is what it was"
@@ -52,7 +78,9 @@ def test_a_cluster_whose_label_changes_in_the_inventory(fleet: GitFleet, scores:
     assert found["summary"]["clusters"]["edited"] == ["eu-1"]
 
 
-def test_an_application_that_gets_fewer_clusters_than_it_asks_for(fleet: GitFleet, scores: Path, run: Run) -> None:
+def test_an_application_that_gets_fewer_clusters_than_it_asks_for(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
     fleet.write("apps/guestbook.yaml", application("guestbook", region="eu", count=3))
     warnings = run.json("diff", fleet.path, "--base", "main", "--scores", scores)["comparison"]["warnings"]
     assert "argocd/guestbook gets 2 of 3 clusters" in warnings
@@ -62,19 +90,29 @@ def test_whether_a_score_will_exist_is_unknown_too(fleet: GitFleet, tmp_path: Pa
     fleet.write("scorers/cpu.yaml", scorer("cpu", clusterSelector={"matchLabels": {"region": "eu"}}))
     fleet.write("apps/guestbook.yaml", application("guestbook", onMissingScore="Exclude", count=3))
     fleet.commit("only in eu")
-    where = save(snapshot(raw={name: RAW[name] for name in ("eu-1", "eu-2")}, decided={"guestbook": ["eu-1", "eu-2"]}), tmp_path / "hub")
+    where = save(
+        snapshot(raw={name: RAW[name] for name in ("eu-1", "eu-2")}, decided={"guestbook": ["eu-1", "eu-2"]}),
+        tmp_path / "hub",
+    )
     fleet.write("scorers/cpu.yaml", scorer("cpu"))
     [move] = run.json("diff", fleet.path, "--base", "main", "--scores", where)["comparison"]["moves"]
     assert move["to"] == "unknown"
     assert "cpu: it has not run on this cluster yet" in move["reason"]
 
 
-def test_balance_counts_the_decisions_of_other_placements_as_they_are(fleet: GitFleet, scores: Path, run: Run) -> None:
+def test_balance_counts_the_decisions_of_other_placements_as_they_are(
+    fleet: GitFleet, scores: Path, run: Run
+) -> None:
     fleet.write("apps/balanced.yaml", raw_placement("balanced", built_in("Balance", 1), sets=["fleet"]))
     fleet.commit("balanced")
     verdicts = run.json("simulate", fleet.path, "--scores", scores)["placements"]
-    assert {item["placement"]: item["ranked"] for item in verdicts} == {"argocd/balanced": ["eu-2"], "argocd/guestbook": ["eu-1"]}
-    fleet.write("scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1}))
+    assert {item["placement"]: item["ranked"] for item in verdicts} == {
+        "argocd/balanced": ["eu-2"],
+        "argocd/guestbook": ["eu-1"],
+    }
+    fleet.write(
+        "scorers/cpu.yaml", scorer("cpu", scoreRange={"min": 0, "max": 100, "outputMin": 100, "outputMax": 1})
+    )
     moves = run.json("diff", fleet.path, "--base", "main", "--scores", scores)["comparison"]["moves"]
     assert [(item["application"], item["to"]) for item in moves] == [("argocd/guestbook", ["us-1"])], (
         "what follows from the move is not followed"
@@ -89,18 +127,28 @@ def test_the_sets_that_ocm_makes_itself(fleet: GitFleet, scores: Path, run: Run)
     everywhere["spec"]["placement"]["clusterSets"] = ["global"]
     rest["spec"]["placement"]["clusterSets"] = ["default"]
     fleet.write("apps/sets.yaml", everywhere, rest)
-    found = {item["placement"]: item for item in run.json("simulate", fleet.path, "--scores", scores)["placements"]}
+    found = {
+        item["placement"]: item for item in run.json("simulate", fleet.path, "--scores", scores)["placements"]
+    }
     assert set(found["argocd/everywhere"]["scores"]) == {"eu-1", "eu-2", "us-1", "lonely"}
     assert set(found["argocd/rest"]["scores"]) == {"lonely"}
 
 
-def test_bindings_of_the_hub_count_beside_those_of_the_repository(fleet: GitFleet, tmp_path: Path, run: Run) -> None:
+def test_bindings_of_the_hub_count_beside_those_of_the_repository(
+    fleet: GitFleet, tmp_path: Path, run: Run
+) -> None:
     fleet.write("apps/raw.yaml", raw_placement("raw", add_on("cpu", 1), namespace="other"))
     where = save(snapshot(), tmp_path / "hub")
     assert set(verdict(run, fleet, where).get("candidates", ())) == set()
     assert verdict(run, fleet, where)["clusterSets"] == []
-    binding = {"apiVersion": f"{OCM}/v1beta2", "kind": "ManagedClusterSetBinding", "spec": {"clusterSet": "fleet"}}
-    bindings = [binding | {"metadata": {"name": "fleet", "namespace": namespace}} for namespace in ("other", "argocd")]
+    binding = {
+        "apiVersion": f"{OCM}/v1beta2",
+        "kind": "ManagedClusterSetBinding",
+        "spec": {"clusterSet": "fleet"},
+    }
+    bindings = [
+        binding | {"metadata": {"name": "fleet", "namespace": namespace}} for namespace in ("other", "argocd")
+    ]
     (where / "bindings.yaml").write_text(yaml.safe_dump_all(bindings))
     assert verdict(run, fleet, where)["clusterSets"] == ["fleet"]
     assert verdict(run, fleet, where)["ranked"] == ["eu-1"]

@@ -1,4 +1,6 @@
-"""Events as an API server gets them: once for what is said once, counted for what is said again, and never a nuisance."""
+"""Events as an API server gets them: once for what is said once, counted for what is said again, and never a
+nuisance.
+"""
 
 from prometheus_client import CollectorRegistry
 
@@ -21,7 +23,12 @@ class Recorder:
         await self.events.say(about, "Warning", "Happened", message)
 
     def outcomes(self) -> dict[str, float]:
-        samples = [sample for family in self.registry.collect() for sample in family.samples if sample.name.endswith("_total")]
+        samples = [
+            sample
+            for family in self.registry.collect()
+            for sample in family.samples
+            if sample.name.endswith("_total")
+        ]
         return {sample.labels["outcome"]: sample.value for sample in samples}
 
 
@@ -35,8 +42,19 @@ async def test_an_event_says_what_kubectl_shows() -> None:
         (event,) = written(hub)
         assert event["metadata"]["namespace"] == event["involvedObject"]["namespace"] == "hub"
         assert event["metadata"]["name"].startswith("thing.")
-        assert event["involvedObject"] == {"apiVersion": "example.com/v1", "kind": "Thing", "namespace": "hub", "name": "thing", "uid": "7"}
-        assert (event["type"], event["reason"], event["message"], event["count"]) == ("Warning", "Happened", "it happened", 1)
+        assert event["involvedObject"] == {
+            "apiVersion": "example.com/v1",
+            "kind": "Thing",
+            "namespace": "hub",
+            "name": "thing",
+            "uid": "7",
+        }
+        assert (event["type"], event["reason"], event["message"], event["count"]) == (
+            "Warning",
+            "Happened",
+            "it happened",
+            1,
+        )
         assert event["source"] == {"component": "gitops-dsf-reconciler"}
 
 
@@ -49,7 +67,9 @@ async def test_the_same_words_are_counted_up_within_an_hour_and_by_another_leade
         await Recorder(api).say()
         assert [event["count"] for event in written(hub)] == [4]
         await recorder.say("something else")
-        await recorder.say(about=Reference(api_version="v1", kind="Thing", namespace="hub", name="thing", uid="8"))
+        await recorder.say(
+            about=Reference(api_version="v1", kind="Thing", namespace="hub", name="thing", uid="8")
+        )
         assert len(written(hub)) == 3
         assert recorder.outcomes() == {"written": 3, "counted": 2}
 
@@ -93,7 +113,9 @@ async def test_too_many_at_once_are_dropped() -> None:
 async def test_long_names_and_messages_are_cut_to_what_an_api_server_takes() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         name = "a" * 235 + ".b" * 9
-        await Recorder(api).say("m" * 2000, about=Reference(api_version="v1", kind="T", namespace="hub", name=name, uid="1"))
+        await Recorder(api).say(
+            "m" * 2000, about=Reference(api_version="v1", kind="T", namespace="hub", name=name, uid="1")
+        )
         (event,) = written(hub)
         assert len(event["message"]) == 1024
         assert len(event["metadata"]["name"]) <= 253

@@ -1,4 +1,6 @@
-"""Writes against an API server over HTTP while the claim on the Lease comes and goes: the last look is right before the bytes leave."""
+"""Writes against an API server over HTTP while the claim on the Lease comes and goes: the last look is right
+before the bytes leave.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -35,7 +37,9 @@ def uid(hub: ObjectHub) -> str:
 async def test_nothing_is_deleted_once_the_claim_is_over_wherever_the_process_was_frozen(looks: int) -> None:
     async with ObjectHub() as hub, hub.api(claim=Ending(looks)) as api:
         found = uid(hub)
-        with pytest.raises(NotSentError, match=r"DELETE .*/things/a: not sent: too little is left of this replica's claim"):
+        with pytest.raises(
+            NotSentError, match=r"DELETE .*/things/a: not sent: too little is left of this replica's claim"
+        ):
             await api.delete(THING, uid=found)
         assert await api.settled(), "what was not sent needs no waiting"
         assert hub.asked == []
@@ -80,7 +84,10 @@ async def test_reading_needs_no_claim() -> None:
         assert b"things" in await api.get(THING)
 
 
-@pytest.mark.parametrize(("status", "known"), [(0, False), (500, False), (504, False), (403, True), (404, True), (409, True), (429, True)])
+@pytest.mark.parametrize(
+    ("status", "known"),
+    [(0, False), (500, False), (504, False), (403, True), (404, True), (409, True), (429, True)],
+)
 async def test_after_a_deletion_without_an_answer_there_is_no_other(status: int, known: bool) -> None:
     async with ObjectHub() as hub:
         now = 0.0

@@ -1,4 +1,6 @@
-"""reconciler/Containerfile keeps what it promises: the agent's base, hashed packages, git, a plain user, what the Deployment starts."""
+"""reconciler/Containerfile keeps what it promises: the agent's base, hashed packages, git, a plain user, what
+the Deployment starts.
+"""
 
 import json
 import re
@@ -26,7 +28,9 @@ Instruction = tuple[str, str]
 
 def stages(file: str) -> list[list[Instruction]]:
     """What stands before the first FROM, then one list of (name, text) for each stage."""
-    lines = [line for line in (ROOT / file).read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    lines = [
+        line for line in (ROOT / file).read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+    ]
     found: list[list[Instruction]] = [[]]
     for line in filter(str.strip, "\n".join(lines).replace("\\\n", " ").splitlines()):
         name, _, text = line.partition(" ")
@@ -81,7 +85,17 @@ def test_the_wheel_is_built_of_what_is_copied(tmp_path: Path) -> None:
     """With this environment's build backend instead of the one of the image, which the lock pins alike."""
     pytest.importorskip("hatchling", reason="the build group is not installed")
     source = copied(tmp_path / "src")
-    build = [UV, "build", "--quiet", "--no-build-isolation", "--python", sys.executable, "--wheel", "--out-dir", tmp_path / "dist"]
+    build = [
+        UV,
+        "build",
+        "--quiet",
+        "--no-build-isolation",
+        "--python",
+        sys.executable,
+        "--wheel",
+        "--out-dir",
+        tmp_path / "dist",
+    ]
     subprocess.run([*build, "."], cwd=source, check=True, capture_output=True, timeout=120)
     assert list((tmp_path / "dist").glob("gitops_dsf-*.whl"))
 
@@ -113,16 +127,24 @@ def test_git_and_ssh_are_there_for_a_user_that_has_a_name() -> None:
 def test_what_it_starts_is_what_the_deployment_asks_for() -> None:
     (program,) = json.loads(texts(FINAL, "ENTRYPOINT")[0])
     folder, _, name = program.rpartition("/")
-    scripts: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    scripts: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "scripts"
+    ]
     assert name in scripts
-    assert texts(FINAL, "COPY") == [f"--from=build {folder.removesuffix('/bin')} {folder.removesuffix('/bin')}"]
+    assert texts(FINAL, "COPY") == [
+        f"--from=build {folder.removesuffix('/bin')} {folder.removesuffix('/bin')}"
+    ]
     (verb,) = json.loads(texts(FINAL, "CMD")[0])
     assert verb in VERBS
-    repository = FleetRepository.model_validate({"metadata": {"name": "f"}, "spec": {"git": {"url": "https://git.example.com/f.git"}}})
+    repository = FleetRepository.model_validate(
+        {"metadata": {"name": "f"}, "spec": {"git": {"url": "https://git.example.com/f.git"}}}
+    )
     assert arguments(repository)[0] == verb
     assert texts(FINAL, "EXPOSE") == [str(METRICS_PORT)]
 
 
 def test_the_standard_library_is_compiled_before_the_root_is_read_only() -> None:
-    assert any("compileall" in text and "--invalidation-mode unchecked-hash" in text for text in texts(FINAL, "RUN"))
+    assert any(
+        "compileall" in text and "--invalidation-mode unchecked-hash" in text for text in texts(FINAL, "RUN")
+    )
     assert any("PYTHONDONTWRITEBYTECODE=1" in text for text in texts(FINAL, "ENV"))

@@ -1,4 +1,6 @@
-"""Informer, API client and lease against an HTTP server that behaves as an API server does, on its bad days, too."""
+"""Informer, API client and lease against an HTTP server that behaves as an API server does, on its bad days,
+too.
+"""
 
 import asyncio
 import json
@@ -56,7 +58,12 @@ class FakeHub:
 
     def api(self, load: Callable[[], str] = lambda: "any") -> HubApi:
         def access() -> Access:
-            return Access(host=self.url, trust=ssl.create_default_context(), authorization=f"Bearer {load()}", proxy=None)
+            return Access(
+                host=self.url,
+                trust=ssl.create_default_context(),
+                authorization=f"Bearer {load()}",
+                proxy=None,
+            )
 
         return HubApi(load=access, timeout_seconds=20)
 
@@ -98,10 +105,14 @@ class FakeHub:
             names = sorted(self.things)
             items = [self.thing(name) for name in names[start : start + 2]]
             more = {"continue": str(start + 2)} if start + 2 < len(names) else {}
-            self._say(writer, 200, {"metadata": {"resourceVersion": str(self.version), **more}, "items": items})
+            self._say(
+                writer, 200, {"metadata": {"resourceVersion": str(self.version), **more}, "items": items}
+            )
 
     async def _watch(self, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
         events = self.watches.pop(0) if self.watches else [{"hang": True}]
         for event in events:
             if event is None:
@@ -124,7 +135,10 @@ class FakeHub:
             self._say(writer, 200 if self.lease else 404, self.lease or {"message": "not found"})
         elif method == "POST" and self.lease is not None:
             self._say(writer, 409, {"message": "exists"})
-        elif method == "PUT" and sent["metadata"]["resourceVersion"] != (self.lease or {})["metadata"]["resourceVersion"]:
+        elif (
+            method == "PUT"
+            and sent["metadata"]["resourceVersion"] != (self.lease or {})["metadata"]["resourceVersion"]
+        ):
             self._say(writer, 409, {"message": "changed"})
         else:
             self.version += 1
@@ -132,13 +146,19 @@ class FakeHub:
             self._say(writer, 200, self.lease)
 
     def thing(self, name: str) -> dict[str, Any]:
-        return {"metadata": {"name": name, "resourceVersion": str(self.version)}, "value": self.unreadable.get(name, self.things[name])}
+        return {
+            "metadata": {"name": name, "resourceVersion": str(self.version)},
+            "value": self.unreadable.get(name, self.things[name]),
+        }
 
     @staticmethod
     def _say(writer: asyncio.StreamWriter, status: int, body: dict[str, Any]) -> None:
         content = json.dumps(body).encode()
         date = f"Date: {formatdate(time.time() + 600, usegmt=True)}\r\n"
-        writer.write(f"HTTP/1.1 {status} X\r\n{date}Content-Length: {len(content)}\r\nConnection: close\r\n\r\n".encode() + content)
+        writer.write(
+            f"HTTP/1.1 {status} X\r\n{date}Content-Length: {len(content)}\r\nConnection: close\r\n\r\n".encode()  # noqa: E501
+            + content
+        )
 
 
 class Thing(msgspec.Struct, frozen=True):
@@ -154,12 +174,18 @@ def project(raw: msgspec.Raw) -> tuple[str, int]:
 def event(kind: str, name: str, value: Any, version: int = 11) -> dict[str, Any]:
     return {
         "type": kind,
-        "object": {"metadata": {"name": name, "resourceVersion": str(version), "note": "next\x85line\u2028"}, "value": value},
+        "object": {
+            "metadata": {"name": name, "resourceVersion": str(version), "note": "next\x85line\u2028"},
+            "value": value,
+        },
     }
 
 
 def following(
-    test: Callable[[FakeHub, "Informer[int]", list[tuple[str, int | None]]], Awaitable[None]], hub: FakeHub, *, resync_seconds: float = 3600
+    test: Callable[[FakeHub, "Informer[int]", list[tuple[str, int | None]]], Awaitable[None]],
+    hub: FakeHub,
+    *,
+    resync_seconds: float = 3600,
 ) -> None:
     async def go() -> None:
         async with hub, hub.api() as api:
@@ -180,7 +206,15 @@ def test_pages_then_changes() -> None:
     hub = FakeHub()
     hub.things = {"a": 1, "b": 2, "c": 3}
     bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "12"}}}
-    hub.watches = [[event("ADDED", "d", 4), event("MODIFIED", "a", 5), bookmark, event("DELETED", "b", 2), {"hang": True}]]
+    hub.watches = [
+        [
+            event("ADDED", "d", 4),
+            event("MODIFIED", "a", 5),
+            bookmark,
+            event("DELETED", "b", 2),
+            {"hang": True},
+        ]
+    ]
 
     async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
         await until(lambda: informer.items == {"a": 5, "c": 3, "d": 4})
@@ -220,14 +254,23 @@ def test_what_a_watch_missed_is_seen_with_the_next_list() -> None:
 def test_listeners_can_compare_what_was_with_what_is() -> None:
     hub = FakeHub()
     hub.things = {"a": 1, "b": 2}
-    hub.watches = [[event("MODIFIED", "a", 3), event("DELETED", "b", 2), {"type": "ERROR", "object": {"code": 410}}]]
+    hub.watches = [
+        [event("MODIFIED", "a", 3), event("DELETED", "b", 2), {"type": "ERROR", "object": {"code": 410}}]
+    ]
 
     async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
         compared: list[tuple[str, int | None, int | None]] = []
         stop = informer.compare(lambda key, before, now: compared.append((key, before, now)))
         await until(lambda: informer.relists == 2)
         # The list has what the watch had taken away: it is the truth.
-        assert compared == [("a", None, 1), ("b", None, 2), ("a", 1, 3), ("b", 2, None), ("a", 3, 1), ("b", None, 2)]
+        assert compared == [
+            ("a", None, 1),
+            ("b", None, 2),
+            ("a", 1, 3),
+            ("b", 2, None),
+            ("a", 3, 1),
+            ("b", None, 2),
+        ]
         stop()
         hub.things = {}
         await informer.refresh()
@@ -240,7 +283,11 @@ def test_listeners_can_compare_what_was_with_what_is() -> None:
 def test_a_watch_that_ends_or_breaks_goes_on_without_a_list() -> None:
     hub = FakeHub()
     hub.things = {"a": 1}
-    hub.watches = [[event("MODIFIED", "a", 2)], [event("MODIFIED", "a", 3, 12), None], [event("MODIFIED", "a", 4, 13), {"hang": True}]]
+    hub.watches = [
+        [event("MODIFIED", "a", 2)],
+        [event("MODIFIED", "a", 3, 12), None],
+        [event("MODIFIED", "a", 4, 13), {"hang": True}],
+    ]
 
     async def test(hub: FakeHub, informer: "Informer[int]", changes: list[tuple[str, int | None]]) -> None:
         await until(lambda: informer.items == {"a": 4})
@@ -268,7 +315,9 @@ def test_a_hub_that_is_away_takes_nothing_away() -> None:
     following(test, hub)
 
 
-@pytest.mark.parametrize("end", [[], [{"type": "ERROR", "object": {"code": 410}}]], ids=["at once", "expired at once"])
+@pytest.mark.parametrize(
+    "end", [[], [{"type": "ERROR", "object": {"code": 410}}]], ids=["at once", "expired at once"]
+)
 def test_watches_that_end_at_once_are_tried_ever_more_rarely(end: list[dict[str, Any] | None]) -> None:
     hub = FakeHub()
     hub.things = {"a": 1}
@@ -364,12 +413,18 @@ def test_a_watch_that_is_refused_again_and_again_begins_with_a_new_list() -> Non
     following(test, hub)
 
 
-def test_an_object_that_cannot_be_read_stays_as_it_was_and_stops_no_other(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_object_that_cannot_be_read_stays_as_it_was_and_stops_no_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     hub = FakeHub()
     hub.things = {"a": 1, "b": 2, "c": 3}
     hub.unreadable = {"a": "many"}
     hub.watches = [
-        [event("MODIFIED", "b", "none"), event("MODIFIED", "c", 4), {"type": "ERROR", "object": {"code": 410}}],
+        [
+            event("MODIFIED", "b", "none"),
+            event("MODIFIED", "c", 4),
+            {"type": "ERROR", "object": {"code": 410}},
+        ],
         [event("MODIFIED", "a", 5), event("DELETED", "b", "none"), {"hang": True}],
     ]
 
@@ -445,7 +500,9 @@ def test_a_watch_whose_token_was_replaced_goes_on_without_a_list() -> None:
 def test_a_page_that_takes_long_to_arrive_is_no_clock_that_is_behind() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(f"HTTP/1.1 200 OK\r\nDate: {formatdate(usegmt=True)}\r\nContent-Length: 2\r\n\r\n".encode())
+        writer.write(
+            f"HTTP/1.1 200 OK\r\nDate: {formatdate(usegmt=True)}\r\nContent-Length: 2\r\n\r\n".encode()
+        )
         await writer.drain()
         await asyncio.sleep(4)
         writer.write(b"{}")

@@ -64,7 +64,11 @@ async def test_a_pass_that_loses_the_lease_writes_nothing_more(pages: PageServer
             if word == "GET dynamicscorers":
                 lease = hub.get("leases", LEASE, namespace=NAMESPACE)
                 assert lease is not None
-                spec = {**lease["spec"], "holderIdentity": "another", "renewTime": "2026-01-01T00:00:00.000000Z"}
+                spec = {
+                    **lease["spec"],
+                    "holderIdentity": "another",
+                    "renewTime": "2026-01-01T00:00:00.000000Z",
+                }
                 hub.put("leases", LEASE, namespace=NAMESPACE, spec=spec)
 
         hub.between = take

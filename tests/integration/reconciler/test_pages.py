@@ -12,7 +12,9 @@ from gitops_dsf.reconciler.pages import serve_pages
 
 @asynccontextmanager
 async def serving(metrics: Metrics | None = None, *, waits_for: str = "") -> AsyncIterator[int]:
-    async with serve_pages(host="127.0.0.1", port=0, metrics=metrics or Metrics(), waits_for=lambda: waits_for) as port:
+    async with serve_pages(
+        host="127.0.0.1", port=0, metrics=metrics or Metrics(), waits_for=lambda: waits_for
+    ) as port:
         yield port
 
 
@@ -31,7 +33,12 @@ async def ask(port: int, request: str) -> tuple[str, bytes]:
     [
         ("GET /healthz HTTP/1.1", "", "200 OK", b"ok\n"),
         ("GET /readyz HTTP/1.1", "", "200 OK", b"ok\n"),
-        ("GET /readyz?verbose HTTP/1.1", "watch, moves", "503 Service Unavailable", b"waits for watch, moves\n"),
+        (
+            "GET /readyz?verbose HTTP/1.1",
+            "watch, moves",
+            "503 Service Unavailable",
+            b"waits for watch, moves\n",
+        ),
         ("GET /healthz HTTP/1.1", "watch", "200 OK", b"ok\n"),
         ("HEAD /healthz HTTP/1.1", "", "200 OK", b""),
         ("GET / HTTP/1.1", "", "404 Not Found", b"/metrics, /healthz and /readyz are served here\n"),
@@ -39,7 +46,9 @@ async def ask(port: int, request: str) -> tuple[str, bytes]:
         ("POST /metrics HTTP/1.1", "", "405 Method Not Allowed", b"only GET is served here\n"),
     ],
 )
-async def test_each_request_has_one_answer(request_line: str, waits_for: str, status: str, words: bytes) -> None:
+async def test_each_request_has_one_answer(
+    request_line: str, waits_for: str, status: str, words: bytes
+) -> None:
     async with serving(waits_for=waits_for) as port:
         assert await ask(port, request_line) == (status, words)
 

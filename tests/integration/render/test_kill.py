@@ -1,4 +1,5 @@
-"""`render` killed by SIGKILL at random moments and run again: the tree is the same as without the kill, and nothing of others is lost.
+"""`render` killed by SIGKILL at random moments and run again: the tree is the same as without the kill, and
+nothing of others is lost.
 
 tests/unit/output/test_write.py does the same at every step of a small render, without a process.
 """
@@ -30,11 +31,15 @@ def lay_out(root: Path, *, clusters: int, names: tuple[str, ...]) -> Path:
 
 
 def killed(fleet: Path, *, after: float) -> bool:
-    """Starts a render and kills it that many seconds after it began to write; whether it was still running."""
+    """Starts a render and kills it that many seconds after it began to write; whether it was still
+    running.
+    """
     inventory = fleet / "rendered" / "INVENTORY"
     before = inventory.stat().st_ino if inventory.exists() else None
     command = [sys.executable, "-m", "gitops_dsf", "render", "--allow-shrink"]
-    with subprocess.Popen(command, cwd=fleet, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, cwd=fleet, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         # The first thing that is written is INVENTORY, with old and new paths.
         while process.poll() is None and (not inventory.exists() or inventory.stat().st_ino == before):
             time.sleep(0.0005)

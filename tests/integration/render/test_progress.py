@@ -1,4 +1,6 @@
-"""What a terminal sees of long work, and that nothing of it reaches pipes. The command runs on a real pseudo-terminal."""
+"""What a terminal sees of long work, and that nothing of it reaches pipes. The command runs on a real
+pseudo-terminal.
+"""
 
 import os
 import pty
@@ -23,10 +25,14 @@ def large(tmp_path: Path) -> Path:
 
 
 def on_a_terminal(*arguments: str, cwd: Path, term: str = "xterm") -> tuple[int, bytes, bytes]:
-    """Exit code, what went to the pipe on standard output, and what the terminal on standard error was sent."""
+    """Exit code, what went to the pipe on standard output, and what the terminal on standard error
+    was sent.
+    """
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "gitops_dsf", *arguments]
-    with subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": term}) as process:
+    with subprocess.Popen(
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": term}
+    ) as process:
         os.close(theirs)
         shown = bytearray()
         try:
@@ -78,6 +84,12 @@ def test_a_small_fleet_is_done_before_anybody_could_read(tmp_path: Path) -> None
 
 def test_pipes_hold_neither_progress_nor_escapes(large: Path) -> None:
     for verb in ("validate", "render"):
-        done = subprocess.run([sys.executable, "-m", "gitops_dsf", verb], cwd=large, capture_output=True, timeout=120, check=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "gitops_dsf", verb],
+            cwd=large,
+            capture_output=True,
+            timeout=120,
+            check=True,
+        )
         assert ESCAPE not in done.stdout + done.stderr
         assert b"checking" not in done.stderr

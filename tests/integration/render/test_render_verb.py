@@ -1,7 +1,7 @@
 """`gitops-dsf render` as a process: what it writes, refuses, streams and returns.
 
-Aspects covered: --check; --stdout and --part; --out; the guard against shrinking; files that are not ours; output that cannot be
-written; errors in the repository; both output modes; both delivery modes; limits.
+Aspects covered: --check; --stdout and --part; --out; the guard against shrinking; files that are not ours;
+output that cannot be written; errors in the repository; both output modes; both delivery modes; limits.
 """
 
 import os
@@ -25,7 +25,9 @@ def render(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def content(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
 
 
 def scorer(name: str, **spec: Any) -> dict[str, Any]:
@@ -39,7 +41,9 @@ def scorer(name: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": DSF, "kind": "DynamicScorer", "metadata": {"name": name}, "spec": base | spec}
 
 
-def sources(clusters: int = 10, *, scorers: tuple[dict[str, Any], ...] = (), **spec: Any) -> fleets.FleetSources:
+def sources(
+    clusters: int = 10, *, scorers: tuple[dict[str, Any], ...] = (), **spec: Any
+) -> fleets.FleetSources:
     settings = {
         "apiVersion": "gitops-dsf.io/v1alpha1",
         "kind": "FleetRepository",
@@ -106,7 +110,9 @@ class TestStdout:
             done = render("--stdout", "--part", part, cwd=fleet)
             assert done.returncode == 0
             files = sorted((fleet / "rendered" / part).glob("*.yaml"))
-            assert list(yamlfast.load_all(done.stdout)) == [yamlfast.load(path.read_text("utf-8")) for path in files]
+            assert list(yamlfast.load_all(done.stdout)) == [
+                yamlfast.load(path.read_text("utf-8")) for path in files
+            ]
 
     def test_without_a_part_it_is_all_but_the_bootstrap(self, fleet: Path) -> None:
         done = render("--stdout", cwd=fleet)
@@ -117,7 +123,8 @@ class TestStdout:
 
     def test_warnings_go_to_standard_error(self, fleet: Path) -> None:
         (fleet / "scorers" / "nowhere.yaml").write_text(
-            fleets.text_of([scorer("nowhere", clusterSelector={"matchLabels": {"no": "where"}})]), encoding="utf-8"
+            fleets.text_of([scorer("nowhere", clusterSelector={"matchLabels": {"no": "where"}})]),
+            encoding="utf-8",
         )
         done = render("--stdout", "--part", "platform", cwd=fleet)
         assert done.returncode == 0
@@ -130,14 +137,19 @@ class TestStdout:
             (
                 ["--stdout", "--part", "works-07"],
                 2,
-                "there is no part 'works-07'; this repository renders argocd, delivery, platform, reconciler, works-00",
+                (
+                    "there is no part 'works-07'; this repository renders argocd, delivery, platform,"
+                    " reconciler, works-00"
+                ),
             ),
             (["--part", "platform"], 2, "--part goes with --stdout"),
             (["--stdout", "--check"], 2, "not allowed with argument"),
             (["nowhere"], 2, "nowhere is not a folder"),
         ],
     )
-    def test_wrong_usage_leaves_standard_output_empty(self, fleet: Path, arguments: list[str], code: int, message: str) -> None:
+    def test_wrong_usage_leaves_standard_output_empty(
+        self, fleet: Path, arguments: list[str], code: int, message: str
+    ) -> None:
         done = render(*arguments, cwd=fleet)
         assert (done.returncode, done.stdout) == (code, "")
         assert message in done.stderr
@@ -184,7 +196,10 @@ class TestOutput:
         assert "rendered/works-00/notes.txt: not written by gitops-dsf, left alone" in done.stderr
         assert note.read_text("utf-8") == "mine"
 
-    @pytest.mark.parametrize("name", ["works-00/admin.yaml", "platform/.admin.yml", "delivery/kustomization.yaml", "more/admin.json"])
+    @pytest.mark.parametrize(
+        "name",
+        ["works-00/admin.yaml", "platform/.admin.yml", "delivery/kustomization.yaml", "more/admin.json"],
+    )
     def test_a_check_fails_on_a_file_that_argocd_would_apply(self, fleet: Path, name: str) -> None:
         render(cwd=fleet)
         place = fleet / "rendered" / name
@@ -222,7 +237,9 @@ class TestOutput:
     def test_an_error_in_the_repository_changes_nothing(self, fleet: Path) -> None:
         render(cwd=fleet)
         before = content(fleet / "rendered")
-        (fleet / "clusters" / "new.yaml").write_text(fleets.text_of([fleets.cluster("new")]), encoding="utf-8")
+        (fleet / "clusters" / "new.yaml").write_text(
+            fleets.text_of([fleets.cluster("new")]), encoding="utf-8"
+        )
         (fleet / "scorers" / "broken.yaml").write_text("kind: [\n", encoding="utf-8")
         done = render(cwd=fleet)
         assert done.returncode == 1
@@ -310,19 +327,30 @@ class TestModes:
             fleet = fleets.write(tmp_path / mode, sources(3, output={"mode": mode, "branch": "by-ci"}))
             assert render(cwd=fleet).returncode == 0
             trees[mode] = content(fleet / "rendered")
-        differing = {path for path in trees["Branch"] if trees["Branch"][path] != trees["Directory"].get(path)}
+        differing = {
+            path for path in trees["Branch"] if trees["Branch"][path] != trees["Directory"].get(path)
+        }
         assert trees["Branch"].keys() == trees["Directory"].keys()
         assert differing == {path for path in trees["Branch"] if path.startswith("argocd/application.")}
         for path in differing:
-            revisions = {mode: yamlfast.load(tree[path])["spec"]["source"]["targetRevision"] for mode, tree in trees.items()}
+            revisions = {
+                mode: yamlfast.load(tree[path])["spec"]["source"]["targetRevision"]
+                for mode, tree in trees.items()
+            }
             assert revisions == {"Directory": "main", "Branch": "by-ci"}
 
     def test_upstreams_controller_gets_its_resources_and_nothing_else(self, tmp_path: Path) -> None:
         fleet = fleets.write(tmp_path / "fleet", sources(3, delivery={"mode": "UpstreamController"}))
         assert render(cwd=fleet).returncode == 0
-        kinds = {yamlfast.load(data)["kind"] for path, data in content(fleet / "rendered").items() if path.endswith(".yaml")}
+        kinds = {
+            yamlfast.load(data)["kind"]
+            for path, data in content(fleet / "rendered").items()
+            if path.endswith(".yaml")
+        }
         assert "DynamicScorer" in kinds
-        assert kinds.isdisjoint({"ManifestWork", "ManagedClusterAddOn", "AddOnTemplate", "CustomResourceDefinition"})
+        assert kinds.isdisjoint(
+            {"ManifestWork", "ManagedClusterAddOn", "AddOnTemplate", "CustomResourceDefinition"}
+        )
 
     def test_our_fields_are_errors_for_upstreams_controller(self, tmp_path: Path) -> None:
         ours: dict[str, Any] = {
@@ -340,7 +368,10 @@ class TestModes:
             },
         }
         mixed = sources(3, scorers=(scorer("cpu", **ours),), delivery={"mode": "UpstreamController"})
-        masks = [{"clusterName": "c*", "scoreName": "cpu"}, {"clusterSelector": {"matchLabels": {"a": "b"}}, "scoreName": "cpu"}]
+        masks = [
+            {"clusterName": "c*", "scoreName": "cpu"},
+            {"clusterSelector": {"matchLabels": {"a": "b"}}, "scoreName": "cpu"},
+        ]
         config = {
             "apiVersion": DSF,
             "kind": "DynamicScoringConfig",
@@ -350,7 +381,15 @@ class TestModes:
         done = render(cwd=fleets.write(tmp_path / "fleet", mixed.with_documents(config)))
         assert done.returncode == 1
         found = [line for line in done.stderr.splitlines() if "error DSF022" in line]
-        named = ("suspend", "clusterSelector", "scoreRange", "scoreAggregation", "scoreTTLSeconds", "publish", "arguments")
+        named = (
+            "suspend",
+            "clusterSelector",
+            "scoreRange",
+            "scoreAggregation",
+            "scoreTTLSeconds",
+            "publish",
+            "arguments",
+        )
         for field in (*named, "serviceAccountToken", "caConfigMapRef", "c*"):
             assert any(field in line for line in found), (field, found)
         assert not (tmp_path / "fleet" / "rendered").exists()
@@ -359,12 +398,22 @@ class TestModes:
 class TestLimits:
     def test_a_work_that_ocm_would_refuse(self, tmp_path: Path) -> None:
         large = tuple(
-            scorer(f"s{number}", scoring={"params": {"name": f"s{number}", "interval": 60}, "arguments": {"model": "x" * 60_000}})
+            scorer(
+                f"s{number}",
+                scoring={
+                    "params": {"name": f"s{number}", "interval": 60},
+                    "arguments": {"model": "x" * 60_000},
+                },
+            )
             for number in range(9)
         )
         done = render(cwd=fleets.write(tmp_path / "fleet", sources(3, scorers=large)))
         assert done.returncode == 1
-        assert re.search(r"^\S+:\d+:\d+: error DSF501: the ManifestWork of c0 and 2 more clusters would be", done.stderr, re.MULTILINE)
+        assert re.search(
+            r"^\S+:\d+:\d+: error DSF501: the ManifestWork of c0 and 2 more clusters would be",
+            done.stderr,
+            re.MULTILINE,
+        )
         assert not (tmp_path / "fleet" / "rendered").exists()
 
     def test_an_overfull_shard_names_the_number_that_is_enough(self, tmp_path: Path) -> None:
@@ -377,10 +426,16 @@ class TestLimits:
         assert render(cwd=fleet).returncode == 0
 
     def test_names_as_long_as_kubernetes_allows_get_files(self, tmp_path: Path) -> None:
-        twins = tuple(scorer("a" * 252 + last, scoring={"params": {"name": last, "interval": 60}}) for last in ("b", "c"))
+        twins = tuple(
+            scorer("a" * 252 + last, scoring={"params": {"name": last, "interval": 60}})
+            for last in ("b", "c")
+        )
         fleet = fleets.write(tmp_path / "fleet", sources(1, scorers=twins))
         assert render(cwd=fleet).returncode == 0
-        names = {yamlfast.load(path.read_text("utf-8"))["metadata"]["name"] for path in fleet.glob("rendered/platform/dynamicscorer.*")}
+        names = {
+            yamlfast.load(path.read_text("utf-8"))["metadata"]["name"]
+            for path in fleet.glob("rendered/platform/dynamicscorer.*")
+        }
         assert names == {"a" * 252 + "b", "a" * 252 + "c"}
 
     def test_two_documents_that_would_be_one_object(self, fleet: Path) -> None:

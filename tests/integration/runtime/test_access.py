@@ -1,4 +1,6 @@
-"""Credentials: what is read without the kubernetes package is what the package reads, and everything else is left to it."""
+"""Credentials: what is read without the kubernetes package is what the package reads, and everything else is
+left to it.
+"""
 
 import base64
 import json
@@ -18,13 +20,21 @@ from tests.support.agent.certificates import Authority
 SERVER = "https://hub.example:6443"
 
 
-def written(folder: Path, *, cluster: dict[str, Any], user: dict[str, Any], current: str | None = "one") -> Path:
+def written(
+    folder: Path, *, cluster: dict[str, Any], user: dict[str, Any], current: str | None = "one"
+) -> Path:
     plain = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": SERVER, **cluster}}, {"name": "other", "cluster": {"server": "https://x"}}],
+        "clusters": [
+            {"name": "c", "cluster": {"server": SERVER, **cluster}},
+            {"name": "other", "cluster": {"server": "https://x"}},
+        ],
         "users": [{"name": "u", "user": user}],
-        "contexts": [{"name": "one", "context": {"cluster": "c", "user": "u"}}, {"name": "nobody", "context": {"cluster": "other"}}],
+        "contexts": [
+            {"name": "one", "context": {"cluster": "c", "user": "u"}},
+            {"name": "nobody", "context": {"cluster": "other"}},
+        ],
         **({"current-context": current} if current else {}),
     }
     path = folder / "kubeconfig"
@@ -85,7 +95,9 @@ def facts(access: Access) -> dict[str, object]:
 
 @pytest.mark.parametrize("kind", PLAIN)
 @pytest.mark.parametrize("proxy", ["", "http://from-the-environment.example:3128"])
-def test_both_readers_say_the_same(kind: str, proxy: str, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_readers_say_the_same(
+    kind: str, proxy: str, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
     if proxy:
@@ -108,16 +120,31 @@ def test_the_package_is_not_imported_for_what_ocm_gives_an_agent(files: Path) ->
     cluster = {"certificate-authority-data": inline(files / "ca.crt")}
     path = written(files, cluster=cluster, user={"client-certificate": "tls.crt", "client-key": "tls.key"})
     load = f"from dsf_runtime.access import Kubeconfig; Kubeconfig(path=pathlib.Path({str(path)!r})).load()"
-    subprocess.run([sys.executable, "-c", f"import pathlib, sys; {load}; assert 'kubernetes' not in sys.modules"], check=True)
+    subprocess.run(
+        [sys.executable, "-c", f"import pathlib, sys; {load}; assert 'kubernetes' not in sys.modules"],
+        check=True,
+    )
 
 
 def test_exec_plug_ins_are_the_packages(files: Path) -> None:
-    credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "from-a-plug-in"}}
+    credential = {
+        "apiVersion": "client.authentication.k8s.io/v1",
+        "kind": "ExecCredential",
+        "status": {"token": "from-a-plug-in"},
+    }
     plug_in = files / "plug-in"
     plug_in.write_text(f"#!{sys.executable}\nprint({json.dumps(json.dumps(credential))})\n")
     plug_in.chmod(0o755)
-    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(plug_in), "interactiveMode": "Never"}}
-    assert Kubeconfig(path=written(files, cluster={}, user=user)).load().authorization == "Bearer from-a-plug-in"
+    user = {
+        "exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": str(plug_in),
+            "interactiveMode": "Never",
+        }
+    }
+    assert (
+        Kubeconfig(path=written(files, cluster={}, user=user)).load().authorization == "Bearer from-a-plug-in"
+    )
 
 
 def test_without_the_package_a_plug_in_is_told(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,6 @@
-"""What agent, reconciler and the verbs for people must do alike, asked of each: they call one API server through the code that they use."""
+"""What agent, reconciler and the verbs for people must do alike, asked of each: they call one API server
+through the code that they use.
+"""
 
 import asyncio
 import base64
@@ -82,8 +84,14 @@ class Outside(SystemClock):
 @asynccontextmanager
 async def people(config: Path, clock: Clock) -> AsyncIterator[Program]:
     """`status`, `doctor` and the other verbs that read a hub."""
-    with BlockingApiServer(load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20, clock=Outside(clock)) as server:
-        yield Program(get=lambda: asyncio.to_thread(server.get, PATH), hub_time=server.clock.wall, write_time=timestamp_of)
+    with BlockingApiServer(
+        load=Kubeconfig(path=config).load, user_agent="test", timeout_seconds=20, clock=Outside(clock)
+    ) as server:
+        yield Program(
+            get=lambda: asyncio.to_thread(server.get, PATH),
+            hub_time=server.clock.wall,
+            write_time=timestamp_of,
+        )
 
 
 both = pytest.mark.parametrize("program", [agent, reconciler])
@@ -102,11 +110,16 @@ class Hub:
 
 
 @everybody
-async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(program: Start, tmp_path: Path) -> None:
+async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(
+    program: Start, tmp_path: Path
+) -> None:
     """A hub that is ten minutes ahead; the local clock is then set back by an hour."""
     clock, hub = Jumping(), Hub()
     hub.date = lambda: formatdate(SystemClock().wall() + 600, usegmt=True)
-    async with HttpFake(hub) as server, program(kubeconfig(tmp_path / "config", server=server.url), clock) as it:
+    async with (
+        HttpFake(hub) as server,
+        program(kubeconfig(tmp_path / "config", server=server.url), clock) as it,
+    ):
         await it.get()
         assert it.hub_time() == pytest.approx(SystemClock().wall() + 600, abs=5)
         clock.jump = -3600.0
@@ -116,12 +129,17 @@ async def test_the_hubs_clock_counts_and_does_not_jump_with_the_local_one(progra
 
 
 @everybody
-@pytest.mark.parametrize("date", ["Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "yesterday"])
+@pytest.mark.parametrize(
+    "date", ["Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "yesterday"]
+)
 async def test_a_date_that_cannot_be_true_changes_nothing(program: Start, tmp_path: Path, date: str) -> None:
     """Such as a proxy in front of the hub may send. The time is still one that can be written down."""
     hub = Hub()
     hub.date = lambda: date
-    async with HttpFake(hub) as server, program(kubeconfig(tmp_path / "config", server=server.url), SystemClock()) as it:
+    async with (
+        HttpFake(hub) as server,
+        program(kubeconfig(tmp_path / "config", server=server.url), SystemClock()) as it,
+    ):
         await it.get()
         assert it.hub_time() == pytest.approx(SystemClock().wall(), abs=5)
         it.write_time(it.hub_time())
@@ -129,14 +147,20 @@ async def test_a_date_that_cannot_be_true_changes_nothing(program: Start, tmp_pa
 
 @everybody
 @pytest.mark.parametrize("named", [True, False])
-async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(program: Start, tmp_path: Path, *, named: bool) -> None:
-    """An address that is not in the certificate, as behind a load balancer: with tls-server-name it is trusted, without it is not."""
+async def test_the_certificate_may_be_for_the_kubeconfigs_tls_server_name(
+    program: Start, tmp_path: Path, *, named: bool
+) -> None:
+    """An address that is not in the certificate, as behind a load balancer: with tls-server-name it is
+    trusted, without it is not.
+    """
     authority = Authority()
     tls = authority.server(tmp_path / "server", host="hub.example")
     extra = {"tls-server-name": "hub.example"} if named else {}
     ca = base64.b64encode(authority.pem.encode()).decode()
     async with HttpFake(Hub(), tls=tls) as server:
-        config = kubeconfig(tmp_path / "config", server=server.url, **{"certificate-authority-data": ca}, **extra)
+        config = kubeconfig(
+            tmp_path / "config", server=server.url, **{"certificate-authority-data": ca}, **extra
+        )
         async with program(config, SystemClock()) as it:
             if named:
                 await it.get()
@@ -192,7 +216,9 @@ async def test_a_server_that_is_away_is_told(program: Start, tmp_path: Path) -> 
     async with HttpFake(Hub()) as server:
         url = server.url
     async with program(kubeconfig(tmp_path / "config", server=url), SystemClock()) as it:
-        with pytest.raises((ApiError, PublishError), match=r"does not answer: .*cannot be reached \(Connection refused\)"):
+        with pytest.raises(
+            (ApiError, PublishError), match=r"does not answer: .*cannot be reached \(Connection refused\)"
+        ):
             await it.get()
 
 

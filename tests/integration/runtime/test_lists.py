@@ -1,4 +1,6 @@
-"""Lists by pages whose number of objects follows their sizes, so that no object's size decides how much memory a list takes."""
+"""Lists by pages whose number of objects follows their sizes, so that no object's size decides how much
+memory a list takes.
+"""
 
 import asyncio
 import json
@@ -30,7 +32,10 @@ class Things:
         limit, start = int(seen.query["limit"]), int(seen.query.get("continue", "0"))
         self.limits.append(limit)
         end = min(start + limit, len(self.sizes))
-        items = [{"metadata": {"name": f"t{number}"}, "text": "x" * self.sizes[number]} for number in range(start, end)]
+        items = [
+            {"metadata": {"name": f"t{number}"}, "text": "x" * self.sizes[number]}
+            for number in range(start, end)
+        ]
         more = {"continue": str(end)} if end < len(self.sizes) else {}
         return Reply.of({"metadata": {"resourceVersion": "7", **more}, "items": items})
 
@@ -64,7 +69,9 @@ async def listed(url: str) -> tuple[list[str], str]:
     found = list[str]()
     access = Access(host=url, trust=ssl.create_default_context())
     async with ApiServer(load=lambda: access, user_agent="test", timeout_seconds=20) as server:
-        version = await server.list(PATH, lambda raw: found.append(msgspec.json.decode(raw, type=Thing).metadata.name))
+        version = await server.list(
+            PATH, lambda raw: found.append(msgspec.json.decode(raw, type=Thing).metadata.name)
+        )
     return found, version
 
 
@@ -83,7 +90,9 @@ async def test_every_object_comes_once_whatever_its_size(sizes: list[int], most_
     async with HttpFake(things) as server:
         assert await listed(server.url) == ([f"t{number}" for number in range(len(sizes))], "7")
         limits, things.limits = things.limits, []
-        assert await asyncio.to_thread(read_by_people, server.url) == [f"t{number}" for number in range(len(sizes))]
+        assert await asyncio.to_thread(read_by_people, server.url) == [
+            f"t{number}" for number in range(len(sizes))
+        ]
     assert things.limits == limits
     assert len(limits) <= most_requests
 
@@ -98,7 +107,12 @@ async def test_large_objects_do_not_add_up_in_memory() -> None:
     """120 MB of objects in one page of 500: the reader takes a fraction of that."""
     async with HttpFake(Things([1 << 20] * 120)) as server:
         run = await asyncio.create_subprocess_exec(
-            sys.executable, __file__, server.url, cwd=ROOT, stdout=subprocess.PIPE, env={"PYTHONPATH": str(ROOT)}
+            sys.executable,
+            __file__,
+            server.url,
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            env={"PYTHONPATH": str(ROOT)},
         )
         output, _ = await run.communicate()
     before, after, count = json.loads(output)
@@ -115,7 +129,9 @@ def main() -> None:
 
 def peak() -> int:
     """Of this program; ru_maxrss also has what the process took before it was this program."""
-    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
+    (line,) = [
+        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")
+    ]
     return int(line.split()[1])
 
 

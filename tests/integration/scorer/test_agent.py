@@ -1,4 +1,6 @@
-"""The two sides together: the agent's own process calls scoring APIs made with the SDK and publishes their scores."""
+"""The two sides together: the agent's own process calls scoring APIs made with the SDK and publishes their
+scores.
+"""
 
 import asyncio
 from pathlib import Path
@@ -32,7 +34,10 @@ def test_an_agent_publishes_what_sample_scorers_say(tmp_path: Path) -> None:
             ConfigMapVolume(tmp_path / "config").put(
                 entry("mean", scoring=mean_url, source=source.url),
                 entry(
-                    "fixed", scoring=fixed_url, scoreDimensionFormat="${meta}", scoringArguments={"scores": {"region": 80, "green": 12.5}}
+                    "fixed",
+                    scoring=fixed_url,
+                    scoreDimensionFormat="${meta}",
+                    scoringArguments={"scores": {"region": 80, "green": 12.5}},
                 ),
             )
             out = tmp_path / "out"
@@ -50,7 +55,9 @@ def test_a_refusal_of_the_sdk_reaches_the_agents_log(tmp_path: Path) -> None:
 
     async def scenario(url: str) -> str:
         ConfigMapVolume(tmp_path / "config").put(entry("fixed", scoring=url, scoringArguments={"score": {}}))
-        async with agent("--config-dir", tmp_path / "config", "--publish", f"dir:{tmp_path / 'out'}", *FLAGS) as running:
+        async with agent(
+            "--config-dir", tmp_path / "config", "--publish", f"dir:{tmp_path / 'out'}", *FLAGS
+        ) as running:
             await until(lambda: "scoring.arguments" in running.log, what="the agent logs the refusal")
             return running.log
 

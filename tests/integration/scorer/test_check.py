@@ -69,7 +69,10 @@ def check(url: str, *options: str) -> tuple[int, dict[str, tuple[str, str]]]:
         code = main(["scorer", "check", url, "--format", "json", "--series", "50", *options])
     assert code in {0, 1}
     report = json.loads(output.getvalue())
-    found = {finding["check"]: (finding["severity"], f"{finding['message']} {finding['hint']}") for finding in report["findings"]}
+    found = {
+        finding["check"]: (finding["severity"], f"{finding['message']} {finding['hint']}")
+        for finding in report["findings"]
+    }
     assert (code == 1) == (report["errors"] > 0 or ("--strict" in options and report["warnings"] > 0))
     return code, found
 
@@ -84,7 +87,14 @@ def test_a_scoring_api_of_the_sdk_passes(tmp_path: Path, serve: Callable[..., An
     served = serve("scorer:app", tmp_path, "--token-file", "token")
     code, found = check(served.url, "--token-file", str(tmp_path / "token"), "--strict", "--series", "10000")
     assert (code, problems(found)) == (0, {})
-    assert {"scoring.no-token", "scoring.wrong-token", "scoring.large", "scoring.nan", "config.query", "healthz"} <= set(found)
+    assert {
+        "scoring.no-token",
+        "scoring.wrong-token",
+        "scoring.large",
+        "scoring.nan",
+        "config.query",
+        "healthz",
+    } <= set(found)
 
 
 def test_a_scoring_api_in_another_manner_passes(stand_in: Callable[[Behaviour], StandIn]) -> None:
@@ -132,10 +142,14 @@ def static(asked: Asked) -> Given:
 def test_an_api_that_takes_no_input_is_one_line_and_passes(stand_in: Callable[[Behaviour], StandIn]) -> None:
     code, found = check(stand_in(static).url, "--strict")
     assert (code, problems(found)) == (0, {"scoring.any-body": "notice"})
-    assert found["scoring.any-body"][1].startswith("answers 8 of 8 malformed bodies: with source.type None it needs no input")
+    assert found["scoring.any-body"][1].startswith(
+        "answers 8 of 8 malformed bodies: with source.type None it needs no input"
+    )
 
 
-def test_an_api_that_is_meant_to_read_metrics_refuses_what_it_cannot_read(stand_in: Callable[[Behaviour], StandIn]) -> None:
+def test_an_api_that_is_meant_to_read_metrics_refuses_what_it_cannot_read(
+    stand_in: Callable[[Behaviour], StandIn],
+) -> None:
     def careless(asked: Asked) -> Given:
         return good(asked) if asked.path in {"/config", "/healthz"} else static(asked)
 
@@ -153,7 +167,11 @@ def answers(body: str) -> Behaviour:
 
 
 def fails_on(needle: bytes, status: int = 500) -> Behaviour:
-    return scoring(lambda asked: Given(status=status, body=b"Internal Server Error") if needle in asked.body else scores(asked))
+    return scoring(
+        lambda asked: (
+            Given(status=status, body=b"Internal Server Error") if needle in asked.body else scores(asked)
+        )
+    )
 
 
 def always(status: int) -> Behaviour:
@@ -167,15 +185,30 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
     ("behaviour", "name", "severity", "text"),
     [
         (on("/healthz", Given(status=404)), "healthz", "error", "answers 404"),
-        (on("/healthz", Given(status=503, body=b"warming up")), "healthz", "error", "answers 503: warming up"),
+        (
+            on("/healthz", Given(status=503, body=b"warming up")),
+            "healthz",
+            "error",
+            "answers 503: warming up",
+        ),
         (on("/healthz", REDIRECT), "healthz", "error", "redirects to https://elsewhere.example/"),
         (on("/config", Given(status=404)), "config", "error", "use configSyncMode None"),
         (on("/config", Given(status=401)), "config", "error", "the page is public"),
         (on("/config", Given(body=b"<html>")), "config", "error", "page is not JSON"),
         (on("/config", Given(body=b"[" * 100_000)), "config", "error", "not JSON"),
         (on("/config", Given(body=b"[1]")), "config.schema", "error", "is a JSON list"),
-        (on("/config", Given(body=json.dumps(CONFIG).encode(), headers={})), "config.content-type", "warning", "absent"),
-        (altered(source__params__range="3600"), "config.schema", "error", "Expected `int`, got `str` - at `$.source.params.range`"),
+        (
+            on("/config", Given(body=json.dumps(CONFIG).encode(), headers={})),
+            "config.content-type",
+            "warning",
+            "absent",
+        ),
+        (
+            altered(source__params__range="3600"),
+            "config.schema",
+            "error",
+            "Expected `int`, got `str` - at `$.source.params.range`",
+        ),
         (altered(source__kind="Prometheus"), "config.unknown-fields", "warning", "$.source.kind"),
         (altered(source__type="prometheus"), "config.source-type", "error", "write Prometheus"),
         (altered(source__type="OTel"), "config.source-type", "error", "write one of Prometheus, None"),
@@ -186,9 +219,19 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
         (altered(source__params__query="up[5m]"), "config.query", "error", "range vector"),
         (altered(source__params__step=0), "config.window", "error", "step is 0"),
         (altered(source__params__range=-1), "config.window", "error", "range is -1"),
-        (altered(source__params__range=864000, source__params__step=1), "config.window", "error", "864001 points"),
+        (
+            altered(source__params__range=864000, source__params__step=1),
+            "config.window",
+            "error",
+            "864001 points",
+        ),
         (altered(source__params__step=7200), "config.window", "warning", "one point"),
-        (altered(source__host="prometheus:9090"), "config.source-host", "error", "not the URL of a web server"),
+        (
+            altered(source__host="prometheus:9090"),
+            "config.source-host",
+            "error",
+            "not the URL of a web server",
+        ),
         (altered(source__path="api"), "config.source-path", "warning", "write /api"),
         (altered(scoring__params__name=""), "config.score-name", "error", "is empty"),
         (altered(scoring__params__name="CPU Score"), "config.score-name", "warning", "'cpu-score'"),
@@ -201,11 +244,26 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
         (scoring(lambda _: REDIRECT), "scoring.sample", "error", "agents follow no redirect"),
         (answers('{"scores": []}'), "scoring.sample", "error", "missing required field `results`"),
         (answers('[{"score": 1}]'), "scoring.sample", "error", "Expected `object`, got `array`"),
-        (answers('{"results": [{"metric": {}, "score": NaN}]}'), "scoring.sample", "error", "NaN and Infinity are not JSON"),
-        (answers('{"results": [{"metric": {}, "score": "5"}]}'), "scoring.sample", "error", "results[0]: Expected `float`, got `str`"),
+        (
+            answers('{"results": [{"metric": {}, "score": NaN}]}'),
+            "scoring.sample",
+            "error",
+            "NaN and Infinity are not JSON",
+        ),
+        (
+            answers('{"results": [{"metric": {}, "score": "5"}]}'),
+            "scoring.sample",
+            "error",
+            "results[0]: Expected `float`, got `str`",
+        ),
         (answers('{"results": [{"metric": {}, "score": null}]}'), "scoring.sample", "error", "got `null`"),
         (answers('{"results": [{"metric": {"a": 1}, "score": 1}]}'), "scoring.sample", "error", "results[0]"),
-        (answers('{"results": [{"score": 1}]}'), "scoring.sample", "error", "missing required field `metric`"),
+        (
+            answers('{"results": [{"score": 1}]}'),
+            "scoring.sample",
+            "error",
+            "missing required field `metric`",
+        ),
         (answers('{"results": []}'), "scoring.results", "warning", "--data FILE"),
         (answers('{"results": [{"metric": {}, "score": 5000}]}'), "scoring.range", "warning", "scoreRange"),
         (
@@ -214,7 +272,12 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
             "warning",
             "scoreAggregation",
         ),
-        (scoring(lambda asked: replace(scores(asked), headers={"Content-Type": "text/html"})), "scoring.content-type", "warning", "html"),
+        (
+            scoring(lambda asked: replace(scores(asked), headers={"Content-Type": "text/html"})),
+            "scoring.content-type",
+            "warning",
+            "html",
+        ),
         (fails_on(b'"data":[]'), "scoring.empty-data", "error", "answers 500: Internal Server Error"),
         (fails_on(b'"data":[]', 422), "scoring.empty-data", "warning", "failed run"),
         (fails_on(b'"values":[]'), "scoring.no-samples", "error", "500"),
@@ -234,23 +297,39 @@ REDIRECT = Given(status=307, headers={"Location": "https://elsewhere.example/"})
             "a client's mistake is a 4xx",
         ),
         (
-            scoring(lambda asked: Given(body=b'{"results": []}') if scores(asked).status == 400 else scores(asked)),
+            scoring(
+                lambda asked: Given(body=b'{"results": []}') if scores(asked).status == 400 else scores(asked)
+            ),
             "scoring.wrong-type",
             "warning",
             "as if all were well",
         ),
-        (scoring(lambda asked: scores(asked) if asked.method == "POST" else Given(status=200)), "scoring.get", "warning", "405"),
-        (scoring(lambda _: Given(body=b"{}", headers={"Content-Length": "10"})), "scoring.sample", "error", "ended after 2 of 10 bytes"),
+        (
+            scoring(lambda asked: scores(asked) if asked.method == "POST" else Given(status=200)),
+            "scoring.get",
+            "warning",
+            "405",
+        ),
+        (
+            scoring(lambda _: Given(body=b"{}", headers={"Content-Length": "10"})),
+            "scoring.sample",
+            "error",
+            "ended after 2 of 10 bytes",
+        ),
     ],
 )
-def test_each_fault_is_found(stand_in: Callable[[Behaviour], StandIn], behaviour: Behaviour, name: str, severity: str, text: str) -> None:
+def test_each_fault_is_found(
+    stand_in: Callable[[Behaviour], StandIn], behaviour: Behaviour, name: str, severity: str, text: str
+) -> None:
     code, found = check(stand_in(behaviour).url)
     assert found[name][0] == severity, found[name]
     assert text in found[name][1]
     assert code == int(any(level == "error" for level, _ in found.values()))
 
 
-def test_a_scoring_api_that_checks_no_token_is_found(stand_in: Callable[[Behaviour], StandIn], tmp_path: Path) -> None:
+def test_a_scoring_api_that_checks_no_token_is_found(
+    stand_in: Callable[[Behaviour], StandIn], tmp_path: Path
+) -> None:
     (tmp_path / "token").write_text("secret\n")
     api = stand_in(good)
     code, found = check(api.url, "--token-file", str(tmp_path / "token"))
@@ -261,7 +340,9 @@ def test_a_scoring_api_that_checks_no_token_is_found(stand_in: Callable[[Behavio
     assert all("authorization" not in asked.headers for asked in api.asked if asked.path != "/scoring")
 
 
-def test_a_token_never_goes_where_config_points(stand_in: Callable[[Behaviour], StandIn], tmp_path: Path) -> None:
+def test_a_token_never_goes_where_config_points(
+    stand_in: Callable[[Behaviour], StandIn], tmp_path: Path
+) -> None:
     (tmp_path / "token").write_text("secret")
     collector = stand_in(good)
     api = stand_in(altered(scoring__host=collector.url))
@@ -331,7 +412,9 @@ def test_one_that_hangs_is_given_up(stand_in: Callable[[Behaviour], StandIn]) ->
     assert "no complete answer within 0.3 s" in found["scoring.sample"][1]
 
 
-def test_an_unknown_certificate_is_named(stand_in: Callable[[Behaviour, ssl.SSLContext], StandIn], tmp_path: Path) -> None:
+def test_an_unknown_certificate_is_named(
+    stand_in: Callable[[Behaviour, ssl.SSLContext], StandIn], tmp_path: Path
+) -> None:
     certificate, key = authority(tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -360,7 +443,11 @@ def authority(folder: Path) -> tuple[Path, Path]:
     )
     paths = folder / "tls.crt", folder / "tls.key"
     paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    paths[1].write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    paths[1].write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
     return paths
 
 
@@ -378,7 +465,9 @@ def test_text_is_for_people(stand_in: Callable[[Behaviour], StandIn]) -> None:
     assert "ok       healthz" in verbose
 
 
-def test_a_terminal_does_not_obey_a_strangers_answer(stand_in: Callable[[Behaviour], StandIn], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_does_not_obey_a_strangers_answer(
+    stand_in: Callable[[Behaviour], StandIn], capsys: pytest.CaptureFixture[str]
+) -> None:
     hostile = json.dumps({**CONFIG, "\x1b[2Jcleared": 1}).encode()
 
     def behaviour(asked: Asked) -> Given:

@@ -30,7 +30,18 @@ def test_its_files(project: Path) -> None:
 
 
 def test_its_own_test_passes(project: Path) -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:randomly"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:asyncio",
+        "-p",
+        "no:randomly",
+    ]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout
     assert "3 passed" in done.stdout
@@ -39,18 +50,33 @@ def test_its_own_test_passes(project: Path) -> None:
 def test_its_own_test_can_fail(project: Path) -> None:
     scorer = project / "scorer.py"
     scorer.write_text(scorer.read_text().replace("fmean(values)", "max(values)"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:randomly"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:asyncio",
+        "-p",
+        "no:randomly",
+    ]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
     assert "1 failed, 2 passed" in done.stdout
 
 
-def test_it_runs_and_keeps_the_contract(project: Path, serve: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_runs_and_keeps_the_contract(
+    project: Path, serve: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     served = serve("scorer:app", project)
     assert main(["scorer", "check", served.url, "--strict"]) == 0, capsys.readouterr().out
 
 
-def test_its_scorer_fits_into_a_fleet_repository(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_its_scorer_fits_into_a_fleet_repository(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     fleet = tmp_path / "fleet"
     assert main(["init", str(fleet)]) == 0
     (fleet / "scorers" / "cpu-mean.yaml").write_text((project / "dynamicscorer.yaml").read_text())
@@ -63,8 +89,12 @@ def test_the_name_is_the_folder_when_none_is_given(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "gpu").iterdir()) == FILES
 
 
-@pytest.mark.parametrize("name", ["", "CPU", "cpu_mean", "-cpu", "cpu-", "a" * 64, "cpu mean", "../cpu", "cpu\n"])
-def test_a_name_that_kubernetes_would_refuse(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "name", ["", "CPU", "cpu_mean", "-cpu", "cpu-", "a" * 64, "cpu mean", "../cpu", "cpu\n"]
+)
+def test_a_name_that_kubernetes_would_refuse(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["scorer", "new", f"--dir={tmp_path / 'new'}", "--", name]) == 2
     assert "write lower-case letters, digits and dashes" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()

@@ -64,7 +64,10 @@ def test_it_serves(project: Path, serve: Callable[..., Any]) -> None:
     assert ask(f"{served.url}/healthz") == (200, {"status": "ok"})
     assert ask(f"{served.url}/config")[1]["scoring"]["params"] == {"name": "last", "interval": 60}
     body = json.dumps({"data": [series([1, 5], node="a")]}).encode()
-    assert ask(f"{served.url}/scoring", body=body) == (200, {"results": [{"metric": {"node": "a"}, "score": 5.0}]})
+    assert ask(f"{served.url}/scoring", body=body) == (
+        200,
+        {"results": [{"metric": {"node": "a"}, "score": 5.0}]},
+    )
     assert ask(f"{served.url}/scoring", body=b"{")[0] == 400
 
 
@@ -80,7 +83,9 @@ def test_a_token_file_closes_it_and_may_be_rotated(project: Path, serve: Callabl
     assert [ask(scoring, body=body, token=token)[0] for token in ("one", "two")] == [401, 200]
 
 
-def test_a_request_above_the_limit_gets_its_413(project: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_above_the_limit_gets_its_413(
+    project: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SCORER_MAX_BODY_BYTES", "1000")
     served = serve("scorer:app", project)
     host = served.url.removeprefix("http://")
@@ -94,7 +99,9 @@ def test_a_request_above_the_limit_gets_its_413(project: Path, serve: Callable[.
     connection.close()
 
 
-def test_a_chunked_request_above_the_limit_gets_its_413(project: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chunked_request_above_the_limit_gets_its_413(
+    project: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SCORER_MAX_BODY_BYTES", "1000")
     served = serve("scorer:app", project)
     connection = http.client.HTTPConnection(served.url.removeprefix("http://"), timeout=60)
@@ -109,7 +116,9 @@ def test_health_is_answered_while_a_large_request_is_scored(project: Path, serve
     row = json.dumps(series([0.5] * 60, node="a"))
     body = b'{"data":[' + b",".join([row.encode()] * 10_000) + b"]}"
     results: list[int] = []
-    worker = threading.Thread(target=lambda: results.append(len(ask(f"{served.url}/scoring", body=body)[1]["results"])))
+    worker = threading.Thread(
+        target=lambda: results.append(len(ask(f"{served.url}/scoring", body=body)[1]["results"]))
+    )
     worker.start()
     while not (project / "begun").exists():
         time.sleep(0.01)

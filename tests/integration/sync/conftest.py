@@ -18,7 +18,12 @@ SETTINGS = {
     "metadata": {"name": "fleet"},
     "spec": {"git": {"url": "https://git.example.com/fleet.git"}},
 }
-CLUSTER = {"apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster", "metadata": {"name": "c1"}, "spec": {}}
+CLUSTER = {
+    "apiVersion": "cluster.open-cluster-management.io/v1",
+    "kind": "ManagedCluster",
+    "metadata": {"name": "c1"},
+    "spec": {},
+}
 SOURCE = {"host": "http://prometheus.monitoring.svc:9090"}
 
 
@@ -34,7 +39,10 @@ class Repository:
     def scorer(self, name: str, url: str, **spec: Any) -> None:
         body = {"description": name, "configURL": url, "configSyncMode": "Full", "source": SOURCE, **spec}
         api = "dynamic-scoring.open-cluster-management.io/v1alpha1"
-        self.write(f"scorers/{name}.yaml", {"apiVersion": api, "kind": "DynamicScorer", "metadata": {"name": name}, "spec": body})
+        self.write(
+            f"scorers/{name}.yaml",
+            {"apiVersion": api, "kind": "DynamicScorer", "metadata": {"name": name}, "spec": body},
+        )
 
     def lock(self, name: str) -> str:
         return (self.root / "locks" / f"{name}.yaml").read_text(encoding="utf-8")
@@ -43,7 +51,11 @@ class Repository:
         return yamlfast.load(self.lock(name))["spec"]["config"]
 
     def files(self) -> dict[str, bytes]:
-        return {path.relative_to(self.root).as_posix(): path.read_bytes() for path in sorted(self.root.rglob("*")) if path.is_file()}
+        return {
+            path.relative_to(self.root).as_posix(): path.read_bytes()
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file()
+        }
 
     def sync(self, *arguments: str) -> int:
         return main(["sync", str(self.root), "--timeout", "20", *arguments])

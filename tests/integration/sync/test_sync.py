@@ -27,7 +27,13 @@ QUERY = 'avg(rate(node_cpu_seconds_total{mode="idle"}[5m]))'
 
 
 def page(*, name: str = "cpu", query: str = QUERY, interval: int = 60, **more: Any) -> dict[str, Any]:
-    source = {"type": "Prometheus", "host": "", "path": "", "params": {"query": query, "range": 3600, "step": 60}, **more.pop("source", {})}
+    source = {
+        "type": "Prometheus",
+        "host": "",
+        "path": "",
+        "params": {"query": query, "range": 3600, "step": 60},
+        **more.pop("source", {}),
+    }
     scoring = {"path": "/scoring", "params": {"name": name, "interval": interval}, **more.pop("scoring", {})}
     return {"name": name, "description": f"{name} headroom", "source": source, "scoring": scoring, **more}
 
@@ -41,7 +47,9 @@ def cpu(repository: Repository, server: PageServer) -> Repository:
     return repository
 
 
-def test_the_first_lock_is_what_the_page_says(repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_first_lock_is_what_the_page_says(
+    repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     server.pages["/config"] = says(**page())
     repository.scorer("cpu", f"{server.url}/config")
     assert repository.sync() == 0
@@ -71,7 +79,7 @@ spec:
         step: 60
       type: Prometheus
   configURL: {server.url}/config
-"""
+"""  # noqa: E501
     )
     rendered = produce(repository.root)
     assert rendered.diagnostics == ()
@@ -96,7 +104,9 @@ def test_a_page_of_the_same_meaning_is_no_change(cpu: Repository, server: PageSe
     changed = page()
     changed["unknown"] = {"deep": [1]}
     changed["source"]["host"] = ""
-    server.pages["/config"] = Answer(body=json.dumps(dict(reversed(changed.items())), indent=3).encode(), media="text/plain")
+    server.pages["/config"] = Answer(
+        body=json.dumps(dict(reversed(changed.items())), indent=3).encode(), media="text/plain"
+    )
     assert cpu.sync("--check") == 0
     assert cpu.sync() == 0
     assert cpu.files() == before
@@ -139,9 +149,9 @@ cpu  changed    locks/cpu.yaml would be written
 def test_comments_and_order_that_people_gave_survive(cpu: Repository, server: PageServer) -> None:
     path = cpu.root / "locks/cpu.yaml"
     text = path.read_text(encoding="utf-8")
-    text = text.replace("        interval: 60\n", "        interval: 60   # agreed with the owners\n").replace(
-        "  config:\n", "  # Reviewed.\n  config:\n"
-    )
+    text = text.replace(
+        "        interval: 60\n", "        interval: 60   # agreed with the owners\n"
+    ).replace("  config:\n", "  # Reviewed.\n  config:\n")
     path.write_text(text, encoding="utf-8")
     path.chmod(0o664)
     server.pages["/config"] = says(**page(interval=45))
@@ -163,7 +173,9 @@ def test_a_lock_in_a_shared_file_is_updated_there(repository: Repository, server
     server.pages["/b"] = says(**page(name="b", interval=7))
     assert repository.sync() == 0
     assert sorted(path.name for path in (repository.root / "locks").iterdir()) == ["fleet.yaml"]
-    assert (repository.root / "locks/fleet.yaml").read_text(encoding="utf-8") == both[::-1].replace("06 :lavretni", "7 :lavretni", 1)[::-1]
+    assert (repository.root / "locks/fleet.yaml").read_text(encoding="utf-8") == both[::-1].replace(
+        "06 :lavretni", "7 :lavretni", 1
+    )[::-1]
 
 
 def trickle(handler: BaseHTTPRequestHandler) -> None:
@@ -192,9 +204,15 @@ BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
     "not found": (Answer(status=404), "answers 404 Not Found"),
     "server error": (Answer(status=503, body=b"<html>"), "answers 503 Service Unavailable"),
     "unheard status": (Answer(status=599), "answers 599"),
-    "html": (Answer(body=b"<!doctype html><title>Log in</title>", media="text/html; charset=utf-8"), "is an HTML page, not JSON"),
+    "html": (
+        Answer(body=b"<!doctype html><title>Log in</title>", media="text/html; charset=utf-8"),
+        "is an HTML page, not JSON",
+    ),
     "html in disguise": (Answer(body=b"\n <html></html>"), "is an HTML page, not JSON"),
-    "html of json": (Answer(body=json.dumps(page()).encode(), media="text/html"), "is an HTML page, not JSON"),
+    "html of json": (
+        Answer(body=json.dumps(page()).encode(), media="text/html"),
+        "is an HTML page, not JSON",
+    ),
     "text": (Answer(body=b"hello", media="text/plain"), "is not JSON (text/plain)"),
     "not utf-8": (Answer(body=b'{"name": "\xff"}'), "is not JSON"),
     "empty": (Answer(), "is empty"),
@@ -206,12 +224,18 @@ BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
     ),
     "too large": (Answer(body=b'{"name": "' + b"x" * 400_000 + b'"}'), "sends more than 262144 bytes"),
     "too deep": (Answer(body=b'{"unknown": ' + b"[" * 50_000 + b"]" * 50_000 + b"}"), "is not JSON"),
-    "compressed unasked": (Answer(body=b"x", headers={"Content-Encoding": "gzip"}), "Content-Encoding gzip, which was not asked for"),
+    "compressed unasked": (
+        Answer(body=b"x", headers={"Content-Encoding": "gzip"}),
+        "Content-Encoding gzip, which was not asked for",
+    ),
     "redirect away": (
         Answer(status=302, headers={"Location": "http://scorer.example.com/config"}),
         "points to http://scorer.example.com/config, another origin",
     ),
-    "redirect to another scheme": (Answer(status=301, headers={"Location": "//127.0.0.2:1/config"}), "another origin"),
+    "redirect to another scheme": (
+        Answer(status=301, headers={"Location": "//127.0.0.2:1/config"}),
+        "another origin",
+    ),
     "redirect for ever": (Answer(status=302, headers={"Location": "/config"}), "redirects more than 3 times"),
     "slow": (trickle, "gave no complete answer within 2 s"),
     "cut": (cut, "broke off its answer"),
@@ -224,7 +248,10 @@ BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
         "DSF016: spec.config.source.type: Graphite is not allowed; write Prometheus or None",
     ),
     "negative interval": (says(**page(interval=-5)), "DSF107"),
-    "too many points": (says(**page(source={"params": {"query": "up", "range": 31_536_000, "step": 1}})), "DSF108"),
+    "too many points": (
+        says(**page(source={"params": {"query": "up", "range": 31_536_000, "step": 1}})),
+        "DSF108",
+    ),
     "long name": (says(**page(name="n" * 254)), "at most 253 characters"),
     "control characters": (says(**page(description="\x1b[31m")), "description holds control characters"),
     "another source host": (
@@ -290,7 +317,9 @@ def test_an_untrusted_certificate_is_named(
     assert "the certificate is not trusted (self-signed certificate)" in capsys.readouterr().out
 
 
-def test_a_hundred_pages_are_asked_at_once_and_a_shared_one_once(repository: Repository, server: PageServer) -> None:
+def test_a_hundred_pages_are_asked_at_once_and_a_shared_one_once(
+    repository: Repository, server: PageServer
+) -> None:
     waiting = most = 0
 
     def hang(handler: BaseHTTPRequestHandler) -> None:
@@ -343,13 +372,24 @@ def test_of_two_new_scorers_with_one_name_the_first_wins(repository: Repository,
         server.pages[f"/{name}"] = says(**page(name="same" if name in "ab" else name))
         repository.scorer(name, f"{server.url}/{name}")
     assert repository.sync() == 1
-    assert sorted(path.name for path in (repository.root / "locks").iterdir()) == ["a.yaml", "c.yaml", "d.yaml"]
+    assert sorted(path.name for path in (repository.root / "locks").iterdir()) == [
+        "a.yaml",
+        "c.yaml",
+        "d.yaml",
+    ]
 
 
-def test_a_name_that_masks_refer_to_does_not_vanish(cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_masks_refer_to_does_not_vanish(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     api = "dynamic-scoring.open-cluster-management.io/v1alpha1"
     mask = {"clusterName": "c1", "scoreName": "cpu"}
-    config = {"apiVersion": api, "kind": "DynamicScoringConfig", "metadata": {"name": "dynamic-scoring-config"}, "spec": {"masks": [mask]}}
+    config = {
+        "apiVersion": api,
+        "kind": "DynamicScoringConfig",
+        "metadata": {"name": "dynamic-scoring-config"},
+        "spec": {"masks": [mask]},
+    }
     cpu.write("config/masks.yaml", config)
     before = cpu.files()
     server.pages["/config"] = says(**page(name="cpu-v2"))
@@ -360,7 +400,9 @@ def test_a_name_that_masks_refer_to_does_not_vanish(cpu: Repository, server: Pag
     assert cpu.files() == before
 
 
-def test_a_host_moves_only_when_scorer_or_repository_agree(cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_host_moves_only_when_scorer_or_repository_agree(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     server.pages["/config"] = says(**page(source={"host": "http://metrics-1.example.com:9090"}))
     cpu.scorer("cpu", f"{server.url}/config", source={})
     assert cpu.sync() == 0, "the scorer names no source host, so the first one is nobody's change"
@@ -369,7 +411,10 @@ def test_a_host_moves_only_when_scorer_or_repository_agree(cpu: Repository, serv
     assert cpu.sync() == 1
     assert "source.host moves from metrics-1.example.com to metrics-2.example.com" in capsys.readouterr().out
     assert cpu.files() == before
-    cpu.write("gitops-dsf.yaml", {**SETTINGS, "spec": {**SETTINGS["spec"], "allowedHosts": ["metrics-*.example.com"]}})
+    cpu.write(
+        "gitops-dsf.yaml",
+        {**SETTINGS, "spec": {**SETTINGS["spec"], "allowedHosts": ["metrics-*.example.com"]}},
+    )
     assert cpu.sync() == 0
     assert cpu.said("cpu")["source"]["host"] == "http://metrics-2.example.com:9090"
 
@@ -378,12 +423,17 @@ def test_a_host_that_only_the_page_names_gets_no_token(
     repository: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     auth = {"tokenSecretRef": {"name": "prometheus", "key": "token"}}
-    repository.write("gitops-dsf.yaml", {**SETTINGS, "spec": {**SETTINGS["spec"], "allowedHosts": ["*"], "allowedTokenHosts": ["*"]}})
+    repository.write(
+        "gitops-dsf.yaml",
+        {**SETTINGS, "spec": {**SETTINGS["spec"], "allowedHosts": ["*"], "allowedTokenHosts": ["*"]}},
+    )
     server.pages["/config"] = says(**page(source={"host": "http://collector.example.com"}))
     repository.scorer("cpu", f"{server.url}/config", source={"auth": auth})
     assert repository.sync() == 1
     assert "DSF116" in capsys.readouterr().out
-    repository.scorer("cpu", f"{server.url}/config", source={"host": "http://collector.example.com", "auth": auth})
+    repository.scorer(
+        "cpu", f"{server.url}/config", source={"host": "http://collector.example.com", "auth": auth}
+    )
     assert repository.sync() == 0
 
 
@@ -397,14 +447,16 @@ def test_a_page_that_leaves_the_scorer_incomplete_is_refused(
     assert cpu.files() == before
 
 
-def test_a_scorer_that_is_no_longer_full_is_reported(cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_scorer_that_is_no_longer_full_is_reported(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     cpu.scorer("cpu", f"{server.url}/config", configSyncMode="None")
     asked = server.asked.total()
     before = cpu.files()
     assert cpu.sync() == 0
     assert (
-        "cpu  unused     locks/cpu.yaml\n    the scorer has configSyncMode None: the lock is not read; remove it\n"
-        in capsys.readouterr().out
+        "cpu  unused     locks/cpu.yaml\n    the scorer has configSyncMode None: the lock is not read; remove"
+        " it\n" in capsys.readouterr().out
     )
     (cpu.root / "scorers/cpu.yaml").unlink()
     assert cpu.sync() == 0
@@ -422,7 +474,9 @@ def test_a_changed_config_url_is_locked_anew(cpu: Repository, server: PageServer
     assert produce(cpu.root).diagnostics == ()
 
 
-def test_a_lock_that_somebody_broke_is_not_written_over(cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_lock_that_somebody_broke_is_not_written_over(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     for text in (cpu.lock("cpu") + "\n  tab:\t: [", cpu.lock("cpu").replace("interval: 60", "intervall: 60")):
         (cpu.root / "locks/cpu.yaml").write_text(text, encoding="utf-8")
         server.pages["/config"] = says(**page(interval=5))
@@ -441,7 +495,9 @@ def test_a_scorer_with_mistakes_is_reported_and_the_others_go_on(
     assert cpu.said("cpu")["scoring"]["params"]["interval"] == 9
 
 
-def test_only_the_named_scorer_is_asked(cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_the_named_scorer_is_asked(
+    cpu: Repository, server: PageServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     server.pages["/mem"] = says(**page(name="mem"))
     cpu.scorer("mem", f"{server.url}/mem")
     asked = server.asked["/config"]
@@ -455,7 +511,9 @@ def test_only_the_named_scorer_is_asked(cpu: Repository, server: PageServer, cap
     assert cpu.sync("--scorer", "mem") == 2
 
 
-def test_locks_that_lead_out_of_the_repository_are_left_alone(repository: Repository, server: PageServer, tmp_path: Path) -> None:
+def test_locks_that_lead_out_of_the_repository_are_left_alone(
+    repository: Repository, server: PageServer, tmp_path: Path
+) -> None:
     (tmp_path / "elsewhere").mkdir()
     (repository.root / "locks").symlink_to(tmp_path / "elsewhere")
     server.pages["/config"] = says(**page())
@@ -477,8 +535,14 @@ def self_signed(folder: Path) -> ssl.SSLContext:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.now(UTC)
-    builder = x509.CertificateBuilder(issuer_name=name, subject_name=name, public_key=key.public_key(), serial_number=1)
-    certificate = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1)).sign(key, hashes.SHA256())
+    builder = x509.CertificateBuilder(
+        issuer_name=name, subject_name=name, public_key=key.public_key(), serial_number=1
+    )
+    certificate = (
+        builder.not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
     plain = serialization.NoEncryption()
     file = folder / "server.pem"
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)

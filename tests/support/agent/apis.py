@@ -9,7 +9,10 @@ from tests.support.agent.http import Reply, Seen
 def series(count: int, *, points: int = 3, **labels: str) -> list[dict[str, Any]]:
     """A matrix result as Prometheus answers it."""
     return [
-        {"metric": {"node": f"n{index}", **labels}, "values": [[1_700_000_000 + 30 * point, str(index + point)] for point in range(points)]}
+        {
+            "metric": {"node": f"n{index}", **labels},
+            "values": [[1_700_000_000 + 30 * point, str(index + point)] for point in range(points)],
+        }
         for index in range(count)
     ]
 
@@ -30,12 +33,25 @@ def prometheus_error(kind: str, text: str, *, status: int = 400) -> Reply:
 
 def last_values(seen: Seen) -> Reply:
     """A scoring API that gives each series its last value."""
-    return Reply.of({"results": [{"metric": one["metric"], "score": float(one["values"][-1][1])} for one in seen.json()["data"]]})
+    return Reply.of(
+        {
+            "results": [
+                {"metric": one["metric"], "score": float(one["values"][-1][1])} for one in seen.json()["data"]
+            ]
+        }
+    )
 
 
 def scores(*values: float | str, **labels: str) -> Callable[[Seen], Reply]:
     """A scoring API that always answers the same scores, one node each."""
-    answer = Reply.of({"results": [{"metric": {"node": f"n{index}", **labels}, "score": value} for index, value in enumerate(values)]})
+    answer = Reply.of(
+        {
+            "results": [
+                {"metric": {"node": f"n{index}", **labels}, "score": value}
+                for index, value in enumerate(values)
+            ]
+        }
+    )
     return lambda _seen: answer
 
 

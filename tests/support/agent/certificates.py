@@ -28,7 +28,9 @@ class Authority:
             encipher_only=False,
             decipher_only=False,
         )
-        builder = _builder(self._name, self._name, self._key).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        builder = _builder(self._name, self._name, self._key).add_extension(
+            x509.BasicConstraints(ca=True, path_length=None), critical=True
+        )
         self._certificate = builder.add_extension(usage, critical=True).sign(self._key, hashes.SHA256())
         self.pem = self._certificate.public_bytes(serialization.Encoding.PEM).decode()
 
@@ -36,16 +38,27 @@ class Authority:
         """Writes ``tls.crt`` and ``tls.key`` for a host, or for 127.0.0.1, into the directory."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.DNSName(host) if host else x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-        builder = _builder(_named(name), self._name, key).add_extension(x509.SubjectAlternativeName([subject]), critical=False)
+        builder = _builder(_named(name), self._name, key).add_extension(
+            x509.SubjectAlternativeName([subject]), critical=False
+        )
         certificate = builder.sign(self._key, hashes.SHA256())
         directory.mkdir(parents=True, exist_ok=True)
         crt, pem_key = directory / "tls.crt", directory / "tls.key"
         crt.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-        pem_key.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+        pem_key.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )
+        )
         return crt, pem_key
 
     def server(
-        self, directory: Path, *, name: str = "server", host: str = "", client_authority: "Authority | None" = None
+        self,
+        directory: Path,
+        *,
+        name: str = "server",
+        host: str = "",
+        client_authority: "Authority | None" = None,
     ) -> ssl.SSLContext:
         """The context of a TLS server; with an authority, clients must show a certificate of it."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -60,7 +73,9 @@ def _named(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey
+) -> x509.CertificateBuilder:
     now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()

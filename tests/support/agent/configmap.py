@@ -1,4 +1,6 @@
-"""A ConfigMap volume as the kubelet keeps it: data in a dated directory, ``..data`` a swapped symlink, files symlinks through it."""
+"""A ConfigMap volume as the kubelet keeps it: data in a dated directory, ``..data`` a swapped symlink, files
+symlinks through it.
+"""
 
 import itertools
 import json
@@ -25,7 +27,9 @@ class ConfigMapVolume:
         self.swap({"summaries": content})
 
     def swap(self, files: dict[str, bytes]) -> None:
-        """The kubelet's AtomicWriter: new directory, new link under another name, rename over ``..data``, then the old goes."""
+        """The kubelet's AtomicWriter: new directory, new link under another name, rename over ``..data``,
+        then the old goes.
+        """
         fresh = self.directory / f"..2026_01_01_{next(_COUNTER):09d}"
         fresh.mkdir()
         for name, content in files.items():

@@ -18,9 +18,13 @@ EAGER: Final = {"deadband": 0, "minIntervalSeconds": 0}
 SOURCE: Final = matrix(series(3))
 SCORES: Final = Reply.of({"results": [{"metric": {"node": "a"}, "score": 1.5}]})
 LIMITS: Final = ("--request-timeout", "8", "--max-answer-bytes", "200000", "--max-calls-per-origin", "64")
-"""Dozens of scorers start at once: where the machine is busy, a healthy peer may take seconds to answer the last of them."""
+"""Dozens of scorers start at once: where the machine is busy, a healthy peer may take seconds to answer the
+last of them.
+"""
 INTERVAL: Final = 4
-"""Seconds between two runs of those that fail, so that together they leave most of a busy machine to the healthy one."""
+"""Seconds between two runs of those that fail, so that together they leave most of a busy machine to the
+healthy one.
+"""
 REFUSED: Final = "refused"
 WELL: Final = "well"
 
@@ -39,40 +43,58 @@ class Peer:
 
 
 async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: Faults) -> None:
-    """One agent with a scorer per fault, one whose peer refuses, and a healthy one: all are well, all fail at once, all heal.
+    """One agent with a scorer per fault, one whose peer refuses, and a healthy one: all are well, all fail at
+    once, all heal.
 
-    While they fail: the right reason is counted for each, what they exported is gone, what they published stays as it is, and the
-    healthy scorer keeps its beat.
+    While they fail: the right reason is counted for each, what they exported is gone, what they published
+    stays as it is, and the healthy scorer keeps its beat.
     """
     peer = Peer(faults, SOURCE if side == "source" else SCORES)
     volume, out = ConfigMapVolume(folder / "config"), folder / "out"
     names = {*faults, REFUSED, WELL}
     everyone = {f"{name}-score" for name in names}
-    async with HttpFake(peer) as faulty, HttpFake(peer) as refusing, HttpFake(lambda _seen: SOURCE) as source, HttpFake(last_values) as api:
+    async with (
+        HttpFake(peer) as faulty,
+        HttpFake(peer) as refusing,
+        HttpFake(lambda _seen: SOURCE) as source,
+        HttpFake(last_values) as api,
+    ):
 
         def one(name: str) -> dict[str, object]:
             url = f"{refusing.url if name == REFUSED else faulty.url}/{name}"
-            sides = {"source": url, "scoring": api.url} if side == "source" else {"source": source.url, "scoring": url}
+            sides = (
+                {"source": url, "scoring": api.url}
+                if side == "source"
+                else {"source": source.url, "scoring": url}
+            )
             return entry(name, **sides, scoringInterval=1 if name == WELL else INTERVAL, publish=EAGER)
 
         volume.put(*map(one, sorted(names)))
         async with running("--config-dir", volume.directory, "--publish", f"dir:{out}", *LIMITS) as agent:
             await until(lambda: _exposes(agent, everyone), what="all are well")
-            await until(lambda: {path.stem for path in out.glob("*.yaml")} == everyone, what="all are published")
+            await until(
+                lambda: {path.stem for path in out.glob("*.yaml")} == everyone, what="all are published"
+            )
             published = {path.name: path.read_bytes() for path in out.iterdir()}
 
             calls = len(faulty.to(WELL))
             peer.failing = True
             await refusing.stop()
-            expected = {f"{name}-score": {reason} for name, (_, reason) in faults.items()} | {f"{REFUSED}-score": {"unreachable"}}
+            expected = {f"{name}-score": {reason} for name, (_, reason) in faults.items()} | {
+                f"{REFUSED}-score": {"unreachable"}
+            }
             await until(lambda: _failing(agent).keys() == expected.keys(), what="every fault was met")
-            await until(lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens")
+            await until(
+                lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens"
+            )
             await until(lambda: len(faulty.to(WELL)) >= calls + 5, what="the healthy one goes on")
             keeps(faulty.to(WELL)[calls + 1 :], cadence=beat(WELL), least=3)
             counted = await agent.failures()
             # The one that refuses may have been in the middle of an answer when it went away.
             counted[f"{REFUSED}-score"].discard("connection_lost")
-            assert counted == expected, {name: (counted.get(name), expected.get(name)) for name in counted | expected}
+            assert counted == expected, {
+                name: (counted.get(name), expected.get(name)) for name in counted | expected
+            }
             assert await agent.stages() == {"fetch" if side == "source" else "score"}
             assert await agent.exposed() == {f"{WELL}-score"}
             assert {path.name: path.read_bytes() for path in out.iterdir()} == published
@@ -86,7 +108,11 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
 
 def _failing(agent: RunningAgent) -> dict[str, str]:
     """Score name to the reason of its last failure."""
-    return {scorer["scoreName"]: scorer["reason"] for scorer in agent.agent.detail()[1]["scorers"] if scorer["reason"]}
+    return {
+        scorer["scoreName"]: scorer["reason"]
+        for scorer in agent.agent.detail()[1]["scorers"]
+        if scorer["reason"]
+    }
 
 
 async def _exposes(agent: RunningAgent, score_names: set[str]) -> bool:

@@ -49,7 +49,11 @@ class Reply:
 
     @classmethod
     def of(cls, plain: object, *, status: int = 200, headers: Mapping[str, str] | None = None) -> "Reply":
-        return cls(status=status, body=json.dumps(plain).encode(), headers={"Content-Type": "application/json", **(headers or {})})
+        return cls(
+            status=status,
+            body=json.dumps(plain).encode(),
+            headers={"Content-Type": "application/json", **(headers or {})},
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +95,9 @@ class HttpFake:
         await self.start()
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self.stop()
 
     def to(self, name: str) -> list[Seen]:
@@ -99,7 +105,9 @@ class HttpFake:
         return [seen for seen in self.seen if seen.path.startswith(f"/{name}/")]
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port, ssl=self._tls, backlog=512)
+        self._server = await asyncio.start_server(
+            self._accept, "127.0.0.1", self._port, ssl=self._tls, backlog=512
+        )
         self._port = self._server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
@@ -133,7 +141,10 @@ class HttpFake:
         head = await reader.readuntil(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         method, target, _ = first.split(" ", 2)
-        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+        headers = {
+            name.strip().lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in lines if line)
+        }
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         seen = Seen(
             method=method,

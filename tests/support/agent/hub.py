@@ -1,8 +1,9 @@
 """An API server on 127.0.0.1 that behaves as a real one where the agent depends on it.
 
-AddOnPlacementScores with a status subresource (a create or an apply of the main resource drops the status), updates and server-side
-apply of /status with managed fields and conflicts, JSON patches of managed fields, validation of values, label selectors, tables,
-preconditions, ConfigMaps, Secrets, bearer tokens, a clock of its own.
+AddOnPlacementScores with a status subresource (a create or an apply of the main resource drops the status),
+updates and server-side apply of /status with managed fields and conflicts, JSON patches of managed fields,
+validation of values, label selectors, tables, preconditions, ConfigMaps, Secrets, bearer tokens, a clock of
+its own.
 """
 
 import copy
@@ -60,8 +61,16 @@ class HubFake:
         parts = seen.path.strip("/").split("/")
         if parts[:2] == ["api", "v1"]:
             return self._core(parts)
-        if parts[:3] == ["apis", "cluster.open-cluster-management.io", "v1alpha1"] and parts[5] == "addonplacementscores":
-            return self._score(seen, namespace=parts[4], name=parts[6] if len(parts) > 6 else "", sub=parts[7] if len(parts) > 7 else "")
+        if (
+            parts[:3] == ["apis", "cluster.open-cluster-management.io", "v1alpha1"]
+            and parts[5] == "addonplacementscores"
+        ):
+            return self._score(
+                seen,
+                namespace=parts[4],
+                name=parts[6] if len(parts) > 6 else "",
+                sub=parts[7] if len(parts) > 7 else "",
+            )
         return failure(404, f"the server could not find {seen.path}")
 
     def _core(self, parts: list[str]) -> Reply:
@@ -75,9 +84,20 @@ class HubFake:
         key = (namespace, name)
         if seen.method == "GET" and not name:
             wanted = dict(item.split("=") for item in seen.query.get("labelSelector", "").split(",") if item)
-            items = [one for (where, _), one in sorted(self.scores.items()) if where == namespace and _labelled(one, wanted)]
+            items = [
+                one
+                for (where, _), one in sorted(self.scores.items())
+                if where == namespace and _labelled(one, wanted)
+            ]
             if "as=Table" in seen.headers.get("accept", ""):
-                return Reply.of({"kind": "Table", "rows": [{"cells": [one["metadata"]["name"], "2026-01-01T00:00:00Z"]} for one in items]})
+                return Reply.of(
+                    {
+                        "kind": "Table",
+                        "rows": [
+                            {"cells": [one["metadata"]["name"], "2026-01-01T00:00:00Z"]} for one in items
+                        ],
+                    }
+                )
             return Reply.of({"kind": "AddOnPlacementScoreList", "items": items})
         if seen.method == "GET":
             return Reply.of(self.scores[key]) if key in self.scores else _missing(name)
@@ -118,12 +138,18 @@ class HubFake:
         labels = seen.json()["metadata"].get("labels", {})
         metadata.setdefault("labels", {}).update(labels)
         entry = self._labels_entry(seen, labels, operation="Apply")
-        kept = [one for one in metadata.get("managedFields", []) if one.get("subresource") or one["operation"] != "Apply"]
+        kept = [
+            one
+            for one in metadata.get("managedFields", [])
+            if one.get("subresource") or one["operation"] != "Apply"
+        ]
         metadata["managedFields"] = [entry, *kept]
         return self._written("PATCH", key)
 
     def _labels_entry(self, seen: Seen, labels: Mapping[str, str], *, operation: str) -> dict[str, Any]:
-        fields: dict[str, Any] = {f"f:{name}": {} for name in sorted(labels)} | ({".": {}} if operation == "Update" else {})
+        fields: dict[str, Any] = {f"f:{name}": {} for name in sorted(labels)} | (
+            {".": {}} if operation == "Update" else {}
+        )
         return {
             "manager": _manager(seen),
             "operation": operation,
@@ -192,20 +218,28 @@ class HubFake:
         return Reply.of(self.scores[key], status=status)
 
     def upstream_writes(self, name: str, values: Mapping[str, int], *, namespace: str = "c1") -> None:
-        """What the upstream agent does: a create, whose status the API server drops, and updates of the status."""
+        """What the upstream agent does: a create, whose status the API server drops, and updates of the
+        status.
+        """
         plain: dict[str, Any] = {"metadata": {"name": name, "namespace": namespace}}
-        base = f"/apis/cluster.open-cluster-management.io/v1alpha1/namespaces/{namespace}/addonplacementscores"
+        base = (
+            f"/apis/cluster.open-cluster-management.io/v1alpha1/namespaces/{namespace}/addonplacementscores"
+        )
         headers = {"user-agent": f"{UPSTREAM}/v0.0.0 (linux/amd64)", "content-type": "application/json"}
 
         def send(method: str, target: str, plain: dict[str, Any]) -> Reply:
-            seen = Seen(method=method, target=target, headers=headers, body=json.dumps(plain).encode(), at=self.now())
+            seen = Seen(
+                method=method, target=target, headers=headers, body=json.dumps(plain).encode(), at=self.now()
+            )
             there = name if method == "PUT" else ""
             return self._score(seen, namespace=namespace, name=there, sub="status" if there else "")
 
         if (namespace, name) not in self.scores:
             send("POST", base, plain)
         plain = copy.deepcopy(self.scores[namespace, name])
-        plain.setdefault("status", {})["scores"] = [{"name": item, "value": value} for item, value in values.items()]
+        plain.setdefault("status", {})["scores"] = [
+            {"name": item, "value": value} for item, value in values.items()
+        ]
         reply = send("PUT", f"{base}/{name}/status", plain)
         assert reply.status == 200, reply.body
 
@@ -225,7 +259,9 @@ def timestamp(seconds: float) -> str:
 
 
 def failure(status: int, message: str) -> Reply:
-    return Reply.of({"kind": "Status", "status": "Failure", "message": message, "code": status}, status=status)
+    return Reply.of(
+        {"kind": "Status", "status": "Failure", "message": message, "code": status}, status=status
+    )
 
 
 def _missing(name: str) -> Reply:

@@ -24,7 +24,9 @@ class InvalidError(Exception):
     """The result is no valid object."""
 
 
-def update(live: Mapping[str, Any], new: Mapping[str, Any], entries: list[Entry], *, manager: str, now: str) -> list[Entry]:
+def update(
+    live: Mapping[str, Any], new: Mapping[str, Any], entries: list[Entry], *, manager: str, now: str
+) -> list[Entry]:
     """The entries after an update. Without any entry none is made: tracking begins with the first apply."""
     if not entries:
         return []
@@ -39,7 +41,13 @@ def update(live: Mapping[str, Any], new: Mapping[str, Any], entries: list[Entry]
 
 
 def apply(
-    live: Mapping[str, Any], wanted: Mapping[str, Any], entries: list[Entry], *, manager: str, now: str, force: bool
+    live: Mapping[str, Any],
+    wanted: Mapping[str, Any],
+    entries: list[Entry],
+    *,
+    manager: str,
+    now: str,
+    force: bool,
 ) -> tuple[dict[str, Any], list[Entry]]:
     """The status and the entries after an apply. Raises ConflictError or InvalidError."""
     before, given = _values(live), _values(wanted)
@@ -52,13 +60,17 @@ def apply(
     for key, fields in list(owned.fields.items()):
         if key != mine and fields & differing:
             if not force:
-                raise ConflictError(f'Apply failed with 1 conflict: conflict with "{key[0]}" with subresource "status"')
+                raise ConflictError(
+                    f'Apply failed with 1 conflict: conflict with "{key[0]}" with subresource "status"'
+                )
             owned.fields[key] = fields - differing
     others = set().union(*(fields for key, fields in owned.fields.items() if key != mine))
     pruned = owned.fields.pop(mine, set()) - given.keys() - others
     # With its membership an item goes as a whole, also where somebody else owns its value.
     whole = {path[:-1] for path in pruned if path[-1] == "."}
-    after = {path: value for path, value in before.items() if path not in pruned and path[:-1] not in whole} | given
+    after = {
+        path: value for path, value in before.items() if path not in pruned and path[:-1] not in whole
+    } | given
     owned.add(mine, set(given), now=now)
     owned.keep(after.keys())
     return _status(after), owned.entries()
@@ -70,7 +82,9 @@ class _Owned:
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._rest = [entry for entry in entries if entry.get("subresource") != "status"]
         mine = [entry for entry in entries if entry.get("subresource") == "status"]
-        self.fields = {(entry["manager"], entry["operation"]): set(_decoded(entry.get("fieldsV1", {}))) for entry in mine}
+        self.fields = {
+            (entry["manager"], entry["operation"]): set(_decoded(entry.get("fieldsV1", {}))) for entry in mine
+        }
         self._times = {(entry["manager"], entry["operation"]): entry["time"] for entry in mine}
 
     def add(self, key: tuple[str, str], fields: set[Path], *, now: str) -> None:

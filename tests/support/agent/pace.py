@@ -11,14 +11,20 @@ SLACK_SECONDS: Final = 0.1
 
 
 def beat(name: str, *, cluster: str = "c1", interval: float = 1) -> Cadence:
-    """When the entry of this name runs (tests.support.agent.configmap), but for its first run, as docs/agent.md has it."""
+    """When the entry of this name runs (tests.support.agent.configmap), but for its first run, as
+    docs/agent.md has it.
+    """
     return Cadence(interval=interval, phase=interval * fraction(cluster, f"{name}-score", "phase"))
 
 
 def keeps(calls: Sequence[Seen], *, cadence: Cadence, least: int = 1) -> None:
-    """AssertionError unless every beat from the first call to the last has exactly one call, and there are more than `least`."""
+    """AssertionError unless every beat from the first call to the last has exactly one call, and there are
+    more than `least`.
+    """
     times = [call.at for call in calls]
     assert len(times) > least, times
     first = round((times[0] - cadence.phase) / cadence.interval)
     due = [cadence.phase + (first + index) * cadence.interval for index in range(len(times))]
-    assert all(abs(at - on) <= SLACK_SECONDS for at, on in zip(times, due, strict=True)), f"called at {times}, the beats were {due}"
+    assert all(abs(at - on) <= SLACK_SECONDS for at, on in zip(times, due, strict=True)), (
+        f"called at {times}, the beats were {due}"
+    )

@@ -71,7 +71,9 @@ class AgentProcess:
 
 
 @asynccontextmanager
-async def agent(*arguments: str | Path, environ: Mapping[str, str] | None = None, command: Path = COMMAND) -> AsyncIterator[AgentProcess]:
+async def agent(
+    *arguments: str | Path, environ: Mapping[str, str] | None = None, command: Path = COMMAND
+) -> AsyncIterator[AgentProcess]:
     """``gitops-dsf-agent run`` with these flags, ended at the latest when the block ends."""
     flags = ["run", "--metrics-address", "127.0.0.1:0", *map(str, arguments)]
     if "--splay" not in flags:

@@ -34,7 +34,9 @@ class RunningAgent:
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
         async with httpx.AsyncClient(trust_env=False, verify=PLAIN, timeout=30) as client:
-            return await client.get(self.url + path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+            return await client.get(
+                self.url + path, headers={name.replace("_", "-"): value for name, value in headers.items()}
+            )
 
     async def samples(self) -> dict[str, float]:
         """Every sample of /metrics, ``name{labels}`` to value."""
@@ -55,19 +57,33 @@ class RunningAgent:
         return {labels["stage"] for labels in await self._failures()}
 
     async def _failures(self) -> list[dict[str, str]]:
-        counted = [name for name, value in (await self.samples()).items() if name.startswith("gitops_dsf_agent_failures_total{") and value]
+        counted = [
+            name
+            for name, value in (await self.samples()).items()
+            if name.startswith("gitops_dsf_agent_failures_total{") and value
+        ]
         return [
-            {key: text.strip('"') for key, text in (item.split("=", 1) for item in name[:-1].split("{")[1].split(","))} for name in counted
+            {
+                key: text.strip('"')
+                for key, text in (item.split("=", 1) for item in name[:-1].split("{")[1].split(","))
+            }
+            for name in counted
         ]
 
     async def exposed(self) -> set[str]:
         """Score names that have dynamic_score samples now."""
-        return {name.split('ds_score_name="')[1].rstrip('"}') for name in await self.samples() if name.startswith("dynamic_score{")}
+        return {
+            name.split('ds_score_name="')[1].rstrip('"}')
+            for name in await self.samples()
+            if name.startswith("dynamic_score{")
+        }
 
 
 @asynccontextmanager
 async def running(*flags: str | Path, clock: Clock | None = None) -> AsyncIterator[RunningAgent]:
-    """``gitops-dsf-agent run`` with these flags on a free port, no splay and a short grace unless told otherwise."""
+    """``gitops-dsf-agent run`` with these flags on a free port, no splay and a short grace unless told
+    otherwise.
+    """
     address = ["--metrics-address", "127.0.0.1:0"]
     waits = ["--splay", "0", "--shutdown-grace", "0.5", "--config-poll", "0.2"]
     defaults = ["run", *address, "--cluster-name", "c1", *waits]

@@ -1,7 +1,8 @@
-"""What GitHub documents of the few calls that are made (REST API 2022-11-28: pulls, issue comments, errors), as JSON Schemas.
+"""What GitHub documents of the few calls that are made (REST API 2022-11-28: pulls, issue comments, errors),
+as JSON Schemas.
 
-Written down from the documentation, as much as a client of these calls can depend on. Objects of answers may hold more; bodies and
-parameters of requests may not, because a misspelt one would silently do nothing.
+Written down from the documentation, as much as a client of these calls can depend on. Objects of answers may
+hold more; bodies and parameters of requests may not, because a misspelt one would silently do nothing.
 """
 
 from typing import Any
@@ -13,9 +14,15 @@ TIME_OR_NULL: Schema = {"type": ["string", "null"], "format": "date-time"}
 REPOSITORY: Schema = {
     "type": "object",
     "required": ["id", "node_id", "name", "full_name", "private", "owner", "html_url", "fork", "url"],
-    "properties": {"full_name": {"type": "string", "pattern": "^[^/]+/[^/]+$"}, "private": {"type": "boolean"}},
+    "properties": {
+        "full_name": {"type": "string", "pattern": "^[^/]+/[^/]+$"},
+        "private": {"type": "boolean"},
+    },
 }
-USER: Schema = {"type": ["object", "null"], "required": ["login", "id", "node_id", "url", "type", "site_admin"]}
+USER: Schema = {
+    "type": ["object", "null"],
+    "required": ["login", "id", "node_id", "url", "type", "site_admin"],
+}
 SIDE: Schema = {
     "type": "object",
     "required": ["label", "ref", "repo", "sha", "user"],
@@ -30,9 +37,41 @@ SIDE: Schema = {
 PULL: Schema = {
     "type": "object",
     "required": [
-        *("url", "id", "node_id", "html_url", "diff_url", "patch_url", "issue_url", "commits_url", "comments_url", "statuses_url"),
-        *("number", "state", "locked", "title", "user", "body", "labels", "milestone", "created_at", "updated_at", "closed_at"),
-        *("merged_at", "merge_commit_sha", "assignee", "head", "base", "_links", "author_association", "auto_merge"),
+        *(
+            "url",
+            "id",
+            "node_id",
+            "html_url",
+            "diff_url",
+            "patch_url",
+            "issue_url",
+            "commits_url",
+            "comments_url",
+            "statuses_url",
+        ),
+        *(
+            "number",
+            "state",
+            "locked",
+            "title",
+            "user",
+            "body",
+            "labels",
+            "milestone",
+            "created_at",
+            "updated_at",
+            "closed_at",
+        ),
+        *(
+            "merged_at",
+            "merge_commit_sha",
+            "assignee",
+            "head",
+            "base",
+            "_links",
+            "author_association",
+            "auto_merge",
+        ),
     ],
     "properties": {
         "number": {"type": "integer", "minimum": 1},
@@ -63,7 +102,11 @@ VALIDATION_ERROR: Schema = {
     "properties": {
         "errors": {
             "type": "array",
-            "items": {"type": "object", "required": ["code"], "properties": {"message": {"type": "string"}, "code": {"type": "string"}}},
+            "items": {
+                "type": "object",
+                "required": ["code"],
+                "properties": {"message": {"type": "string"}, "code": {"type": "string"}},
+            },
         }
     },
 }

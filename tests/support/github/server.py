@@ -1,6 +1,7 @@
 """A GitHub of a test: pull requests and comments over real HTTP, on top of a real bare repository.
 
-Requests and answers are checked against `schemas`; what does not fit is in `violations`, which a test looks at in the end.
+Requests and answers are checked against `schemas`; what does not fit is in `violations`, which a test looks
+at in the end.
 """
 
 import json
@@ -85,7 +86,9 @@ class GitHubServer:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -132,13 +135,18 @@ class GitHubServer:
             found = fault(request.command, path)
             if found is not None:
                 return found
-        if request.headers.get("X-GitHub-Api-Version") != "2022-11-28" or request.headers.get("Accept") != "application/vnd.github+json":
+        if (
+            request.headers.get("X-GitHub-Api-Version") != "2022-11-28"
+            or request.headers.get("Accept") != "application/vnd.github+json"
+        ):
             self.violations.append(f"{path}: version or Accept is missing")
         if not request.headers.get("User-Agent"):
             self.violations.append(f"{path}: GitHub answers 403 without User-Agent")
         if request.headers.get("Authorization") != f"Bearer {self.token}":
             return self._checked(
-                401, {"message": "Bad credentials", "documentation_url": "https://docs.github.com/rest"}, schemas.BASIC_ERROR
+                401,
+                {"message": "Bad credentials", "documentation_url": "https://docs.github.com/rest"},
+                schemas.BASIC_ERROR,
             )
         self._notice_deleted_branches()
         call = (request.command, *path.strip("/").split("/"))
@@ -156,12 +164,25 @@ class GitHubServer:
                 pull = self._pull(int(number))
                 pull.state, pull.body = data.get("state", pull.state), data.get("body", pull.body)
                 return self._checked(200, self._shown(pull), schemas.PULL)
-            case ("POST", "repos", owner, name, "issues", number, "comments") if (owner, name) == (OWNER, NAME):
+            case ("POST", "repos", owner, name, "issues", number, "comments") if (owner, name) == (
+                OWNER,
+                NAME,
+            ):
                 self._check(data, schemas.CREATE_COMMENT)
                 self._pull(int(number)).comments.append(data["body"])
                 url = f"https://github.test/{number}"
-                shown = {"id": 1, "node_id": "C", "url": url, "html_url": url, "user": None, "issue_url": url, "body": data["body"]}
-                return self._checked(201, {**shown, "created_at": _time(), "updated_at": _time()}, schemas.COMMENT)
+                shown = {
+                    "id": 1,
+                    "node_id": "C",
+                    "url": url,
+                    "html_url": url,
+                    "user": None,
+                    "issue_url": url,
+                    "body": data["body"],
+                }
+                return self._checked(
+                    201, {**shown, "created_at": _time(), "updated_at": _time()}, schemas.COMMENT
+                )
         return self._checked(404, {"message": "Not Found", "status": "404"}, schemas.BASIC_ERROR)
 
     def _list(self, request: BaseHTTPRequestHandler, query: dict[str, str]) -> Answer:
@@ -169,19 +190,27 @@ class GitHubServer:
         found = [
             pull
             for pull in self.pulls
-            if state in {"all", pull.state} and query.get("base", pull.base) == pull.base and head in {"", f"{OWNER}:{pull.branch}"}
+            if state in {"all", pull.state}
+            and query.get("base", pull.base) == pull.base
+            and head in {"", f"{OWNER}:{pull.branch}"}
         ]
         found.sort(key=lambda pull: pull.number, reverse=query.get("direction", "desc") == "desc")
         size, page = int(query.get("per_page", "30")), int(query.get("page", "1"))
         shown = [self._shown(pull) for pull in found[(page - 1) * size : page * size]]
-        link = {"Link": f'<https://api.github.test{request.path}&page={page + 1}>; rel="next"'} if len(found) > page * size else {}
+        link = (
+            {"Link": f'<https://api.github.test{request.path}&page={page + 1}>; rel="next"'}
+            if len(found) > page * size
+            else {}
+        )
         status, answer, headers = self._checked(200, shown, {"type": "array", "items": schemas.PULL})
         return status, answer, {**headers, **link}
 
     def _create(self, data: dict[str, Any]) -> Answer:
         branch, base = data["head"], data["base"]
         try:
-            sha = git("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", folder=self._repository.bare).strip()
+            sha = git(
+                "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}", folder=self._repository.bare
+            ).strip()
             ahead = int(git("rev-list", "--count", f"{base}..{branch}", folder=self._repository.bare))
         except GitError:
             return self._invalid({"resource": "PullRequest", "field": "head", "code": "invalid"})
@@ -191,12 +220,24 @@ class GitHubServer:
         if not ahead:
             message = f"No commits between {base} and {branch}"
             return self._invalid({"resource": "PullRequest", "code": "custom", "message": message})
-        pull = Pull(number=len(self.pulls) + 1, title=data["title"], branch=branch, base=base, body=data.get("body", ""), sha=sha)
+        pull = Pull(
+            number=len(self.pulls) + 1,
+            title=data["title"],
+            branch=branch,
+            base=base,
+            body=data.get("body", ""),
+            sha=sha,
+        )
         self.pulls.append(pull)
         return self._checked(201, self._shown(pull), schemas.PULL)
 
     def _invalid(self, detail: dict[str, str]) -> Answer:
-        answer = {"message": "Validation Failed", "documentation_url": "https://docs.github.com/rest", "errors": [detail], "status": "422"}
+        answer = {
+            "message": "Validation Failed",
+            "documentation_url": "https://docs.github.com/rest",
+            "errors": [detail],
+            "status": "422",
+        }
         return self._checked(422, answer, schemas.VALIDATION_ERROR)
 
     def _notice_deleted_branches(self) -> None:
@@ -208,9 +249,23 @@ class GitHubServer:
 
     def _shown(self, pull: Pull) -> dict[str, Any]:
         url = f"https://github.test/{OWNER}/{NAME}/pull/{pull.number}"
-        links = ("url", "html_url", "diff_url", "patch_url", "issue_url", "commits_url", "comments_url", "statuses_url")
+        links = (
+            "url",
+            "html_url",
+            "diff_url",
+            "patch_url",
+            "issue_url",
+            "commits_url",
+            "comments_url",
+            "statuses_url",
+        )
         nothing = ("user", "milestone", "assignee", "auto_merge", "merge_commit_sha")
-        side = {"label": f"{OWNER}:{pull.branch}", "sha": pull.sha, "user": None, "repo": {**REPOSITORY, "full_name": pull.full_name}}
+        side = {
+            "label": f"{OWNER}:{pull.branch}",
+            "sha": pull.sha,
+            "user": None,
+            "repo": {**REPOSITORY, "full_name": pull.full_name},
+        }
         return {
             **dict.fromkeys(links, url),
             **dict.fromkeys(nothing),
@@ -241,7 +296,10 @@ class GitHubServer:
         return status, answer, {}
 
     def _check(self, value: Any, schema: schemas.Schema) -> None:
-        self.violations += [f"{self.log[-1]}: {each.message}" for each in jsonschema.Draft202012Validator(schema).iter_errors(value)]
+        self.violations += [
+            f"{self.log[-1]}: {each.message}"
+            for each in jsonschema.Draft202012Validator(schema).iter_errors(value)
+        ]
 
 
 def _time() -> str:

@@ -42,7 +42,9 @@ class StandIn:
             def answer(self) -> None:
                 length = int(self.headers.get("content-length", 0))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                asked = Asked(method=self.command, path=self.path, headers=headers, body=self.rfile.read(length))
+                asked = Asked(
+                    method=self.command, path=self.path, headers=headers, body=self.rfile.read(length)
+                )
                 stand_in.asked.append(asked)
                 given = behaviour(asked)
                 self.send_response(given.status)
@@ -62,10 +64,16 @@ class StandIn:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         if tls is not None:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+            self._server.socket = tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(target=lambda: self._server.serve_forever(poll_interval=0.02))
         self._thread.start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}" if tls is None else f"https://localhost:{self._server.server_port}"
+        self.url = (
+            f"http://127.0.0.1:{self._server.server_port}"
+            if tls is None
+            else f"https://localhost:{self._server.server_port}"
+        )
 
     def close(self) -> None:
         self._server.shutdown()

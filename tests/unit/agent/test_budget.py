@@ -48,7 +48,9 @@ async def _inside(*holders: Holder) -> list[bool]:
 
 
 async def test_those_that_fit_go_and_the_others_follow_in_their_order() -> None:
-    """Two of four fit, the third waits, and a small one that came later does not overtake it; a cancelled one gives its place away."""
+    """Two of four fit, the third waits, and a small one that came later does not overtake it; a cancelled one
+    gives its place away.
+    """
     budget = Budget(limit=LIMIT)
     one, two, three, four, five = (Holder(budget, size * MB) for size in (4, 4, 4, 2, 2))
     assert await _inside(one, two, three, four, five) == [True, True, False, False, False]
@@ -73,7 +75,9 @@ async def test_one_that_is_larger_than_the_budget_goes_alone() -> None:
 
 
 async def test_small_ones_and_first_runs_pass() -> None:
-    """A small one always; one of unknown size unless the budget is used up, and then it counts as what it turned out to be."""
+    """A small one always; one of unknown size unless the budget is used up, and then it counts as what it
+    turned out to be.
+    """
     budget = Budget(limit=LIMIT)
     large, waiting, small, fresh = (
         Holder(budget, 6 * MB),
@@ -92,12 +96,22 @@ async def test_small_ones_and_first_runs_pass() -> None:
         await holder.leave()
 
 
-@given(st.lists(st.tuples(st.one_of(st.none(), st.integers(0, 15)), st.integers(0, 15), st.booleans()), min_size=1, max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.one_of(st.none(), st.integers(0, 15)), st.integers(0, 15), st.booleans()),
+        min_size=1,
+        max_size=12,
+    )
+)
 @pytest.mark.real_time
 async def test_everybody_comes_to_an_end(askers: list[tuple[int | None, int, bool]]) -> None:
-    """Whatever was expected and came, and whoever is cancelled where: nobody waits for ever, and all room is given back."""
+    """Whatever was expected and came, and whoever is cancelled where: nobody waits for ever, and all room is
+    given back.
+    """
     budget = Budget(limit=LIMIT)
-    holders = [Holder(budget, None if size is None else size * MB, actual=actual * MB) for size, actual, _ in askers]
+    holders = [
+        Holder(budget, None if size is None else size * MB, actual=actual * MB) for size, actual, _ in askers
+    ]
     await _inside()
     for holder, (_, _, cancelled) in zip(holders, askers, strict=True):
         if cancelled:

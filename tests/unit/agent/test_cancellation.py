@@ -17,7 +17,8 @@ from dsf_runtime.clock import happens_within
 from dsf_wire.summary import Summary
 
 TURNS = range(8)
-"""Turns of the loop between the news and the cancellation; between waking and running there are two or three."""
+"""Turns of the loop between the news and the cancellation; between waking and running there are two or three.
+"""
 
 
 class EmptyStore:
@@ -81,7 +82,9 @@ async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
 async def test_the_pruner_ends_with_the_process(turns: int) -> None:
     """SIGTERM in the moment of an edit."""
 
-    pruner = Pruner(store=EmptyStore(), metrics=Metrics(cluster="c1"), settle_seconds=60, chance=random.Random())
+    pruner = Pruner(
+        store=EmptyStore(), metrics=Metrics(cluster="c1"), settle_seconds=60, chance=random.Random()
+    )
     pruner.set(parse(b"[]"))
     await _ends(pruner.run(), lambda: pruner.set(parse(b"[]")), turns=turns)
 

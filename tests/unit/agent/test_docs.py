@@ -1,4 +1,6 @@
-"""docs/agent.md names every flag, metric and reason, and no other; the shipped alerts ask for metrics that exist."""
+"""docs/agent.md names every flag, metric and reason, and no other; the shipped alerts ask for metrics that
+exist.
+"""
 
 import argparse
 import re
@@ -21,8 +23,15 @@ def _table(title: str) -> list[list[str]]:
 
 
 def _flags() -> set[str]:
-    verbs = next(action for action in settings.parser()._actions if isinstance(action, argparse._SubParsersAction))
-    return {option for verb in verbs.choices.values() for action in verb._actions for option in action.option_strings} - {"-h", "--help"}
+    verbs = next(
+        action for action in settings.parser()._actions if isinstance(action, argparse._SubParsersAction)
+    )
+    return {
+        option
+        for verb in verbs.choices.values()
+        for action in verb._actions
+        for option in action.option_strings
+    } - {"-h", "--help"}
 
 
 def test_flags() -> None:
@@ -86,7 +95,9 @@ def test_alerts_and_dashboard_ask_for_metrics_that_exist() -> None:
     """The shipped rules for agents, and every panel, in terms of the table."""
     groups = yamlfast.load((ROOT / "monitoring" / "rules.yaml").read_text(encoding="utf-8"))["groups"]
     (agents,) = [group["rules"] for group in groups if group["name"] == "gitops-dsf-agent"]
-    texts = [rule["expr"] for rule in agents] + [(ROOT / "monitoring" / "dashboard.json").read_text(encoding="utf-8")]
+    texts = [rule["expr"] for rule in agents] + [
+        (ROOT / "monitoring" / "dashboard.json").read_text(encoding="utf-8")
+    ]
     known = {re.sub(r"_total$", "", row[0]) for row in _table("Metrics")}
     asked = {name for text in texts for name in re.findall(r"\b(?:gitops_dsf_agent|dynamic_scor)\w+", text)}
     assert agents

@@ -67,7 +67,9 @@ def _credentials(vault: Vault, clock: Hands) -> Credentials:
     return Credentials(vault=vault, clock=clock, token_file=Path("nowhere"))
 
 
-@pytest.mark.parametrize("fault", [Reason.UNREACHABLE, Reason.TIMEOUT, Reason.SERVER_ERROR, Reason.UNAUTHORIZED])
+@pytest.mark.parametrize(
+    "fault", [Reason.UNREACHABLE, Reason.TIMEOUT, Reason.SERVER_ERROR, Reason.UNAUTHORIZED]
+)
 async def test_a_token_outlives_an_api_server_that_is_away(fault: Reason) -> None:
     """It is used on, the server asked again now and then, and the new token used once it answers."""
     vault, clock = Vault(token="one"), Hands()
@@ -110,7 +112,9 @@ async def test_a_refused_token_is_not_offered_again() -> None:
 
 
 async def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_path: Path) -> None:
-    """The same context while the server is away; when the CA is another one, the connections of the old one are let go."""
+    """The same context while the server is away; when the CA is another one, the connections of the old one
+    are let go.
+    """
     old, new = Authority("old"), Authority("new")
     vault, clock = Vault(ca=old.pem), Hands()
     kept, transport = _credentials(vault, clock), Transport(limits=Limits(total_seconds=30))

@@ -104,7 +104,15 @@ def test_foreign_text_is_one_short_printable_line(data: bytes | str) -> None:
 
 @pytest.mark.parametrize(
     ("header", "seconds"),
-    [("120", 120.0), ("0", 0.0), ("99999999", 3600.0), ("", None), ("soon", None), ("-5", None), ("Thu, 01 Jan 1970 00:03:20 GMT", 100.0)],
+    [
+        ("120", 120.0),
+        ("0", 0.0),
+        ("99999999", 3600.0),
+        ("", None),
+        ("soon", None),
+        ("-5", None),
+        ("Thu, 01 Jan 1970 00:03:20 GMT", 100.0),
+    ],
 )
 def test_retry_after(header: str, seconds: float | None) -> None:
     """Seconds or a date, bounded; what cannot be read does not count. It is 100 s past the epoch."""

@@ -10,8 +10,12 @@ from dsf_wire.summary import PublishRule, Summary
 
 
 @given(st.floats(1, 1e5), st.floats(0, 1), st.floats(0, 1e7), st.floats(0, 1e5))
-def test_the_next_run_is_on_the_grid_and_in_the_future(interval: float, part: float, now: float, least: float) -> None:
-    """No drift: always phase plus a whole number of intervals, never earlier than asked, never more than one interval later."""
+def test_the_next_run_is_on_the_grid_and_in_the_future(
+    interval: float, part: float, now: float, least: float
+) -> None:
+    """No drift: always phase plus a whole number of intervals, never earlier than asked, never more than one
+    interval later.
+    """
     cadence = Cadence(interval=interval, phase=part * interval)
     due_at = cadence.next(after=now, least=least)
     assert now + least - 1e-6 <= due_at <= now + least + interval * 1.000001
@@ -48,7 +52,9 @@ def _published(values: dict[str, int], *, written: float = 1000.0) -> Published:
     ],
 )
 def test_when_scores_are_written(wanted: dict[str, int], at: float) -> None:
-    """A move below the deadband waits for half of the TTL; a larger one, an item that came or went, for the least interval."""
+    """A move below the deadband waits for half of the TTL; a larger one, an item that came or went, for the
+    least interval.
+    """
     assert decide(wanted, _published({"a": 50}), rule=RULE) == Decision(at=at, changed=at < 1450)
 
 
@@ -65,7 +71,9 @@ def test_a_deadband_of_zero_means_any_move() -> None:
 
 def test_refreshes_of_a_fleet_are_spread_and_early() -> None:
     """Up to a tenth earlier than half of the TTL, never later."""
-    refreshes = [Rule(deadband=2, min_interval=60, ttl=900, jitter=fraction(f"c{n}", "s")).refresh for n in range(200)]
+    refreshes = [
+        Rule(deadband=2, min_interval=60, ttl=900, jitter=fraction(f"c{n}", "s")).refresh for n in range(200)
+    ]
     assert min(refreshes) >= 405
     assert max(refreshes) <= 450
     assert max(refreshes) - min(refreshes) > 35
@@ -75,5 +83,10 @@ def test_defaults_of_the_rule() -> None:
     """What the wire leaves out: deadband 2, one write a minute, max(900, 10 intervals)."""
     plain = Summary(name="n", score_name="s", scoring_interval=30)
     assert Rule.of(plain, jitter=0) == Rule(deadband=2, min_interval=60, ttl=900, jitter=0)
-    told = Summary(name="n", score_name="s", scoring_interval=300, publish=PublishRule(deadband=0, min_interval_seconds=5))
+    told = Summary(
+        name="n",
+        score_name="s",
+        scoring_interval=300,
+        publish=PublishRule(deadband=0, min_interval_seconds=5),
+    )
     assert Rule.of(told, jitter=0) == Rule(deadband=0, min_interval=5, ttl=3000, jitter=0)

@@ -46,8 +46,8 @@ class SlowStore:
 
 @pytest.mark.parametrize("failed", [False, True])
 async def test_only_what_holds_when_the_hub_answers_is_written(*, failed: bool) -> None:
-    """Newer scores came while it was asked: they are written, and not the old ones first, which would put them off. Or the scorer failed
-    meanwhile: its old scores are not written, and the next good ones are.
+    """Newer scores came while it was asked: they are written, and not the old ones first, which would put
+    them off. Or the scorer failed meanwhile: its old scores are not written, and the next good ones are.
     """
 
     store = SlowStore()

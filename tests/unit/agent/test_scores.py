@@ -28,7 +28,8 @@ LABELS = st.tuples(*[st.text(max_size=4)] * WIDTH)
 SCORES = st.floats(allow_nan=False, allow_infinity=False)
 RESULTS = st.lists(st.tuples(LABELS, SCORES), max_size=30)
 TEMPLATE = st.lists(
-    st.sampled_from([*(f"${{{name}}}" for name in dimension.PLACEHOLDERS), "${odd}", "%s", "%", ";", "${"]), max_size=5
+    st.sampled_from([*(f"${{{name}}}" for name in dimension.PLACEHOLDERS), "${odd}", "%s", "%", ";", "${"]),
+    max_size=5,
 ).map("".join)
 
 
@@ -38,7 +39,9 @@ def test_the_labels_are_those_of_the_wire() -> None:
 
 
 @given(TEMPLATE, LABELS, st.text(max_size=5), st.text(max_size=5))
-def test_prepared_names_are_the_wires_names(template: str, labels: tuple[str, ...], cluster: str, score_name: str) -> None:
+def test_prepared_names_are_the_wires_names(
+    template: str, labels: tuple[str, ...], cluster: str, score_name: str
+) -> None:
     """Whatever the format, with percent signs and unknown placeholders."""
     prepared = Naming(template=template, cluster=cluster, score_name=score_name).name(labels)
     plain = dict(zip(dimension.LABELS, labels, strict=True))
@@ -68,7 +71,9 @@ def _items(given_results: list[Result], *, scorer: Summary, size: int = 1000) ->
 
 def _text(given_results: list[Result], label_sets: LabelSets) -> bytes:
     text = SampleText()
-    text.add([label_sets.of(labels).line for labels, _ in given_results], [score for _, score in given_results])
+    text.add(
+        [label_sets.of(labels).line for labels, _ in given_results], [score for _, score in given_results]
+    )
     return b"".join(text.pieces())
 
 
@@ -77,7 +82,9 @@ def _text(given_results: list[Result], label_sets: LabelSets) -> bytes:
     st.sampled_from([None, "Last", "Mean", "Min", "Max", "Sum"]),
     st.sampled_from([None, ScoreRange(min=-1, max=1, output_min=100, output_max=0)]),
 )
-def test_items_are_what_the_wire_says(given_results: list[Result], how: str | None, score_range: ScoreRange | None) -> None:
+def test_items_are_what_the_wire_says(
+    given_results: list[Result], how: str | None, score_range: ScoreRange | None
+) -> None:
     """Grouped by name, aggregated in the order of the answer, mapped, sorted, in range."""
     scorer = _scorer(score_aggregation=how, score_range=score_range)
     items = _items(given_results, scorer=scorer)
@@ -110,12 +117,17 @@ def test_upstreams_collision_of_label_sets() -> None:
     assert _text(both, _label_sets()).count(b"\n") == 2
 
 
-NASTY = st.text(alphabet=st.one_of(st.sampled_from('\\"\n{}=,%'), st.characters(codec="utf-8", exclude_characters="\r")), max_size=8)
+NASTY = st.text(
+    alphabet=st.one_of(st.sampled_from('\\"\n{}=,%'), st.characters(codec="utf-8", exclude_characters="\r")),
+    max_size=8,
+)
 
 
 @given(st.lists(st.tuples(st.tuples(*[NASTY] * WIDTH), SCORES), max_size=10), NASTY, NASTY)
 def test_samples_can_be_parsed_back(given_results: list[Result], cluster: str, score_name: str) -> None:
-    """Any label value survives the text format, the last of equal label sets counts, the raw score keeps all its digits."""
+    """Any label value survives the text format, the last of equal label sets counts, the raw score keeps all
+    its digits.
+    """
     text = _text(given_results, _label_sets(cluster=cluster, score_name=score_name))
     parsed: dict[tuple[str, ...], float] = {}
     for family in text_string_to_metric_families(text.decode()):
@@ -136,7 +148,13 @@ async def test_the_gzip_file_is_as_small_as_that_of_other_exporters() -> None:
     """What is kept from scrape to scrape is worth the effort of zlib's usual level."""
     lines = Lines(cluster="c1", score_name="cpu")
     text = SampleText()
-    text.add([lines.begin((f"node-{n % 100}", "", f"team-{n % 40}", "", f"app-{n}", "", "")) for n in range(10_000)], [0.5] * 10_000)
+    text.add(
+        [
+            lines.begin((f"node-{n % 100}", "", f"team-{n % 40}", "", f"app-{n}", "", ""))
+            for n in range(10_000)
+        ],
+        [0.5] * 10_000,
+    )
     board = Board()
     board.put("cpu", b"".join(text.pieces()))
     data = b"".join(await board.gzipped(before=b"", after=b""))
@@ -162,11 +180,15 @@ async def test_the_gzip_file_is_one_member() -> None:
         assert b"replaced" in plain
 
 
-@pytest.mark.parametrize("count", [0, 1, results.BATCH - 1, results.BATCH, results.BATCH + 1, 2 * results.BATCH])
+@pytest.mark.parametrize(
+    "count", [0, 1, results.BATCH - 1, results.BATCH, results.BATCH + 1, 2 * results.BATCH]
+)
 async def test_every_result_is_read(count: int) -> None:
     """Batches lose nothing at their ends."""
     rows = ",".join(f'{{"metric": {{"node": "n{number}"}}, "score": {number}}}' for number in range(count))
-    read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets())
+    read = await results.read(
+        bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets()
+    )
     assert [label_set.item for label_set in read.label_sets] == [f"n{number}" for number in range(count)]
     assert read.scores == [float(number) for number in range(count)]
 
@@ -175,8 +197,13 @@ async def test_every_result_is_read(count: int) -> None:
 async def test_the_first_bad_result_is_named_by_its_place_in_the_answer(bad: str) -> None:
     """Beyond the first batch too, whichever way the answer is read."""
     wrong = {results.BATCH + 50, results.BATCH + 60}
-    rows = ",".join(f'{{"metric": {{}}, "score": {bad if number in wrong else number}}}' for number in range(2 * results.BATCH))
-    read = await results.read(bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets())
+    rows = ",".join(
+        f'{{"metric": {{}}, "score": {bad if number in wrong else number}}}'
+        for number in range(2 * results.BATCH)
+    )
+    read = await results.read(
+        bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets()
+    )
     assert (len(read.scores), read.dropped.total()) == (2 * results.BATCH - 2, 2)
     assert read.first_fault.startswith(f"result {results.BATCH + 50}: ")
 
@@ -186,18 +213,26 @@ METRIC = st.dictionaries(st.sampled_from([*dimension.LABELS, "other"]), st.text(
 
 @given(st.lists(st.lists(st.tuples(METRIC, SCORES), max_size=6), max_size=5))
 async def test_what_is_remembered_changes_nothing(answers: list[list[tuple[dict[str, str], float]]]) -> None:
-    """Answer after answer, each as the first: label sets come, go and come back, in any spelling of their JSON."""
+    """Answer after answer, each as the first: label sets come, go and come back, in any spelling of their
+    JSON.
+    """
     remembering = _label_sets("${node};${pod}")
     for answer in answers:
         rows = [{"metric": metric, "score": score} for metric, score in answer]
         body = json.dumps({"results": rows}, ensure_ascii=len(rows) % 2 == 0).encode()
         again = await results.read(bytearray(body), where="api", label_sets=remembering)
-        assert again == await results.read(bytearray(body), where="api", label_sets=_label_sets("${node};${pod}"))
-        assert [one.item for one in again.label_sets] == [f"{metric.get('node', '')};{metric.get('pod', '')}" for metric, _ in answer]
+        assert again == await results.read(
+            bytearray(body), where="api", label_sets=_label_sets("${node};${pod}")
+        )
+        assert [one.item for one in again.label_sets] == [
+            f"{metric.get('node', '')};{metric.get('pod', '')}" for metric, _ in answer
+        ]
 
 
 def test_label_sets_are_kept_while_they_are_named() -> None:
-    """The same object as long as each answer names it; huge ones and those of an answer before the last are not held."""
+    """The same object as long as each answer names it; huge ones and those of an answer before the last are
+    not held.
+    """
     label_sets = _label_sets()
     small, huge = b'{"node":"a"}', b'{"node":"%b"}' % (b"n" * labelset.MAX_KEPT_BYTES)
 
@@ -221,7 +256,11 @@ def test_no_more_label_sets_are_kept_than_some() -> None:
     kept = []
     for _ in range(2):
         label_sets.turn()
-        found = [one for start in range(0, len(metrics), results.BATCH) for one in label_sets.read(metrics[start : start + results.BATCH])]
+        found = [
+            one
+            for start in range(0, len(metrics), results.BATCH)
+            for one in label_sets.read(metrics[start : start + results.BATCH])
+        ]
         assert [one.item for one in found] == [str(number) for number in range(len(metrics))]
         kept.append(found)
     same = [before is after for before, after in zip(*kept, strict=True)]

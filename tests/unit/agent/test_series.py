@@ -23,16 +23,25 @@ def _data(series: Series) -> Any:
 
 
 def _answer(result: object, *, kind: str = "matrix", **more: object) -> bytes:
-    return json.dumps({"status": "success", "data": {"resultType": kind, "result": result}, **more}, separators=(",", ":")).encode()
+    return json.dumps(
+        {"status": "success", "data": {"resultType": kind, "result": result}, **more}, separators=(",", ":")
+    ).encode()
 
 
 def _large(count: int = 4000, **labels: str) -> list[dict[str, Any]]:
-    return [{"metric": {"pod": f"p{n}", **labels}, "values": [[1700000000 + at, "1.25"] for at in range(40)]} for n in range(count)]
+    return [
+        {"metric": {"pod": f"p{n}", **labels}, "values": [[1700000000 + at, "1.25"] for at in range(40)]}
+        for n in range(count)
+    ]
 
 
-@pytest.mark.parametrize("more", [{}, {"warnings": ["PromQL warning: x"], "infos": ["y"]}, {"stats": {"result": [{"metric": {}}]}}])
+@pytest.mark.parametrize(
+    "more", [{}, {"warnings": ["PromQL warning: x"], "infos": ["y"]}, {"stats": {"result": [{"metric": {}}]}}]
+)
 def test_a_large_matrix_is_cut_out_whole(more: dict[str, object]) -> None:
-    """Over a megabyte: nothing lost at the seams, warnings kept, nothing else forwarded, the buffer as it was."""
+    """Over a megabyte: nothing lost at the seams, warnings kept, nothing else forwarded, the buffer as it
+    was.
+    """
     result = _large()
     body = bytearray(_answer(result, **more))
     before = bytes(body)
@@ -53,7 +62,9 @@ def test_labels_that_look_like_seams() -> None:
     assert _data(series) == result
 
 
-@pytest.mark.parametrize("spelling", [{"indent": 1}, {"separators": (", ", ": ")}, {"separators": (",", ":"), "sort_keys": True}])
+@pytest.mark.parametrize(
+    "spelling", [{"indent": 1}, {"separators": (", ", ": ")}, {"separators": (",", ":"), "sort_keys": True}]
+)
 def test_any_spelling_of_json_is_read(spelling: dict[str, Any]) -> None:
     """Spaces, line breaks and another order of the keys take the slower way to the same series."""
     result = _large(6000)
@@ -69,8 +80,12 @@ DAMAGE = {
     "more after the end": lambda body: body + b"}",
     "a hole": lambda body: body[: 2 << 20] + b"\0" + body[(2 << 20) + 1 :],
     "not UTF-8": lambda body: body.replace(b'"p3000"', b'"\xff"'),
-    "no values are no series": lambda body: body.replace(b'{"metric":{"pod":"p3000"}', b'{"matrix":{"pod":"p3000"}'),
-    "a number among them": lambda body: body.replace(b'{"metric":{"pod":"p100"}', b'7,{"metric":{"pod":"p100"}'),
+    "no values are no series": lambda body: body.replace(
+        b'{"metric":{"pod":"p3000"}', b'{"matrix":{"pod":"p3000"}'
+    ),
+    "a number among them": lambda body: body.replace(
+        b'{"metric":{"pod":"p100"}', b'7,{"metric":{"pod":"p100"}'
+    ),
 }
 
 
@@ -85,7 +100,10 @@ def test_damage_anywhere_in_a_large_matrix_is_found(name: str) -> None:
 LABEL = st.dictionaries(st.text(max_size=6), st.text(max_size=12), max_size=3)
 SERIES = st.lists(
     st.fixed_dictionaries(
-        {"metric": LABEL, "values": st.lists(st.tuples(st.integers(0, 2**40), st.text(max_size=5)).map(list), max_size=3)}
+        {
+            "metric": LABEL,
+            "values": st.lists(st.tuples(st.integers(0, 2**40), st.text(max_size=5)).map(list), max_size=3),
+        }
     )
 )
 
@@ -103,8 +121,15 @@ def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int) -> Non
 
 def test_instant_samples_become_series() -> None:
     """A vector's value is a list of one value, as the wire contract asks for."""
-    series = _read(_answer([{"metric": {"a": "b"}, "value": [1, "2"]}, {"metric": {}, "value": [1.5, "NaN"]}], kind="vector"))
-    assert _data(series) == [{"metric": {"a": "b"}, "values": [[1, "2"]]}, {"metric": {}, "values": [[1.5, "NaN"]]}]
+    series = _read(
+        _answer(
+            [{"metric": {"a": "b"}, "value": [1, "2"]}, {"metric": {}, "value": [1.5, "NaN"]}], kind="vector"
+        )
+    )
+    assert _data(series) == [
+        {"metric": {"a": "b"}, "values": [[1, "2"]]},
+        {"metric": {}, "values": [[1.5, "NaN"]]},
+    ]
     assert series.count == 2
 
 
@@ -129,11 +154,11 @@ def test_warnings_are_bounded() -> None:
 
 @pytest.mark.parametrize("count", [3, 4000])
 def test_a_partial_answer_of_victoria_metrics_is_a_warning(count: int) -> None:
-    """In its spelling, small or large: some storage did not answer, and the rest is scored; ``false`` warns of nothing."""
+    """In its spelling, small or large: some storage did not answer, and the rest is scored; ``false`` warns
+    of nothing.
+    """
     rows = json.dumps(_large(count), separators=(",", ":"))
     for partial, told in (("true", ("the answer is partial (isPartial)",)), ("false", ())):
-        text = (
-            f'{{"status":"success","isPartial":{partial},"data":{{"resultType":"matrix","result":{rows}}},"stats":{{"seriesFetched":"4"}}}}'
-        )
+        text = f'{{"status":"success","isPartial":{partial},"data":{{"resultType":"matrix","result":{rows}}},"stats":{{"seriesFetched":"4"}}}}'  # noqa: E501
         series = _read(text.encode())
         assert (series.count, series.warnings) == (count, told)

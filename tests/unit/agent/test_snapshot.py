@@ -21,16 +21,34 @@ def _parse(*entries: dict[str, Any]) -> snapshot.Snapshot:
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "no interval": ({"scoringInterval": 0}, "scoringInterval is 0"),
     "negative interval": ({"scoringInterval": -5}, "scoringInterval is -5"),
-    "an interval in nanoseconds": ({"scoringInterval": 30 * 10**9}, "scoringInterval is 30000000000; write the seconds"),
+    "an interval in nanoseconds": (
+        {"scoringInterval": 30 * 10**9},
+        "scoringInterval is 30000000000; write the seconds",
+    ),
     "an interval beyond all numbers": ({"scoringInterval": 10**310}, "from 1 to 31536000"),
-    "a lifetime without a date": ({"scoreTTLSeconds": 10**12}, "scoreTTLSeconds is 1000000000000; write seconds up to"),
-    "a pause beyond all numbers": ({"publish": {"deadband": 0, "minIntervalSeconds": 10**310}}, "publish.minIntervalSeconds is 1"),
-    "outputs off the scale": ({"scoreRange": {"min": 0, "max": 1, "outputMin": 0, "outputMax": 10**310}}, "from -100 to 100"),
+    "a lifetime without a date": (
+        {"scoreTTLSeconds": 10**12},
+        "scoreTTLSeconds is 1000000000000; write seconds up to",
+    ),
+    "a pause beyond all numbers": (
+        {"publish": {"deadband": 0, "minIntervalSeconds": 10**310}},
+        "publish.minIntervalSeconds is 1",
+    ),
+    "outputs off the scale": (
+        {"scoreRange": {"min": 0, "max": 1, "outputMin": 0, "outputMax": 10**310}},
+        "from -100 to 100",
+    ),
     "a step in milliseconds": ({"sourceStep": 10**12}, "sourceStep is 1000000000000"),
     "no scoring URL": ({"scoringEndpoint": ""}, "scoringEndpoint '' is not an http or https URL"),
     "odd scheme": ({"scoringEndpoint": "ftp://x/"}, "not an http or https URL"),
-    "odd scheme with a password": ({"scoringEndpoint": "htp://me:secret@x/y?token=z"}, "'htp://x/y' is not an http or https URL"),
-    "a source with a password": ({"sourceEndpoint": "htp://me:secret@x/y"}, "'htp://x/y' is not an http or https URL"),
+    "odd scheme with a password": (
+        {"scoringEndpoint": "htp://me:secret@x/y?token=z"},
+        "'htp://x/y' is not an http or https URL",
+    ),
+    "a source with a password": (
+        {"sourceEndpoint": "htp://me:secret@x/y"},
+        "'htp://x/y' is not an http or https URL",
+    ),
     "odd port": ({"scoringEndpoint": "http://x:99999/"}, "not an http or https URL"),
     "broken host": ({"scoringEndpoint": "http://[::1/"}, "not an http or https URL"),
     "no source URL": ({"sourceEndpoint": ""}, "sourceEndpoint ''"),
@@ -38,9 +56,15 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "no step": ({"sourceStep": 0}, "sourceStep is 0"),
     "negative range": ({"sourceRange": -1}, "sourceRange is -1"),
     "a range in milliseconds": ({"sourceRange": 10**12}, "sourceRange"),
-    "the blog's source type": ({"sourceType": "prometheus"}, "sourceType 'prometheus' is not one of None, Prometheus"),
+    "the blog's source type": (
+        {"sourceType": "prometheus"},
+        "sourceType 'prometheus' is not one of None, Prometheus",
+    ),
     "odd destination": ({"scoreDestination": "Hub"}, "scoreDestination 'Hub'"),
-    "odd aggregation": ({"scoreAggregation": "mean"}, "scoreAggregation 'mean' is not one of Last, Mean, Min, Max, Sum"),
+    "odd aggregation": (
+        {"scoreAggregation": "mean"},
+        "scoreAggregation 'mean' is not one of Last, Mean, Min, Max, Sum",
+    ),
     "a Secret without a key": ({"sourceEndpointAuthName": "s"}, "sourceEndpointAuthKey must both be set"),
     "a key without a Secret": ({"scoringEndpointAuthKey": "k"}, "scoringEndpointAuthName and"),
 }
@@ -58,7 +82,9 @@ def test_an_entry_that_cannot_run_is_told_and_skipped(name: str) -> None:
 
 
 def test_two_scorers_of_one_object_name() -> None:
-    """The first one wins and the second one is told whose name it has (upstream: they overwrite each other)."""
+    """The first one wins and the second one is told whose name it has (upstream: they overwrite
+    each other).
+    """
     found = _parse(GOOD, {**GOOD, "name": "other", "scoreName": "Good_Score"})
     assert [scorer.name for scorer in found.scorers] == ["good"]
     assert "same AddOnPlacementScore 'good-score' as scorer 'good'" in found.problems[0].reason

@@ -51,7 +51,9 @@ async def test_a_cancelled_write_does_not_land_after_what_follows_it(tmp_path: P
     with suppress(asyncio.CancelledError):
         await slow
     following = asyncio.create_task(
-        store.write("s", scorer="n", values={"a": 2}, valid_until=2e9) if then == "write" else store.delete(stands)
+        store.write("s", scorer="n", values={"a": 2}, valid_until=2e9)
+        if then == "write"
+        else store.delete(stands)
     )
     other = asyncio.create_task(store.write("other", scorer="m", values={"a": 3}, valid_until=2e9))
     await other
@@ -60,13 +62,26 @@ async def test_a_cancelled_write_does_not_land_after_what_follows_it(tmp_path: P
     await following
     found = await store.read("s")
     assert (found.values if found is not None else None) == ({"a": 2} if then == "write" else None)
-    assert sorted(path.name for path in tmp_path.iterdir()) == (["other.yaml", "s.yaml"] if then == "write" else ["other.yaml"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == (
+        ["other.yaml", "s.yaml"] if then == "write" else ["other.yaml"]
+    )
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"[", b"7", b"status: {validUntil: 2026-99-99}", b"\xff\xfe", b"[" * 5000, b"metadata: [1]\nstatus: {scores: {a: 1}}"]
+    "content",
+    [
+        b"",
+        b"[",
+        b"7",
+        b"status: {validUntil: 2026-99-99}",
+        b"\xff\xfe",
+        b"[" * 5000,
+        b"metadata: [1]\nstatus: {scores: {a: 1}}",
+    ],
 )
-async def test_a_file_that_says_nothing_is_written_anew_and_hides_no_other(tmp_path: Path, content: bytes) -> None:
+async def test_a_file_that_says_nothing_is_written_anew_and_hides_no_other(
+    tmp_path: Path, content: bytes
+) -> None:
     """Damaged, half-written or somebody else's: no failure of any scorer."""
     store = _store(tmp_path)
     await store.write("other", scorer="m", values={"a": 3}, valid_until=2e9)

@@ -31,8 +31,13 @@ class Answered(ApiServer):
             "fieldsV1": {"f:status": {"f:scores": fields}},
         }
         labels = {"app.kubernetes.io/managed-by": "gitops-dsf-agent", "gitops-dsf.io/scorer": "cpu"}
-        status = {"scores": [{"name": name, "value": value} for name, value in ITEMS.items()], "validUntil": "2026-06-01T12:00:00Z"}
-        self.body = msgspec.json.encode({"metadata": {"name": "cpu", "labels": labels, "managedFields": [entry]}, "status": status})
+        status = {
+            "scores": [{"name": name, "value": value} for name, value in ITEMS.items()],
+            "validUntil": "2026-06-01T12:00:00Z",
+        }
+        self.body = msgspec.json.encode(
+            {"metadata": {"name": "cpu", "labels": labels, "managedFields": [entry]}, "status": status}
+        )
         self.applies = 0
 
     async def call(
@@ -51,7 +56,9 @@ class Answered(ApiServer):
 
 
 async def test_a_write_of_many_items_builds_no_objects_of_the_answer() -> None:
-    """The hub's answer has three times the bytes of the request, most of them about who owns which item. As dictionaries it takes 7 MB."""
+    """The hub's answer has three times the bytes of the request, most of them about who owns which item. As
+    dictionaries it takes 7 MB.
+    """
     server = Answered()
     store = HubStore(server=server, cluster="c1")
     await store.write("cpu", scorer="cpu", values=ITEMS, valid_until=1_800_000_000.0)

@@ -10,7 +10,9 @@ from dsf_agent import transport
 
 
 async def test_connections_read_widely() -> None:
-    """Where a newer Python or httpcore names them otherwise, this fails and the agent only reads smaller pieces."""
+    """Where a newer Python or httpcore names them otherwise, this fails and the agent only reads smaller
+    pieces.
+    """
     transport.read_widely()
     server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
     async with server:

@@ -27,7 +27,13 @@ class Cycle:
         if self.fault is not None:
             raise self.fault
         return CycleResult(
-            series=0, size=0, warnings=(), results=0, dropped=Items(values={}).dropped, first_fault="", items=Items(values={})
+            series=0,
+            size=0,
+            warnings=(),
+            results=0,
+            dropped=Items(values={}).dropped,
+            first_fault="",
+            items=Items(values={}),
         )
 
 
@@ -57,13 +63,20 @@ def _scorer(name: str) -> Summary:
 
 async def test_a_fault_of_the_agent_is_a_failure_of_one_scorer() -> None:
     """Counted as internal and tried again, while the neighbour keeps its pace; healing is seen at once."""
-    metrics, cycles = Metrics(cluster="c"), {"broken": Cycle(fault=ZeroDivisionError("oops")), "well": Cycle()}
-    scheduler = Scheduler(make=Makes(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0)
+    metrics, cycles = (
+        Metrics(cluster="c"),
+        {"broken": Cycle(fault=ZeroDivisionError("oops")), "well": Cycle()},
+    )
+    scheduler = Scheduler(
+        make=Makes(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
+    )
     await scheduler.apply([_scorer("broken"), _scorer("well")])
     await until(lambda: cycles["well"].runs >= 10 and cycles["broken"].runs >= 2, what="both run")
     state = scheduler.states()["broken"]
     assert (state.reason, state.message) == ("internal", "ZeroDivisionError: oops")
-    assert b'failures_total{reason="internal",score_name="broken",stage="score"}' in generate_latest(metrics.registry)
+    assert b'failures_total{reason="internal",score_name="broken",stage="score"}' in generate_latest(
+        metrics.registry
+    )
     cycles["broken"].fault = None
     await until(lambda: not scheduler.states()["broken"].failures, what="healed")
     await scheduler.stop(grace=1.0)
@@ -82,8 +95,14 @@ class Dice(random.Random):
 
 
 async def test_a_worker_that_dies_harms_no_other_and_can_be_replaced() -> None:
-    """What even the worker does not catch ends neither the process nor the neighbour; an edit starts a new one at once."""
-    metrics, cycles, dice = Metrics(cluster="c"), {"broken": Cycle(fault=ZeroDivisionError()), "well": Cycle()}, Dice(1)
+    """What even the worker does not catch ends neither the process nor the neighbour; an edit starts a new
+    one at once.
+    """
+    metrics, cycles, dice = (
+        Metrics(cluster="c"),
+        {"broken": Cycle(fault=ZeroDivisionError()), "well": Cycle()},
+        Dice(1),
+    )
     dice.broken = True
     scheduler = Scheduler(make=Makes(metrics, cycles, chance=dice), metrics=metrics, cluster="c", splay=0.0)
     await scheduler.apply([_scorer("broken"), _scorer("well")])
@@ -92,7 +111,9 @@ async def test_a_worker_that_dies_harms_no_other_and_can_be_replaced() -> None:
     await until(lambda: cycles["well"].runs >= runs + 5, what="the neighbour goes on")
     assert cycles["broken"].runs == 1
     cycles["broken"].fault = None
-    await scheduler.apply([Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")])
+    await scheduler.apply(
+        [Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")]
+    )
     await until(lambda: cycles["broken"].runs > 1, what="it runs again")
     await scheduler.stop(grace=1.0)
 
@@ -110,12 +131,18 @@ class Refuses(Makes):
 async def test_a_worker_that_cannot_be_made_harms_no_other_and_is_counted() -> None:
     """The process goes on, also to its end; an edit that can be made runs at once."""
     metrics, cycles = Metrics(cluster="c"), {"broken": Cycle(), "well": Cycle()}
-    scheduler = Scheduler(make=Refuses(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0)
+    scheduler = Scheduler(
+        make=Refuses(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
+    )
     await scheduler.apply([_scorer("broken"), _scorer("well")])
     await until(lambda: cycles["well"].runs >= 5, what="the neighbour runs")
-    assert b'failures_total{reason="internal",score_name="broken",stage="score"} 1.0' in generate_latest(metrics.registry)
+    assert b'failures_total{reason="internal",score_name="broken",stage="score"} 1.0' in generate_latest(
+        metrics.registry
+    )
     assert list(scheduler.states()) == ["well"]
-    await scheduler.apply([Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")])
+    await scheduler.apply(
+        [Summary(name="broken", score_name="broken", scoring_interval=1, source_step=5), _scorer("well")]
+    )
     await until(lambda: cycles["broken"].runs >= 1, what="the edited one runs")
     await scheduler.apply([_scorer("broken"), _scorer("well")])
     await scheduler.stop(grace=1.0)

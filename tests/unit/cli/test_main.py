@@ -29,7 +29,14 @@ def test_without_a_verb_the_help_teaches_and_the_usage_is_wrong(capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    "arguments", [["bogus"], ["validate", "--bogus"], ["validate", "a", "b"], ["validate", "--format", "xml"], ["migrate"]]
+    "arguments",
+    [
+        ["bogus"],
+        ["validate", "--bogus"],
+        ["validate", "a", "b"],
+        ["validate", "--format", "xml"],
+        ["migrate"],
+    ],
 )
 def test_wrong_usage_is_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
@@ -57,14 +64,18 @@ def test_a_folder_where_files_are_meant_is_2(tmp_path: Path, capsys: pytest.Capt
 def test_help_of_a_verb_teaches_and_has_no_heavy_imports(verb: str) -> None:
     heavy = "print(sorted({'pydantic', 'yaml', 'httpx'} & {*sys.modules}))"
     code = f"import sys; from gitops_dsf.cli.main import main; main(sys.argv[1:]); {heavy}"
-    result = subprocess.run([sys.executable, "-c", code, verb, "--help"], capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code, verb, "--help"], capture_output=True, text=True, check=True
+    )
     assert f"gitops-dsf {verb}" in result.stdout.partition("options:")[2], "an example of what to type"
     assert result.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_bug_is_a_short_report_and_a_traceback_only_on_demand(tmp_path: Path) -> None:
     """A stand-in verb that fails as a bug would: the table of verbs is data."""
-    (tmp_path / "broken_verb.py").write_text("def add_arguments(parser): pass\ndef run(args): return 1 // 0\n")
+    (tmp_path / "broken_verb.py").write_text(
+        "def add_arguments(parser): pass\ndef run(args): return 1 // 0\n"
+    )
     code = (
         "import sys; from gitops_dsf.cli import main; "
         "main.VERBS['zz'] = main.Verb('broken_verb', 'breaks'); sys.exit(main.main(sys.argv[1:]))"
@@ -75,20 +86,27 @@ def test_a_bug_is_a_short_report_and_a_traceback_only_on_demand(tmp_path: Path) 
     assert "Traceback" not in result.stderr
     assert "ZeroDivisionError" in result.stderr
     assert "https://" in result.stderr
-    assert "Traceback" in subprocess.run([*run, "--debug"], capture_output=True, text=True, check=False, cwd=tmp_path).stderr
+    assert (
+        "Traceback"
+        in subprocess.run([*run, "--debug"], capture_output=True, text=True, check=False, cwd=tmp_path).stderr
+    )
 
 
 def test_an_interruption_is_130(tmp_path: Path) -> None:
     (tmp_path / "slow_verb.py").write_text(
-        "import time\ndef add_arguments(parser): pass\ndef run(args):\n print('up', flush=True)\n time.sleep(60)\n"
+        "import time\ndef add_arguments(parser): pass\ndef run(args):\n print('up', flush=True)\n"
+        " time.sleep(60)\n"
     )
     # A shell's background jobs inherit an ignored SIGINT; the program as people start it does not.
     restore = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code = (
         restore
-        + "import sys; from gitops_dsf.cli import main; main.VERBS['zz'] = main.Verb('slow_verb', 'waits'); sys.exit(main.main(['zz']))"
+        + "import sys; from gitops_dsf.cli import main; main.VERBS['zz'] = main.Verb('slow_verb', 'waits');"
+        " sys.exit(main.main(['zz']))"
     )
-    with subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         time.sleep(0.1)
@@ -102,8 +120,16 @@ def test_an_interruption_is_130(tmp_path: Path) -> None:
 def test_output_is_utf8_in_any_locale_and_for_any_file_name(style: str, tmp_path: Path) -> None:
     (tmp_path / "clusters").mkdir()
     for name in ("ä.yaml".encode(), b"\xff.yaml"):
-        Path(os.fsdecode(os.fsencode(tmp_path / "clusters") + b"/" + name)).write_text("apiVersion: v1\nkind: Köln\n", encoding="utf-8")
-    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
+        Path(os.fsdecode(os.fsencode(tmp_path / "clusters") + b"/" + name)).write_text(
+            "apiVersion: v1\nkind: Köln\n", encoding="utf-8"
+        )
+    environment = {
+        **os.environ,
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+        "PYTHONIOENCODING": "ascii",
+    }
     command = [sys.executable, "-m", "gitops_dsf", "validate", "--format", style, str(tmp_path)]
     result = subprocess.run(command, capture_output=True, check=False, env=environment)
     assert result.returncode == 1, result.stderr
@@ -112,9 +138,14 @@ def test_output_is_utf8_in_any_locale_and_for_any_file_name(style: str, tmp_path
 
 def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "clusters").mkdir()
-    (tmp_path / "clusters" / "bad.yaml").write_text("---\n".join(f"kind: K{number}\napiVersion: v1\n" for number in range(3000)))
+    (tmp_path / "clusters" / "bad.yaml").write_text(
+        "---\n".join(f"kind: K{number}\napiVersion: v1\n" for number in range(3000))
+    )
     result = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m gitops_dsf validate {tmp_path} | head -1"], capture_output=True, text=True, check=False
+        ["bash", "-c", f"{sys.executable} -m gitops_dsf validate {tmp_path} | head -1"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.stdout.count("\n") == 1
     assert "Traceback" not in result.stderr
@@ -126,7 +157,12 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path: Path) -> None:
 def test_a_full_disk_behind_standard_output_is_no_bug(arguments: list[str], tmp_path: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "gitops_dsf", *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=tmp_path
+            [sys.executable, "-m", "gitops_dsf", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            cwd=tmp_path,
         )
     assert done.returncode == 1
     assert "cannot write: No space left on device" in done.stderr
@@ -141,7 +177,12 @@ def test_a_working_directory_that_was_deleted_is_no_bug(arguments: list[str], tm
     program = "import sys; from gitops_dsf.cli.main import main; sys.exit(main(sys.argv[1:]))"
     command = f"rmdir '{gone}' && exec '{sys.executable}' -P -c '{program}' \"$@\""
     done = subprocess.run(
-        ["sh", "-c", command, "sh", *arguments], cwd=gone, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        ["sh", "-c", command, "sh", *arguments],
+        cwd=gone,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode in {1, 2}, done.stderr
     assert "bug" not in done.stderr

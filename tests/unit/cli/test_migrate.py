@@ -6,7 +6,10 @@ import pytest
 
 from gitops_dsf.cli.main import main
 
-OLD = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\nspec:\n  mask: []\n"
+OLD = (
+    "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\nspec:\n "
+    " mask: []\n"
+)
 
 
 @pytest.fixture
@@ -21,11 +24,16 @@ def test_a_file_is_rewritten_in_place_with_its_mode(file: Path, capsys: pytest.C
     assert main(["migrate", str(file)]) == 0
     assert file.read_text() == OLD.replace("mask:", "masks:")
     assert file.stat().st_mode & 0o777 == 0o640
-    assert capsys.readouterr().out == f"{file}:4:3: rewritten: mask is the spelling of an older text; write masks\n"
+    assert (
+        capsys.readouterr().out
+        == f"{file}:4:3: rewritten: mask is the spelling of an older text; write masks\n"
+    )
     assert [path.name for path in file.parent.iterdir()] == ["masks.yaml"]
 
 
-def test_check_writes_nothing_and_fails_until_it_is_done(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_writes_nothing_and_fails_until_it_is_done(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["migrate", "--check", str(file)]) == 1
     assert file.read_text() == OLD
     assert "would rewrite" in capsys.readouterr().out
@@ -42,7 +50,9 @@ def test_a_link_stays_a_link(file: Path) -> None:
 
 
 def test_what_is_left_for_people_fails(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_text(OLD.replace("DynamicScoringConfig", "DynamicScorer").replace("mask: []", "sources: [{host: a}]"))
+    file.write_text(
+        OLD.replace("DynamicScoringConfig", "DynamicScorer").replace("mask: []", "sources: [{host: a}]")
+    )
     assert main(["migrate", str(file)]) == 1
     assert "left for you: a list of sources" in capsys.readouterr().err
 

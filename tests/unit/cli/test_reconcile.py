@@ -20,8 +20,14 @@ URL = "--git-url=https://git.example.com/team/fleet.git"
         ([URL, "--propose=locks", "--max-proposals=0"], "--max-proposals 1 to 100"),
         ([URL, "--propose=locks", "--propose-interval=0"], "--propose-interval is 1 to 86400 seconds"),
         ([URL, "--propose=locks", "--forge=github", "--direct"], "there is no pull request"),
-        (["--git-url=https://github.com/fleet", "--propose=locks", "--forge=github"], "need an owner and a name"),
-        ([URL, "--propose=locks", "--forge=github", "--forge-url=github.example.com"], "--forge-url: write the address"),
+        (
+            ["--git-url=https://github.com/fleet", "--propose=locks", "--forge=github"],
+            "need an owner and a name",
+        ),
+        (
+            [URL, "--propose=locks", "--forge=github", "--forge-url=github.example.com"],
+            "--forge-url: write the address",
+        ),
     ],
 )
 def test_wrong_arguments(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,7 +60,7 @@ spec:
   source: {host: "http://prom:9090", params: {query: 'sum by (pod) (rate(tokens_total[1m]))', range: 60, step: 60}}
   scoring: {params: {name: perf, interval: 60}}
   scoreDimensionFormat: "${app};${device}"
-"""
+"""  # noqa: E501
 
 
 def test_a_notice_never_fails(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,8 +69,14 @@ def test_a_notice_never_fails(root: Path, capsys: pytest.CaptureFixture[str]) ->
     (root / "scorers" / "perf.yaml").write_text(AI_WORKLOAD)
     assert main(["validate", "--strict", str(root)]) == 0
     out, err = capsys.readouterr()
-    assert "perf.yaml:10:26: notice DSF113: no query keeps the label app: ${app} is empty unless the scoring API sets it\n" in out
-    assert "    fine if the scoring API sets app; otherwise keep the label in the query, or remove the placeholder\n" in out
+    assert (
+        "perf.yaml:10:26: notice DSF113: no query keeps the label app: ${app} is empty unless the scoring API"
+        " sets it\n" in out
+    )
+    assert (
+        "    fine if the scoring API sets app; otherwise keep the label in the query, or remove the"
+        " placeholder\n" in out
+    )
     assert err.startswith("0 errors, 0 warnings, 2 notices in 1 file\n")
     assert main(["validate", "--strict", "--format", "github", str(root)]) == 0
     assert capsys.readouterr().out.startswith("::notice file=")
@@ -79,12 +85,15 @@ def test_a_notice_never_fails(root: Path, capsys: pytest.CaptureFixture[str]) ->
     assert {result["level"] for result in run["results"]} == {"note"}
 
 
-def test_text_names_file_line_column_code_and_hint(bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_names_file_line_column_code_and_hint(
+    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(bad)
     assert main(["validate"]) == 1
     out, err = capsys.readouterr()
-    assert out == (
-        "clusters/a,b: 100%.yaml:2:7: error DSF012: kind ManagedClustr is not read in a fleet repository\n"
+    assert (
+        out
+        == "clusters/a,b: 100%.yaml:2:7: error DSF012: kind ManagedClustr is not read in a fleet repository\n"
         "    did you mean ManagedCluster?\n"
     )
     assert err == "1 error, 0 warnings in 1 file\n"
@@ -104,7 +113,9 @@ def test_paths_are_relative_to_the_working_directory(
     assert capsys.readouterr().out.startswith(f"{bad}/clusters/")
 
 
-def test_json_is_a_list_of_findings(bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_is_a_list_of_findings(
+    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(bad)
     assert main(["validate", "--format", "json"]) == 1
     assert json.loads(capsys.readouterr().out) == [
@@ -125,16 +136,20 @@ def test_json_without_findings_is_an_empty_list(root: Path, capsys: pytest.Captu
     assert json.loads(capsys.readouterr().out) == []
 
 
-def test_github_annotations_are_escaped(bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_github_annotations_are_escaped(
+    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(bad)
     assert main(["validate", "--format", "github"]) == 1
-    assert capsys.readouterr().out == (
-        "::error file=clusters/a%2Cb%3A 100%25.yaml,line=2,col=7,title=DSF012::"
+    assert (
+        capsys.readouterr().out == "::error file=clusters/a%2Cb%3A 100%25.yaml,line=2,col=7,title=DSF012::"
         "kind ManagedClustr is not read in a fleet repository (did you mean ManagedCluster?)\n"
     )
 
 
-def test_sarif_has_rules_results_and_places(bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sarif_has_rules_results_and_places(
+    bad: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(bad)
     assert main(["validate", "--format", "sarif"]) == 1
     log = json.loads(capsys.readouterr().out)
@@ -142,10 +157,17 @@ def test_sarif_has_rules_results_and_places(bad: Path, capsys: pytest.CaptureFix
     [result] = run["results"]
     assert log["version"] == "2.1.0"
     [rule] = run["tool"]["driver"]["rules"]
-    assert rule == {"id": "DSF012", "shortDescription": {"text": CODES["DSF012"].title}, "defaultConfiguration": {"level": "error"}}
+    assert rule == {
+        "id": "DSF012",
+        "shortDescription": {"text": CODES["DSF012"].title},
+        "defaultConfiguration": {"level": "error"},
+    }
     assert (result["ruleId"], result["ruleIndex"], result["level"]) == ("DSF012", 0, "error")
     place = result["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "clusters/a%2Cb%3A%20100%25.yaml"}, "region": {"startLine": 2, "startColumn": 7}}
+    assert place == {
+        "artifactLocation": {"uri": "clusters/a%2Cb%3A%20100%25.yaml"},
+        "region": {"startLine": 2, "startColumn": 7},
+    }
 
 
 def terminal(bad: Path, environment: dict[str, str]) -> str:
@@ -175,7 +197,9 @@ def test_colour_is_for_terminals_that_want_it(bad: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("style", ["text", "github", "json", "sarif"])
-def test_values_and_names_of_files_neither_colour_nor_break_the_output(root: Path, style: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_and_names_of_files_neither_colour_nor_break_the_output(
+    root: Path, style: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     (root / "scorers").mkdir()
     text = 'apiVersion: v1\nkind: "\\e[31mred\\n::error::forged\\u202e\\u2028"\nmetadata: {name: a}\n'
     (root / "scorers" / "a\x1b[32m.yaml").write_text(text)
@@ -191,7 +215,9 @@ def test_the_command_of_a_hint_works_from_where_it_is_shown(
 ) -> None:
     (root / "config").mkdir()
     masks = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\n"
-    (root / "config" / "m.yaml").write_text(f"{masks}metadata: {{name: dynamic-scoring-config}}\nspec: {{mask: []}}\n")
+    (root / "config" / "m.yaml").write_text(
+        f"{masks}metadata: {{name: dynamic-scoring-config}}\nspec: {{mask: []}}\n"
+    )
     monkeypatch.chdir(root.parent)
     assert main(["validate", root.name]) == 1
     assert f"`gitops-dsf migrate {root.name}/config/m.yaml`" in capsys.readouterr().out

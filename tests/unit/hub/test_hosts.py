@@ -1,4 +1,6 @@
-"""Hosts: which are inside the cluster, and which are link-local or a metadata service, in every spelling that a resolver takes."""
+"""Hosts: which are inside the cluster, and which are link-local or a metadata service, in every spelling that
+a resolver takes.
+"""
 
 import pytest
 

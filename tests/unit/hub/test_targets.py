@@ -49,7 +49,10 @@ def test_everywhere_means_where_the_agent_is() -> None:
         ({"matchLabels": {"zone": "y"}}, "c"),
         ({"matchExpressions": [{"key": "zone", "operator": "NotIn", "values": ["y"]}]}, "ab"),
         ({"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}, ""),
-        ({"matchLabels": {"zone": "x"}, "matchExpressions": [{"key": "gpu", "operator": "DoesNotExist"}]}, "ab"),
+        (
+            {"matchLabels": {"zone": "x"}, "matchExpressions": [{"key": "gpu", "operator": "DoesNotExist"}]},
+            "ab",
+        ),
         ({"matchExpressions": [{"key": "zone", "operator": "Near", "values": ["y"]}]}, ""),
     ],
 )
@@ -61,7 +64,10 @@ def test_masks_keep_a_score_off_by_name_glob_or_label() -> None:
     assert runs(made(), Mask(cluster_name="a", score_name="cpu")) == "bc"
     assert runs(made(), Mask(cluster_name="*", score_name="c?u")) == ""
     assert runs(made(), Mask(cluster_name="[ab]", score_name="*")) == "c"
-    assert runs(made(), Mask(cluster_selector=LabelSelector(match_labels={"zone": "x"}), score_name="cpu")) == "c"
+    assert (
+        runs(made(), Mask(cluster_selector=LabelSelector(match_labels={"zone": "x"}), score_name="cpu"))
+        == "c"
+    )
     assert runs(made(), Mask(cluster_name="a", score_name="mem")) == "abc"
 
 
@@ -72,16 +78,20 @@ def test_what_is_suspended_or_not_published_runs_nowhere() -> None:
 
 def test_what_goes_is_not_counted_on() -> None:
     going = cluster(raw({"metadata": {"name": "a", "deletionTimestamp": THEN}}))[1]
-    left = TargetClusters(clusters={**CLUSTERS, "a": going}, addons={**ADDONS, "b": agent(available="", deleting=True)}, masks=()).expected(
-        made()
-    )
+    left = TargetClusters(
+        clusters={**CLUSTERS, "a": going},
+        addons={**ADDONS, "b": agent(available="", deleting=True)},
+        masks=(),
+    ).expected(made())
     assert left == {"c"}
 
 
 def test_only_what_matters_makes_new_targets() -> None:
     targets = TargetClusters(clusters=CLUSTERS, addons=ADDONS, masks=None)
     assert not targets.masks_known
-    heartbeat = {"status": {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": "Unknown"}]}}
+    heartbeat = {
+        "status": {"conditions": [{"type": "ManagedClusterConditionAvailable", "status": "Unknown"}]}
+    }
     alive = cluster(raw({"metadata": {"name": "a", "labels": {"zone": "x"}}, **heartbeat}))[1]
     assert targets.holds_for_cluster("a", alive)
     assert not targets.holds_for_cluster("a", land("a", zone="y"))
@@ -95,7 +105,9 @@ def test_only_what_matters_makes_new_targets() -> None:
 
 
 def test_both_cluster_and_add_on_must_have_been_there() -> None:
-    _, read = addon(raw({"metadata": {"name": "x", "namespace": "a", "creationTimestamp": "2026-01-01T00:01:00Z"}}))
+    _, read = addon(
+        raw({"metadata": {"name": "x", "namespace": "a", "creationTimestamp": "2026-01-01T00:01:00Z"}})
+    )
     targets = TargetClusters(clusters=CLUSTERS, addons={"a": read, "b": HERE}, masks=())
     assert targets.since("a") == CLUSTERS["a"].created + 60
     assert targets.since("b") == CLUSTERS["b"].created

@@ -10,8 +10,16 @@ from ruamel.yaml import YAML
 from gitops_dsf.importer.update import may_differ, update
 
 labels = st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["1", "x"]), max_size=2)
-claims = st.lists(st.fixed_dictionaries({"name": st.sampled_from("pq"), "value": st.sampled_from("12")}), max_size=2, unique_by=str)
-taints = st.lists(st.fixed_dictionaries({"key": st.sampled_from("pq"), "effect": st.just("NoSelect")}), max_size=2, unique_by=str)
+claims = st.lists(
+    st.fixed_dictionaries({"name": st.sampled_from("pq"), "value": st.sampled_from("12")}),
+    max_size=2,
+    unique_by=str,
+)
+taints = st.lists(
+    st.fixed_dictionaries({"key": st.sampled_from("pq"), "effect": st.just("NoSelect")}),
+    max_size=2,
+    unique_by=str,
+)
 
 
 @st.composite

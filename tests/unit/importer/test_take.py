@@ -1,6 +1,7 @@
 """What an import takes, what it leaves, and what it does to files that people wrote.
 
-Aspects covered: the allow-list and its exceptions; new objects; edits that keep comments; git's scorers; refusals; a second run.
+Aspects covered: the allow-list and its exceptions; new objects; edits that keep comments; git's scorers;
+refusals; a second run.
 """
 
 from pathlib import Path
@@ -52,7 +53,9 @@ def fleet(tmp_path: Path) -> Path:
     return root
 
 
-def bring(fleet: Path, *objects: dict[str, Any], selection: Selection | None = None, overwrite: bool = False) -> Import:
+def bring(
+    fleet: Path, *objects: dict[str, Any], selection: Selection | None = None, overwrite: bool = False
+) -> Import:
     found = take(fleet, objects, selection=selection or Selection(), overwrite=overwrite)
     apply(found)
     return found
@@ -66,11 +69,17 @@ def document(path: Path) -> dict[str, Any]:
 
 def test_a_new_cluster_is_what_people_decide_about_it(fleet: Path) -> None:
     labels = {"region": "eu", "answer": "yes", "build": "017", "compliance.example.com/level": "3"}
-    bring(fleet, managed_cluster("ber-1", labels=labels, taints=[{"key": "gpu", "value": "a", "effect": "NoSelect"}]))
+    bring(
+        fleet,
+        managed_cluster("ber-1", labels=labels, taints=[{"key": "gpu", "value": "a", "effect": "NoSelect"}]),
+    )
     assert document(fleet / "clusters" / "ber-1.yaml") == {
         "apiVersion": f"{OCM}/v1",
         "kind": "ManagedCluster",
-        "metadata": {"name": "ber-1", "labels": {f"{OCM}/clusterset": "fleet", "region": "eu", "answer": "yes", "build": "017"}},
+        "metadata": {
+            "name": "ber-1",
+            "labels": {f"{OCM}/clusterset": "fleet", "region": "eu", "answer": "yes", "build": "017"},
+        },
         "spec": {"hubAcceptsClient": True, "taints": [{"key": "gpu", "value": "a", "effect": "NoSelect"}]},
         "status": {"clusterClaims": [{"name": "platform.open-cluster-management.io", "value": "AWS"}]},
     }
@@ -91,22 +100,31 @@ def test_flags_take_more(fleet: Path) -> None:
 
 def test_what_a_selector_of_the_repository_asks_for_is_taken(fleet: Path) -> None:
     (fleet / "apps" / "asking.yaml").write_text(
-        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: asking}\nspec:\n"
-        "  predicates:\n  - requiredClusterSelector:\n"
-        "      labelSelector: {matchExpressions: [{key: node.example.com/arch, operator: Exists}]}\n"
-        "      claimSelector: {matchExpressions: [{key: kubeversion.open-cluster-management.io, operator: Exists}]}\n",
+        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name:"
+        " asking}\nspec:\n  predicates:\n  - requiredClusterSelector:\n      labelSelector:"
+        " {matchExpressions: [{key: node.example.com/arch, operator: Exists}]}\n      claimSelector:"
+        " {matchExpressions: [{key: kubeversion.open-cluster-management.io, operator: Exists}]}\n",
         encoding="utf-8",
     )
-    bring(fleet, managed_cluster("ber-1", labels={"node.example.com/arch": "arm64", "node.example.com/other": "x"}))
+    bring(
+        fleet,
+        managed_cluster("ber-1", labels={"node.example.com/arch": "arm64", "node.example.com/other": "x"}),
+    )
     written = document(fleet / "clusters" / "ber-1.yaml")
     assert written["metadata"]["labels"].keys() == {f"{OCM}/clusterset", "node.example.com/arch"}
-    assert "kubeversion.open-cluster-management.io" in {claim["name"] for claim in written["status"]["clusterClaims"]}
+    assert "kubeversion.open-cluster-management.io" in {
+        claim["name"] for claim in written["status"]["clusterClaims"]
+    }
 
 
 def test_an_edit_keeps_every_other_line(fleet: Path) -> None:
     path = fleet / "clusters" / "fra.yaml"
     path.write_text(WRITTEN_BY_HAND, encoding="utf-8")
-    hub = managed_cluster("fra-7", labels={"region": "eu-central", "rack": "07"}, taints=[{"key": "maintenance", "effect": "NoSelect"}])
+    hub = managed_cluster(
+        "fra-7",
+        labels={"region": "eu-central", "rack": "07"},
+        taints=[{"key": "maintenance", "effect": "NoSelect"}],
+    )
     hub["metadata"]["labels"].pop(f"{OCM}/clusterset")
     hub["status"]["clusterClaims"] = []
     found = bring(fleet, hub, managed_cluster("fra-8", labels={"region": "eu"}))
@@ -120,16 +138,28 @@ def test_an_edit_keeps_every_other_line(fleet: Path) -> None:
     assert changes["fra-7"] == ("metadata.labels.region: eu -> eu-central",)
 
 
-def test_a_label_that_left_the_hub_leaves_the_file_and_an_unusual_one_that_is_there_is_kept_up(fleet: Path) -> None:
-    bring(fleet, managed_cluster("ber-1", labels={"x.example.com/y": "1", "old": "a"}), selection=Selection(labels=("x.example.com/*",)))
+def test_a_label_that_left_the_hub_leaves_the_file_and_an_unusual_one_that_is_there_is_kept_up(
+    fleet: Path,
+) -> None:
+    bring(
+        fleet,
+        managed_cluster("ber-1", labels={"x.example.com/y": "1", "old": "a"}),
+        selection=Selection(labels=("x.example.com/*",)),
+    )
     found = bring(fleet, managed_cluster("ber-1", labels={"x.example.com/y": "2"}))
-    assert found.changed[0].changes == ("metadata.labels.old removed", "metadata.labels.x.example.com/y: 1 -> 2")
+    assert found.changed[0].changes == (
+        "metadata.labels.old removed",
+        "metadata.labels.x.example.com/y: 1 -> 2",
+    )
 
 
 def test_claims_and_taints_change_one_by_one(fleet: Path) -> None:
     path = fleet / "clusters" / "fra.yaml"
     path.write_text(WRITTEN_BY_HAND.partition("---")[0], encoding="utf-8")
-    taints = [{"key": "gpu", "effect": "NoSelectIfNew"}, {"key": "maintenance", "effect": "NoSelect", "value": "planned"}]
+    taints = [
+        {"key": "gpu", "effect": "NoSelectIfNew"},
+        {"key": "maintenance", "effect": "NoSelect", "value": "planned"},
+    ]
     found = bring(fleet, managed_cluster("fra-7", labels={"region": "eu", "rack": "07"}, taints=taints))
     assert "# until the switch is replaced" in path.read_text(encoding="utf-8")
     assert document(path)["spec"]["taints"] == [
@@ -159,15 +189,27 @@ def test_scorers_and_masks_come_without_what_controllers_report(fleet: Path) -> 
     (fleet / "config").mkdir(exist_ok=True)
     for path in (fleet / "config").glob("*.yaml"):
         path.unlink()
-    bring(fleet, managed_cluster("ber-1"), managed_cluster("ber-2"), dynamic_scorer("sample"), scoring_config(("ber-1", "sample_score")))
+    bring(
+        fleet,
+        managed_cluster("ber-1"),
+        managed_cluster("ber-2"),
+        dynamic_scorer("sample"),
+        scoring_config(("ber-1", "sample_score")),
+    )
     scorer = document(fleet / "scorers" / "sample.yaml")
-    assert scorer["metadata"] == {"name": "sample", "labels": {"team": "platform"}, "annotations": {"example.com/owner": "platform"}}
+    assert scorer["metadata"] == {
+        "name": "sample",
+        "labels": {"team": "platform"},
+        "annotations": {"example.com/owner": "platform"},
+    }
     assert scorer["spec"] == dynamic_scorer("sample")["spec"]
     assert document(fleet / "config" / "dynamic-scoring-config.yaml")["spec"]["masks"] == [
         {"clusterName": "ber-1", "scoreName": "sample_score"}
     ]
     assert [
-        item for item in check(fleet).diagnostics if item.position.file in {"scorers/sample.yaml", "config/dynamic-scoring-config.yaml"}
+        item
+        for item in check(fleet).diagnostics
+        if item.position.file in {"scorers/sample.yaml", "config/dynamic-scoring-config.yaml"}
     ] == []
 
 
@@ -187,7 +229,9 @@ def test_defaults_that_an_api_server_wrote_out_are_no_difference(fleet: Path) ->
     bring(fleet, dynamic_scorer("sample"))
     path = fleet / "scorers" / "sample.yaml"
     text = path.read_text(encoding="utf-8")
-    path.write_text("".join(line for line in text.splitlines(keepends=True) if "location" not in line), encoding="utf-8")
+    path.write_text(
+        "".join(line for line in text.splitlines(keepends=True) if "location" not in line), encoding="utf-8"
+    )
     found = bring(fleet, dynamic_scorer("sample"))
     assert (found.unchanged, found.differing) == (1, ())
 
@@ -202,7 +246,9 @@ def test_what_gitops_dsf_rendered_is_passed_over(fleet: Path) -> None:
 def test_a_cluster_that_is_not_on_the_hub_is_reported_and_stays(fleet: Path) -> None:
     bring(fleet, managed_cluster("ber-1"), managed_cluster("ber-2"))
     found = bring(fleet, managed_cluster("ber-2"))
-    assert [(line.kind, line.name, line.file) for line in found.missing] == [("ManagedCluster", "ber-1", "clusters/ber-1.yaml")]
+    assert [(line.kind, line.name, line.file) for line in found.missing] == [
+        ("ManagedCluster", "ber-1", "clusters/ber-1.yaml")
+    ]
     assert (fleet / "clusters" / "ber-1.yaml").exists()
 
 
@@ -242,7 +288,9 @@ def test_the_same_object_twice_is_refused(fleet: Path) -> None:
 
 
 def test_nothing_to_import_is_said(fleet: Path) -> None:
-    with pytest.raises(RepositoryError, match=r"no DynamicScorer, .* or ManagedClusterSet in the input; it holds 1 Pod"):
+    with pytest.raises(
+        RepositoryError, match=r"no DynamicScorer, .* or ManagedClusterSet in the input; it holds 1 Pod"
+    ):
         bring(fleet, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}})
 
 
@@ -265,7 +313,9 @@ def test_nothing_is_written_through_a_link_out_of_the_repository(fleet: Path) ->
 
 
 def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Path) -> None:
-    """Two samples have a token for a host that only /config names: their locks are refused, as `sync` refuses them."""
+    """Two samples have a token for a host that only /config names: their locks are refused, as `sync` refuses
+    them.
+    """
     found = bring(fleet, *samples())
     names = [item["metadata"]["name"] for item in samples()]
     locked = [name for name in names if not name.startswith("ai-workload")]
@@ -275,28 +325,41 @@ def test_what_upstreams_controller_read_from_config_becomes_the_locks(fleet: Pat
             "description": "A score",
             "name": "simple-prediction-scorer",
             "scoring": {"params": {"interval": 30, "name": "simple_prediction_score"}, "path": "/scoring"},
-            "source": {key: value for key, value in CONFIGS["simple-prediction-scorer"]["source"].items() if value},
+            "source": {
+                key: value for key, value in CONFIGS["simple-prediction-scorer"]["source"].items() if value
+            },
         },
         "configURL": "http://simple-prediction-scorer:8000/config",
     }
-    assert [(line.name, line.changes[0][:6]) for line in found.refused] == [(name, "DSF116") for name in names if name not in locked]
+    assert [(line.name, line.changes[0][:6]) for line in found.refused] == [
+        (name, "DSF116") for name in names if name not in locked
+    ]
     # One sample sends its token to a node's address over http.
     assert {item.code for item in check(fleet).diagnostics if item.severity is Severity.ERROR} == {"DSF127"}
     settings = fleet / "gitops-dsf.yaml"
     settings.write_text(
-        settings.read_text().replace("- forecast.scoring.example.com\n", "- forecast.scoring.example.com\n    - 192.0.2.10\n")
+        settings.read_text().replace(
+            "- forecast.scoring.example.com\n", "- forecast.scoring.example.com\n    - 192.0.2.10\n"
+        )
     )
     resolved = check(fleet).resolved
     assert resolved is not None
     assert {item.name for item in resolved.scorers} >= set(locked)
     assert [item.name for item in resolved.pending] == [name for name in names if name not in locked]
     again = bring(fleet, *samples())
-    assert (again.files, again.added, [line.name for line in again.refused]) == ({}, (), [line.name for line in found.refused])
+    assert (again.files, again.added, [line.name for line in again.refused]) == (
+        {},
+        (),
+        [line.name for line in found.refused],
+    )
 
 
 def test_the_version_of_early_releases_of_the_addon_is_imported_as_ours(fleet: Path) -> None:
     bring(fleet, *samples(api_version="dynamic-scoring.open-cluster-management.io/v1"))
-    assert document(fleet / "scorers" / "sample-scorer.yaml")["apiVersion"] == "dynamic-scoring.open-cluster-management.io/v1alpha1"
+    assert (
+        document(fleet / "scorers" / "sample-scorer.yaml")["apiVersion"]
+        == "dynamic-scoring.open-cluster-management.io/v1alpha1"
+    )
     assert (fleet / "locks" / "sample-scorer.yaml").exists()
 
 
@@ -334,5 +397,6 @@ def test_a_status_of_another_shape_is_refused_with_its_reason(fleet: Path) -> No
     static["status"]["lastSyncedConfig"] = {"scoring": {"params": {"interval": "soon"}}}
     [refused] = bring(fleet, static).refused
     assert refused.changes[0].startswith(
-        "status.lastSyncedConfig of DynamicScorer example-performance-scorer has another shape: Expected `int`"
+        "status.lastSyncedConfig of DynamicScorer example-performance-scorer has another shape: Expected"
+        " `int`"
     )

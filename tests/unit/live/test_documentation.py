@@ -16,8 +16,13 @@ def test_the_documented_example_is_read() -> None:
     assert snapshot.observed_at == datetime(2026, 6, 1, tzinfo=UTC)
     published = snapshot.published("cpu-headroom", "eu-west-1")
     assert published is not None
-    assert (dict(published.items()), dict(published.raw_items())) == ({"cpu-headroom": 81}, {"cpu-headroom": 80.4})
+    assert (dict(published.items()), dict(published.raw_items())) == (
+        {"cpu-headroom": 81},
+        {"cpu-headroom": 80.4},
+    )
     assert snapshot.decisions == (
-        decision_of(namespace="argocd", name="guestbook-decision-1", placement="guestbook", clusters=("eu-west-1",)),
+        decision_of(
+            namespace="argocd", name="guestbook-decision-1", placement="guestbook", clusters=("eu-west-1",)
+        ),
     )
     assert snapshot.clusters["eu-west-1"].claims == {"platform.open-cluster-management.io": "AWS"}

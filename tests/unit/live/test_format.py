@@ -1,4 +1,6 @@
-"""The snapshot's files: what is written is read back, the same bytes for the same snapshot, and mistakes are named."""
+"""The snapshot's files: what is written is read back, the same bytes for the same snapshot, and mistakes are
+named.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +11,13 @@ from hypothesis import strategies as st
 
 from gitops_dsf.hub.decisions import decision_of
 from gitops_dsf.hub.metadata import Metadata
-from gitops_dsf.hub.objects import ClusterClaim, ManagedCluster, ManagedClusterSpec, ManagedClusterStatus, Taint
+from gitops_dsf.hub.objects import (
+    ClusterClaim,
+    ManagedCluster,
+    ManagedClusterSpec,
+    ManagedClusterStatus,
+    Taint,
+)
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.snapshotfile import files
@@ -28,16 +36,28 @@ VALUES = st.dictionaries(DIMENSIONS, st.tuples(st.integers(-100, 100), RAW), max
 def scores(draw: st.DrawFn) -> Score:
     found = sorted(draw(VALUES).items())
     raw = {name: number for name, (_, number) in found if number is not None}
-    return score_of([(name, value) for name, (value, _) in found], valid_until=draw(st.none() | MOMENTS), raw=raw)
+    return score_of(
+        [(name, value) for name, (value, _) in found], valid_until=draw(st.none() | MOMENTS), raw=raw
+    )
 
 
 SCORES = scores()
 DECISIONS = st.lists(
-    st.builds(decision_of, namespace=NAMES, name=NAMES, placement=NAMES, clusters=st.lists(NAMES, max_size=3).map(tuple)),
+    st.builds(
+        decision_of,
+        namespace=NAMES,
+        name=NAMES,
+        placement=NAMES,
+        clusters=st.lists(NAMES, max_size=3).map(tuple),
+    ),
     unique_by=lambda item: (item.metadata.namespace, item.metadata.name),
-).map(lambda found: tuple(sorted(found, key=lambda item: (item.metadata.namespace or "", item.metadata.name))))
+).map(
+    lambda found: tuple(sorted(found, key=lambda item: (item.metadata.namespace or "", item.metadata.name)))
+)
 LABELS = st.dictionaries(NAMES, DIMENSIONS, max_size=2)
-TAINTS = st.lists(st.builds(Taint, key=NAMES, effect=st.sampled_from(["NoSelect", "NoSelectIfNew"])), max_size=2).map(tuple)
+TAINTS = st.lists(
+    st.builds(Taint, key=NAMES, effect=st.sampled_from(["NoSelect", "NoSelectIfNew"])), max_size=2
+).map(tuple)
 CLAIMS = LABELS.map(lambda found: tuple(ClusterClaim(key, value) for key, value in sorted(found.items())))
 
 
@@ -56,7 +76,9 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     return Snapshot(
         origin="a place",
         observed_at=draw(st.none() | MOMENTS),
-        scores=draw(st.dictionaries(NAMES, st.dictionaries(NAMES, SCORES, min_size=1, max_size=3), max_size=3)),
+        scores=draw(
+            st.dictionaries(NAMES, st.dictionaries(NAMES, SCORES, min_size=1, max_size=3), max_size=3)
+        ),
         decisions=draw(DECISIONS),
         clusters={name: draw(facts(name)) for name in names},
     )
@@ -71,8 +93,14 @@ def test_what_is_written_is_read_back(snapshot: Snapshot) -> None:
 
 def test_one_line_per_cluster() -> None:
     def lines(value: int) -> list[str]:
-        table = {name: score_of({"cpu": value if name == "b" else 1}, raw={"cpu": 0.5}) for name in ("c", "a", "b")}
-        return files(Snapshot(origin="", scores={"cpu": table}), hub="h")["scores/cpu.json"].decode().splitlines()
+        table = {
+            name: score_of({"cpu": value if name == "b" else 1}, raw={"cpu": 0.5}) for name in ("c", "a", "b")
+        }
+        return (
+            files(Snapshot(origin="", scores={"cpu": table}), hub="h")["scores/cpu.json"]
+            .decode()
+            .splitlines()
+        )
 
     changed = [old for old, new in zip(lines(1), lines(2), strict=True) if old != new]
     assert changed == ['"b": {"values":{"cpu":1},"raw":{"cpu":0.5}},']
@@ -81,23 +109,37 @@ def test_one_line_per_cluster() -> None:
 def test_the_age_is_that_of_the_oldest_part() -> None:
     text = "apiVersion: gitops-dsf.io/v1alpha1\nkind: HubSnapshot\nobservedAt: '{}'\n"
     moments = {"a.yaml": "2026-06-02T00:00:00Z", "b.yaml": "2026-06-01T02:00:00+02:00"}
-    found = from_contents([(path, text.format(moment).encode()) for path, moment in moments.items()], origin="x")
+    found = from_contents(
+        [(path, text.format(moment).encode()) for path, moment in moments.items()], origin="x"
+    )
     assert found.observed_at == datetime(2026, 6, 1, tzinfo=UTC)
 
 
 HEAD = "apiVersion: gitops-dsf.io/v1alpha1\nkind: HubSnapshot\n"
-SCORE = "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPlacementScore\nmetadata: {name: cpu, namespace: eu}\n"
+SCORE = (
+    "apiVersion: cluster.open-cluster-management.io/v1alpha1\nkind: AddOnPlacementScore\nmetadata: {name:"
+    " cpu, namespace: eu}\n"
+)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (f"{HEAD}scores: {{cpu: {{eu: {{values: {{cpu: 101}}}}}}}}\n", r"Expected `int` <= 100 at `scores\.cpu\[\.\.\.\]\.values"),
+        (
+            f"{HEAD}scores: {{cpu: {{eu: {{values: {{cpu: 101}}}}}}}}\n",
+            r"Expected `int` <= 100 at `scores\.cpu\[\.\.\.\]\.values",
+        ),
         (f"{HEAD}observed: now\n", "unknown field `observed`"),
         ("apiVersion: gitops-dsf.io/v9\nkind: HubSnapshot\n", "this version reads gitops-dsf.io/v1alpha1"),
-        (f"{SCORE}status: {{scores: [{{name: cpu, value: high}}]}}\n", "AddOnPlacementScore eu/cpu: Expected `int`, got `str`"),
+        (
+            f"{SCORE}status: {{scores: [{{name: cpu, value: high}}]}}\n",
+            "AddOnPlacementScore eu/cpu: Expected `int`, got `str`",
+        ),
         (f"{SCORE}status: {{validUntil: '2026-06-01T00:00:00'}}\n", "status.validUntil"),
-        (f"{SCORE}---\n{SCORE}", r"state.yaml:5: AddOnPlacementScore eu/cpu is there already, at .*state.yaml:1"),
+        (
+            f"{SCORE}---\n{SCORE}",
+            r"state.yaml:5: AddOnPlacementScore eu/cpu is there already, at .*state.yaml:1",
+        ),
         ("kind: List\nitems: 7\n", "items of a List must be a list"),
         ("kind: List\nitems: [7]\n", r"items\[0\]: expected an object"),
         ("kind: [\n", "state.yaml:"),
@@ -137,12 +179,16 @@ def test_other_kinds_and_hidden_files_are_passed_over(tmp_path: Path) -> None:
 
 
 def test_typed_lists_leave_the_kind_of_their_items_out() -> None:
-    text = '{"kind": "AddOnPlacementScoreList", "items": [{"metadata": {"name": "cpu", "namespace": "eu"}, "status": {}}]}'
+    text = (
+        '{"kind": "AddOnPlacementScoreList", "items": [{"metadata": {"name": "cpu", "namespace": "eu"},'
+        ' "status": {}}]}'
+    )
     assert from_contents([("a.json", text.encode())], origin="x").score_count == 1
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0 s"), (119.9, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h"), (172_800, "2 d")]
+    ("seconds", "text"),
+    [(0, "0 s"), (119.9, "119 s"), (120, "2 min"), (7199, "119 min"), (7200, "2 h"), (172_800, "2 d")],
 )
 def test_ages(seconds: float, text: str) -> None:
     assert age_text(seconds) == text

@@ -98,7 +98,9 @@ class Killed(BaseException):
 
 
 class Killer:
-    """Kills before a step: a file that is renamed into its place, a file or folder that goes, a folder that comes."""
+    """Kills before a step: a file that is renamed into its place, a file or folder that goes, a folder that
+    comes.
+    """
 
     def __init__(self, patch: pytest.MonkeyPatch, *, before: int) -> None:
         self.left = before
@@ -116,7 +118,9 @@ class Killer:
 
 
 def test_a_render_after_a_kill_at_any_step_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is old, new or not there; the next render, of either state, leaves exactly its files and those of others."""
+    """Every file is old, new or not there; the next render, of either state, leaves exactly its files and
+    those of others.
+    """
     old = tree(platform__a="1\n", works__b="1\n", gone__c="1\n", gone__deep__d="1\n")
     new = tree(platform__a="2\n", works__b="1\n", works__e="2\n", more__f="2\n")
     bring(new, tmp_path / "clean")
@@ -135,7 +139,11 @@ def test_a_render_after_a_kill_at_any_step_is_whole(tmp_path: Path, monkeypatch:
                 steps += 1
         if killer.left:
             break
-        found = {path: data for path, data in content(rendered).items() if not path.endswith(".tmp") and path != INVENTORY}
+        found = {
+            path: data
+            for path, data in content(rendered).items()
+            if not path.endswith(".tmp") and path != INVENTORY
+        }
         assert all(data in {before.get(path), wanted.get(path)} for path, data in found.items())
         for again, expected in ((new, wanted), (old, before)):
             bring(again, rendered)
@@ -144,7 +152,9 @@ def test_a_render_after_a_kill_at_any_step_is_whole(tmp_path: Path, monkeypatch:
 
 
 def content(root: Path) -> dict[str, bytes]:
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
 
 
 def test_temporary_files_of_a_killed_render_are_swept(tmp_path: Path) -> None:
@@ -255,7 +265,9 @@ def test_a_named_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
         ("x/.gitkeep", False),
     ],
 )
-def test_a_file_that_no_render_writes_is_unwanted_unless_argocd_never_reads_its_name(tmp_path: Path, name: str, unwanted: bool) -> None:
+def test_a_file_that_no_render_writes_is_unwanted_unless_argocd_never_reads_its_name(
+    tmp_path: Path, name: str, unwanted: bool
+) -> None:
     bring(tree(x__a="1\n"), tmp_path)
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("mine")

@@ -1,6 +1,7 @@
 """What shall exist: shards, shared configurations, and scorers as a spoke's ConfigMap carries them.
 
-Aspects covered: shards never move by themselves; a configuration is one value; delivery modes; summaries hold ours only where set.
+Aspects covered: shards never move by themselves; a configuration is one value; delivery modes; summaries hold
+ours only where set.
 """
 
 from collections import Counter
@@ -21,9 +22,14 @@ def summary_of(root: Path, **spec: Any) -> Summary:
     return summary
 
 
-@pytest.mark.parametrize(("cluster", "shards", "expected"), [("eu-west-1", 1, 0), ("eu-west-1", 8, 2), ("c0", 100, 19), ("a.b.c", 7, 3)])
+@pytest.mark.parametrize(
+    ("cluster", "shards", "expected"),
+    [("eu-west-1", 1, 0), ("eu-west-1", 8, 2), ("c0", 100, 19), ("a.b.c", 7, 3)],
+)
 def test_a_shard_depends_on_the_name_and_the_number_alone(cluster: str, shards: int, expected: int) -> None:
-    """Pinned: a cluster that changed its directory would be pruned from one Application and created by another."""
+    """Pinned: a cluster that changed its directory would be pruned from one Application and created by
+    another.
+    """
     assert shard_of(cluster, shards) == expected
 
 
@@ -38,7 +44,9 @@ def test_clusters_that_run_the_same_share_one_configuration(tmp_path: Path) -> N
         "apiVersion": "dynamic-scoring.open-cluster-management.io/v1alpha1",
         "kind": "DynamicScoringConfig",
         "metadata": {"name": "dynamic-scoring-config"},
-        "spec": {"masks": [{"clusterName": "c1", "scoreName": "gpu"}, {"clusterName": "c3", "scoreName": "gpu"}]},
+        "spec": {
+            "masks": [{"clusterName": "c1", "scoreName": "gpu"}, {"clusterName": "c3", "scoreName": "gpu"}]
+        },
     }
     result = rendered(tmp_path, scorer("cpu"), scorer("gpu"), config, clusters=5)
     assert result.plan is not None
@@ -67,9 +75,15 @@ def test_names_of_secrets_and_config_maps_are_gathered(tmp_path: Path) -> None:
         "type": "Prometheus",
         "host": "https://prometheus.example.com",
         "params": {"query": "up", "range": 60, "step": 15},
-        "auth": {"tokenSecretRef": {"name": "b", "key": "token"}, "caConfigMapRef": {"name": "ca", "key": "ca.crt"}},
+        "auth": {
+            "tokenSecretRef": {"name": "b", "key": "token"},
+            "caConfigMapRef": {"name": "ca", "key": "ca.crt"},
+        },
     }
-    scoring = {"params": {"name": "x", "interval": 60}, "auth": {"tokenSecretRef": {"name": "a", "key": "token"}}}
+    scoring = {
+        "params": {"name": "x", "interval": 60},
+        "auth": {"tokenSecretRef": {"name": "a", "key": "token"}},
+    }
     result = rendered(tmp_path, scorer("x", source=source, scoring=scoring), scorer("y", source=source))
     assert result.plan is not None
     assert result.plan.works[0].configuration.secrets == ("a", "b")
@@ -79,8 +93,14 @@ def test_names_of_secrets_and_config_maps_are_gathered(tmp_path: Path) -> None:
 def test_upstreams_keys_are_always_there_and_ours_only_when_set(tmp_path: Path) -> None:
     plain = to_object(summary_of(tmp_path / "plain"))
     assert tuple(plain) == UPSTREAM_KEYS
-    defaults = {"scoreAggregation": "Last", "scoreTTLSeconds": 900, "publish": {"deadband": 2, "minIntervalSeconds": 60}}
-    assert to_object(summary_of(tmp_path / "defaults", **defaults)) == plain, "a default that is written out is no difference for an agent"
+    defaults = {
+        "scoreAggregation": "Last",
+        "scoreTTLSeconds": 900,
+        "publish": {"deadband": 2, "minIntervalSeconds": 60},
+    }
+    assert to_object(summary_of(tmp_path / "defaults", **defaults)) == plain, (
+        "a default that is written out is no difference for an agent"
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,9 +109,18 @@ def test_upstreams_keys_are_always_there_and_ours_only_when_set(tmp_path: Path) 
         ({"scoreAggregation": "Mean"}, "scoreAggregation", "Mean"),
         ({"scoreTTLSeconds": 1200}, "scoreTTLSeconds", 1200),
         ({"publish": {"deadband": 0}}, "publish", {"deadband": 0, "minIntervalSeconds": 60}),
-        ({"scoreRange": {"min": 0, "max": 2.5}}, "scoreRange", {"min": 0.0, "max": 2.5, "outputMin": 1, "outputMax": 100}),
         (
-            {"scoring": {"params": {"name": "cpu", "interval": 60}, "arguments": {"a": None, "b": {"c": None}, "d": [None]}}},
+            {"scoreRange": {"min": 0, "max": 2.5}},
+            "scoreRange",
+            {"min": 0.0, "max": 2.5, "outputMin": 1, "outputMax": 100},
+        ),
+        (
+            {
+                "scoring": {
+                    "params": {"name": "cpu", "interval": 60},
+                    "arguments": {"a": None, "b": {"c": None}, "d": [None]},
+                }
+            },
             "scoringArguments",
             {"a": None, "b": {"c": None}, "d": [None]},
         ),

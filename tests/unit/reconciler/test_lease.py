@@ -1,4 +1,6 @@
-"""At most one leader at a time, whatever the network does and whatever other clocks say: replicas in virtual time."""
+"""At most one leader at a time, whatever the network does and whatever other clocks say: replicas in virtual
+time.
+"""
 
 import asyncio
 import itertools
@@ -41,7 +43,9 @@ class Hub:
 
 @dataclass
 class Way:
-    """From one replica to the hub: each call takes a while before and after it counts, or is lost on either leg."""
+    """From one replica to the hub: each call takes a while before and after it counts, or is lost on either
+    leg.
+    """
 
     hub: Hub
     legs: Any
@@ -117,7 +121,9 @@ class Watch:
 
 
 legs = st.lists(
-    st.one_of(st.none(), st.floats(min_value=0.001, max_value=0.2), st.floats(min_value=0, max_value=14)), min_size=8, max_size=60
+    st.one_of(st.none(), st.floats(min_value=0.001, max_value=0.2), st.floats(min_value=0, max_value=14)),
+    min_size=8,
+    max_size=60,
 )
 
 
@@ -127,7 +133,11 @@ def test_two_never_lead_at_once(ways: list[tuple[list[float | None], float]]) ->
     async def main() -> None:
         hub, watch = Hub(), Watch()
         tasks = [
-            asyncio.create_task(watch.replica(f"replica-{number}", Way(hub=hub, legs=itertools.cycle([*delays, 0.01]), skew=skew)))
+            asyncio.create_task(
+                watch.replica(
+                    f"replica-{number}", Way(hub=hub, legs=itertools.cycle([*delays, 0.01]), skew=skew)
+                )
+            )
             for number, (delays, skew) in enumerate(ways)
         ]
         done, _ = await asyncio.wait(tasks, timeout=900)
@@ -145,7 +155,9 @@ def test_two_never_lead_at_once(ways: list[tuple[list[float | None], float]]) ->
 def test_another_leads_soon_after_one_is_gone_whatever_its_clock_said(skew: float) -> None:
     async def main() -> None:
         hub, watch = Hub(), Watch()
-        first = asyncio.create_task(watch.replica("first", Way(hub=hub, legs=itertools.repeat(0.01), skew=skew)))
+        first = asyncio.create_task(
+            watch.replica("first", Way(hub=hub, legs=itertools.repeat(0.01), skew=skew))
+        )
         await asyncio.sleep(60)
         second = asyncio.create_task(watch.replica("second", Way(hub=hub, legs=itertools.repeat(0.01))))
         await asyncio.sleep(60)
@@ -283,12 +295,17 @@ def by_hand(hub: Hub, **spec: Any) -> None:
 PREDECESSORS: dict[str, tuple[Callable[[Hub], Awaitable[None]], float]] = {
     "released it when all its requests had ended": (lambda hub: released(hub, clean=True, after=60), 0),
     "released it with a request under way": (lambda hub: released(hub, clean=False, after=60), QUIET_SECONDS),
-    "had a predecessor of its own a moment before": (lambda hub: released(hub, clean=True, after=10), QUIET_SECONDS),
+    "had a predecessor of its own a moment before": (
+        lambda hub: released(hub, clean=True, after=10),
+        QUIET_SECONDS,
+    ),
 }
 
 
 @pytest.mark.parametrize(("end", "quiet"), PREDECESSORS.values(), ids=PREDECESSORS)
-def test_a_new_leader_waits_for_what_the_one_before_may_have_sent(end: Callable[[Hub], Awaitable[None]], quiet: float) -> None:
+def test_a_new_leader_waits_for_what_the_one_before_may_have_sent(
+    end: Callable[[Hub], Awaitable[None]], quiet: float
+) -> None:
     async def main() -> None:
         hub = Hub()
         await end(hub)
@@ -325,7 +342,9 @@ def test_a_new_leader_waits_when_nobody_gave_the_lease_back(how: str) -> None:
 
 
 def test_two_that_lead_because_the_lease_was_deleted_by_hand_never_both_delete() -> None:
-    """The old leader learns of it with its next renewal; until then the new one is quiet, and for long after that."""
+    """The old leader learns of it with its next renewal; until then the new one is quiet, and for long after
+    that.
+    """
 
     async def main() -> None:
         hub = Hub()

@@ -77,14 +77,20 @@ def nodes(tree: Any) -> Iterator[Any]:
 
 class TestQueries:
     @pytest.mark.parametrize("where", QUERIES)
-    def test_each_parses_and_names_series_and_labels_that_exist(self, where: str, known: dict[str, frozenset[str]]) -> None:
+    def test_each_parses_and_names_series_and_labels_that_exist(
+        self, where: str, known: dict[str, frozenset[str]]
+    ) -> None:
         selected = 0
         for node in nodes(promql_parser.parse(QUERIES[where])):
             if type(node).__name__ != "VectorSelector":
                 continue
             selected += 1
             assert node.name in known, f"{where}: nothing exposes {node.name}"
-            wrong = {matcher.name for matcher in node.matchers.matchers if matcher.name != "__name__"} - known[node.name] - SCRAPED
+            wrong = (
+                {matcher.name for matcher in node.matchers.matchers if matcher.name != "__name__"}
+                - known[node.name]
+                - SCRAPED
+            )
             assert not wrong, f"{where}: {node.name} has no label {wrong}"
         assert selected, f"{where} asks for nothing"
 
@@ -95,8 +101,14 @@ class TestQueries:
                 names = [inner.name for inner in nodes(node.expr) if type(inner).__name__ == "VectorSelector"]
                 assert set(node.modifier.labels) <= known[names[0]] | SCRAPED, f"{where}: {names[0]}"
 
-    def test_a_query_of_a_series_that_does_not_exist_would_be_found(self, known: dict[str, frozenset[str]]) -> None:
-        (node,) = (item for item in nodes(promql_parser.parse("sum(rate(no_such_total[5m]))")) if type(item).__name__ == "VectorSelector")
+    def test_a_query_of_a_series_that_does_not_exist_would_be_found(
+        self, known: dict[str, frozenset[str]]
+    ) -> None:
+        (node,) = (
+            item
+            for item in nodes(promql_parser.parse("sum(rate(no_such_total[5m]))"))
+            if type(item).__name__ == "VectorSelector"
+        )
         assert node.name not in known
 
 
@@ -136,13 +148,20 @@ class TestDashboard:
         for panel in panels:
             place = panel["gridPos"]
             assert place["x"] + place["w"] <= COLUMNS
-            cells = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
+            cells = {
+                (x, y)
+                for x in range(place["x"], place["x"] + place["w"])
+                for y in range(place["y"], place["y"] + place["h"])
+            }
             assert not cells & taken, panel["title"]
             taken |= cells
 
     def test_every_query_goes_to_the_chosen_datasource(self) -> None:
         variables = {item["name"]: item for item in dashboard()["templating"]["list"]}
-        assert (variables["datasource"]["type"], variables["datasource"]["query"]) == ("datasource", "prometheus")
+        assert (variables["datasource"]["type"], variables["datasource"]["query"]) == (
+            "datasource",
+            "prometheus",
+        )
         assert variables["scorer"]["datasource"]["uid"] == "${datasource}"
         for panel in PANELS:
             assert panel["datasource"]["uid"] == "${datasource}"
@@ -151,7 +170,9 @@ class TestDashboard:
             assert panel["description"]
 
     def test_it_is_a_dashboard_for_a_file_and_for_the_sidecar(self) -> None:
-        """Grafana's provisioning wants the model itself: no wrapper, no database id, which another Grafana would not have."""
+        """Grafana's provisioning wants the model itself: no wrapper, no database id, which another Grafana
+        would not have.
+        """
         found = dashboard()
         assert found["schemaVersion"] >= 39
         assert {"uid", "title", "panels", "templating", "time"} <= found.keys()
@@ -180,7 +201,11 @@ class TestFiles:
         assert json.loads(files()["dashboard.json"]) == dashboard()
 
     def test_rules_of_a_cluster_ask_for_nothing_that_only_the_hub_has(self) -> None:
-        expressions = [rule["expr"] for group in yamlfast.load(files()["agent-rules.yaml"])["groups"] for rule in group["rules"]]
+        expressions = [
+            rule["expr"]
+            for group in yamlfast.load(files()["agent-rules.yaml"])["groups"]
+            for rule in group["rules"]
+        ]
         assert expressions
         assert not [text for text in expressions if "gitops_dsf_reconciler" in text]
 
@@ -194,16 +219,30 @@ class TestFiles:
 class TestManifests:
     def of(self, root: Path, **monitoring: bool) -> dict[str, dict[str, Any]]:
         found = objects(rendered(root, scorer("cpu"), reconciler={"monitoring": monitoring}))
-        return {f"{item['kind']}/{item['metadata']['name']}": item for path, item in found.items() if path.startswith("reconciler/")}
+        return {
+            f"{item['kind']}/{item['metadata']['name']}": item
+            for path, item in found.items()
+            if path.startswith("reconciler/")
+        }
 
     def test_nothing_is_rendered_unasked(self, tmp_path: Path) -> None:
-        assert not {key for key in self.of(tmp_path) if key.startswith(("ServiceMonitor", "PrometheusRule", "ConfigMap"))}
+        assert not {
+            key
+            for key in self.of(tmp_path)
+            if key.startswith(("ServiceMonitor", "PrometheusRule", "ConfigMap"))
+        }
 
     def test_what_is_asked_for_is_rendered(self, tmp_path: Path) -> None:
         found = self.of(tmp_path, serviceMonitor=True, rules=True, dashboard=True)
         monitor = found["ServiceMonitor/gitops-dsf-reconciler"]
-        assert monitor["spec"]["selector"]["matchLabels"].items() <= found["Service/gitops-dsf-reconciler"]["metadata"]["labels"].items()
-        assert monitor["spec"]["endpoints"][0]["port"] == found["Service/gitops-dsf-reconciler"]["spec"]["ports"][0]["name"]
+        assert (
+            monitor["spec"]["selector"]["matchLabels"].items()
+            <= found["Service/gitops-dsf-reconciler"]["metadata"]["labels"].items()
+        )
+        assert (
+            monitor["spec"]["endpoints"][0]["port"]
+            == found["Service/gitops-dsf-reconciler"]["spec"]["ports"][0]["name"]
+        )
         assert found["PrometheusRule/gitops-dsf"]["spec"] == rules()
         board = found["ConfigMap/gitops-dsf-dashboard"]
         assert board["metadata"]["labels"]["grafana_dashboard"] == "1"

@@ -1,4 +1,6 @@
-"""The AppProjects: they allow what is rendered, and nothing else, matched as Argo CD matches (app_project_types.go, types.go)."""
+"""The AppProjects: they allow what is rendered, and nothing else, matched as Argo CD matches
+(app_project_types.go, types.go).
+"""
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -26,13 +28,17 @@ def allows(project: Object, item: Object) -> bool:
         return False
     patterns = [entry["namespace"] for entry in spec["destinations"]]
     denied = any(fnmatchcase(namespace, pattern[1:]) for pattern in patterns if pattern.startswith("!"))
-    return not denied and any(fnmatchcase(namespace, pattern) for pattern in patterns if not pattern.startswith("!"))
+    return not denied and any(
+        fnmatchcase(namespace, pattern) for pattern in patterns if not pattern.startswith("!")
+    )
 
 
 class Tree:
     def __init__(self, root: Path, **settings: Any) -> None:
         self.files = objects(rendered(root, scorer("cpu"), application("web"), **settings))
-        self.projects = {item["metadata"]["name"]: item for item in self.files.values() if item["kind"] == "AppProject"}
+        self.projects = {
+            item["metadata"]["name"]: item for item in self.files.values() if item["kind"] == "AppProject"
+        }
 
     def applied(self) -> Iterator[tuple[Object, Object]]:
         """Every object that Argo CD applies, with the project of its Application."""
@@ -62,27 +68,58 @@ def test_no_kind_and_no_name_is_allowed_that_is_not_rendered(tree: Tree) -> None
     applied = list(tree.applied())
     for name, project in tree.projects.items():
         ours = [item for owner, item in applied if owner is project]
-        kinds = {(item["apiVersion"].rpartition("/")[0], item["kind"]) for item in ours if "namespace" in item["metadata"]}
+        kinds = {
+            (item["apiVersion"].rpartition("/")[0], item["kind"])
+            for item in ours
+            if "namespace" in item["metadata"]
+        }
         allowed = {(entry["group"], entry["kind"]) for entry in project["spec"]["namespaceResourceWhitelist"]}
         # delivery.mode UpstreamController renders the DynamicScoringConfig itself.
-        assert allowed - kinds <= {("dynamic-scoring.open-cluster-management.io", "DynamicScoringConfig")}, name
+        assert allowed - kinds <= {("dynamic-scoring.open-cluster-management.io", "DynamicScoringConfig")}, (
+            name
+        )
         for entry in project["spec"]["clusterResourceWhitelist"]:
-            assert any(item["kind"] == entry["kind"] and fnmatchcase(item["metadata"]["name"], entry["name"]) for item in ours), (
-                f"{name} allows {entry}"
-            )
+            assert any(
+                item["kind"] == entry["kind"] and fnmatchcase(item["metadata"]["name"], entry["name"])
+                for item in ours
+            ), f"{name} allows {entry}"
 
 
 @pytest.mark.parametrize(
     "item",
     [
-        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "admin"}},
-        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "gitops-dsf:other"}},
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "admin"},
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": "gitops-dsf:other"},
+        },
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}},
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x", "namespace": "argocd"}},
-        {"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "metadata": {"name": "x", "namespace": "argocd"}},
-        {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "x", "namespace": "argocd"}},
-        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x", "namespace": "kube-system"}},
-        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x", "namespace": "default"}},
+        {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "AppProject",
+            "metadata": {"name": "x", "namespace": "argocd"},
+        },
+        {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "Application",
+            "metadata": {"name": "x", "namespace": "argocd"},
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "x", "namespace": "kube-system"},
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "x", "namespace": "default"},
+        },
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "namespace": "c0"}},
         {
             "apiVersion": "work.open-cluster-management.io/v1",
@@ -105,7 +142,9 @@ def test_a_work_may_not_bring_rights_into_the_namespaces_of_the_hub(tree: Tree) 
 
 @pytest.mark.parametrize("mode", ["ManifestWork", "UpstreamController"])
 def test_the_paths_of_a_tree_are_known_without_rendering_it(tmp_path: Path, mode: str) -> None:
-    result = rendered(tmp_path, scorer("cpu"), application("web"), delivery={"mode": mode}, output={"shards": 3})
+    result = rendered(
+        tmp_path, scorer("cpu"), application("web"), delivery={"mode": mode}, output={"shards": 3}
+    )
     assert result.plan is not None
     assert result.tree is not None
     assert paths(result.plan) == result.tree.files.keys()

@@ -1,4 +1,6 @@
-"""rendered/reconciler: arguments that the command line understands, pods that Pod Security `restricted` admits, rights and policies."""
+"""rendered/reconciler: arguments that the command line understands, pods that Pod Security `restricted`
+admits, rights and policies.
+"""
 
 import argparse
 from pathlib import Path
@@ -35,7 +37,12 @@ EVERYTHING: dict[str, Any] = {
         "forge": "GitHub",
         "forgeURL": "https://github.example.com/api/v3",
     },
-    "state": {"enabled": True, "branch": "fleet-state", "intervalSeconds": 600, "rawScoresURL": "https://thanos.example.com"},
+    "state": {
+        "enabled": True,
+        "branch": "fleet-state",
+        "intervalSeconds": 600,
+        "rawScoresURL": "https://thanos.example.com",
+    },
     "gitSecret": {"name": "fleet-push"},
 }
 GIT = {"url": "https://git.example.com/platform/fleet.git", "targetRevision": "trunk", "path": "fleets/eu"}
@@ -44,7 +51,11 @@ GIT = {"url": "https://git.example.com/platform/fleet.git", "targetRevision": "t
 def reconciler_of(root: Path, **settings: Any) -> dict[str, dict[str, Any]]:
     """Objects of the directory by kind and name."""
     found = objects(rendered(root, scorer("cpu"), **settings))
-    return {f"{item['kind']}/{item['metadata']['name']}": item for path, item in found.items() if path.startswith(FOLDER)}
+    return {
+        f"{item['kind']}/{item['metadata']['name']}": item
+        for path, item in found.items()
+        if path.startswith(FOLDER)
+    }
 
 
 def container(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -71,7 +82,11 @@ class TestArguments:
             "--metrics-address",
         ]
         settings = settings_of(arguments)
-        assert (settings.hub_namespace, settings.argocd_namespace, settings.metrics_port) == ("scoring", "argocd", METRICS_PORT)
+        assert (settings.hub_namespace, settings.argocd_namespace, settings.metrics_port) == (
+            "scoring",
+            "argocd",
+            METRICS_PORT,
+        )
         assert (settings.git, settings.suspension.enabled) == (None, False)
 
     def test_everything_that_can_be_said_arrives(self, tmp_path: Path) -> None:
@@ -79,19 +94,33 @@ class TestArguments:
         assert (settings.probe_interval, settings.probe_timeout) == (60, 7)
         assert (settings.suspension.enabled, settings.suspension.quorum_percent) == (True, 80)
         assert settings.git is not None
-        assert (settings.git.url, settings.git.branch, settings.git.path) == (GIT["url"], "trunk", "fleets/eu")
+        assert (settings.git.url, settings.git.branch, settings.git.path) == (
+            GIT["url"],
+            "trunk",
+            "fleets/eu",
+        )
         assert (str(settings.git.credentials), str(settings.git.work_dir)) == (CREDENTIALS_DIR, WORK_DIR)
         assert settings.git.author == "Fleet Bot <fleet-bot@example.com>"
         proposals = settings.proposals
-        assert (proposals.kinds, proposals.prefix, proposals.direct) == (frozenset({"locks", "inventory"}), "bots/dsf-", False)
+        assert (proposals.kinds, proposals.prefix, proposals.direct) == (
+            frozenset({"locks", "inventory"}),
+            "bots/dsf-",
+            False,
+        )
         assert (proposals.interval, proposals.max_open) == (90, 3)
         assert (proposals.forge, proposals.forge_url) == ("github", "https://github.example.com/api/v3")
         assert proposals.message_template == EVERYTHING["proposals"]["messageTemplate"]
         state = settings.state
-        assert (state.branch, state.interval, state.raw_scores_url) == ("fleet-state", 600, "https://thanos.example.com")
+        assert (state.branch, state.interval, state.raw_scores_url) == (
+            "fleet-state",
+            600,
+            "https://thanos.example.com",
+        )
 
     def test_what_holds_by_default_is_what_the_command_line_does_by_itself(self, tmp_path: Path) -> None:
-        """With everything switched on and nothing else said, only what is needed is passed, and both sides mean the same."""
+        """With everything switched on and nothing else said, only what is needed is passed, and both sides
+        mean the same.
+        """
         on = {"suspend": {"enabled": True}, "proposals": {"kinds": ["Locks"]}, "state": {"enabled": True}}
         arguments = container(reconciler_of(tmp_path, reconciler=on))["args"]
         assert [argument.partition("=")[0] for argument in arguments[4:]] == [
@@ -103,7 +132,10 @@ class TestArguments:
         ]
         settings = settings_of(arguments)
         model = FleetRepository.model_validate(
-            {"metadata": {"name": "fleet"}, "spec": {"git": {"url": "https://git.example.com/fleet.git"}, "reconciler": on}}
+            {
+                "metadata": {"name": "fleet"},
+                "spec": {"git": {"url": "https://git.example.com/fleet.git"}, "reconciler": on},
+            }
         ).spec
         assert settings.probe_interval == model.reconciler.probe.interval_seconds
         assert settings.probe_timeout == model.reconciler.probe.timeout_seconds
@@ -148,9 +180,15 @@ class TestPods:
             EVERYTHING["resources"],
         )
 
-    def test_credentials_are_mounted_where_something_is_pushed_and_may_be_missing(self, tmp_path: Path) -> None:
+    def test_credentials_are_mounted_where_something_is_pushed_and_may_be_missing(
+        self, tmp_path: Path
+    ) -> None:
         found = reconciler_of(tmp_path / "a", reconciler=EVERYTHING, git=GIT)
-        (volume,) = (item for item in found[f"Deployment/{NAME}"]["spec"]["template"]["spec"]["volumes"] if item["name"] == "git")
+        (volume,) = (
+            item
+            for item in found[f"Deployment/{NAME}"]["spec"]["template"]["spec"]["volumes"]
+            if item["name"] == "git"
+        )
         assert volume["secret"] == {"secretName": "fleet-push", "optional": True}
         (mount,) = (item for item in container(found)["volumeMounts"] if item["name"] == "git")
         assert mount == {"name": "git", "mountPath": "/etc/gitops-dsf/git", "readOnly": True}
@@ -184,7 +222,11 @@ class TestSwitches:
         assert "argocd/application.gitops-dsf-reconciler.yaml" in bootstraps[0]
 
     def test_upstreams_controller_has_none(self, tmp_path: Path) -> None:
-        found = objects(rendered(tmp_path, scorer("cpu"), delivery={"mode": "UpstreamController"}, reconciler={"enabled": True}))
+        found = objects(
+            rendered(
+                tmp_path, scorer("cpu"), delivery={"mode": "UpstreamController"}, reconciler={"enabled": True}
+            )
+        )
         assert not [path for path in found if "reconciler" in path]
 
     @pytest.mark.parametrize(
@@ -194,7 +236,10 @@ class TestSwitches:
             ({"suspend": {"quorumPercent": 101}}, "quorumPercent"),
             ({"proposals": {"direct": True, "forge": "GitHub"}}, "leave direct or forge out"),
             ({"proposals": {"forgeURL": "https://github.example.com"}}, "write forge: GitHub"),
-            ({"proposals": {"messageTemplate": "{author}: {subject}"}}, "{author} is not known: write {subject} and {body}"),
+            (
+                {"proposals": {"messageTemplate": "{author}: {subject}"}},
+                "{author} is not known: write {subject} and {body}",
+            ),
             ({"proposals": {"messageTemplate": "{subject"}}, "a brace has no partner"),
             ({"proposals": {"author": {"name": "a\nb", "email": "a@example.com"}}}, "name"),
             ({"proposals": {"branchPrefix": "a..b/"}}, "branchPrefix"),
@@ -204,7 +249,9 @@ class TestSwitches:
             ({"state": {"rawScoresURL": "https://user:token@thanos.example.com"}}, "rawScoresURL"),
         ],
     )
-    def test_what_cannot_be_meant_is_a_finding(self, tmp_path: Path, reconciler: dict[str, Any], message: str) -> None:
+    def test_what_cannot_be_meant_is_a_finding(
+        self, tmp_path: Path, reconciler: dict[str, Any], message: str
+    ) -> None:
         with pytest.raises(AssertionError) as error:
             rendered(tmp_path, scorer("cpu"), reconciler=reconciler)
         assert message in str(error.value)
@@ -237,14 +284,23 @@ class TestRights:
         found = reconciler_of(tmp_path)
         rules = {key: item["rules"] for key, item in found.items() if item["kind"] in {"Role", "ClusterRole"}}
         assert rules == {
-            "ClusterRole/gitops-dsf:reconciler": [right.rule for right in RIGHTS if right.where is Where.EVERYWHERE],
+            "ClusterRole/gitops-dsf:reconciler": [
+                right.rule for right in RIGHTS if right.where is Where.EVERYWHERE
+            ],
             f"Role/{NAME}": [right.rule for right in RIGHTS if right.where is Where.HUB],
             f"Role/{NAME}-moves": [right.rule for right in RIGHTS if right.where is Where.ARGOCD],
         }
 
     def test_no_works_and_no_secrets(self) -> None:
-        assert not [right for right in RIGHTS if right.resource in {"manifestworks", "secrets", "*"} or "*" in right.verbs]
-        assert {right.resource for right in RIGHTS if "delete" in right.verbs} == {"addonplacementscores", "applications"}
+        assert not [
+            right
+            for right in RIGHTS
+            if right.resource in {"manifestworks", "secrets", "*"} or "*" in right.verbs
+        ]
+        assert {right.resource for right in RIGHTS if "delete" in right.verbs} == {
+            "addonplacementscores",
+            "applications",
+        }
 
     def test_bindings_are_for_the_account_of_the_pods(self, tmp_path: Path) -> None:
         found = reconciler_of(tmp_path, hubNamespace="scoring", argocd={"namespace": "gitops"})
@@ -273,22 +329,38 @@ class TestRights:
 class TestPolicies:
     def test_each_is_bound_and_speaks_of_the_reconciler_alone(self, tmp_path: Path) -> None:
         found = reconciler_of(tmp_path, hubNamespace="scoring")
-        policies = {item["metadata"]["name"]: item["spec"] for item in found.values() if item["kind"] == "ValidatingAdmissionPolicy"}
-        bindings = {item["spec"]["policyName"]: item["spec"] for item in found.values() if item["kind"].endswith("PolicyBinding")}
+        policies = {
+            item["metadata"]["name"]: item["spec"]
+            for item in found.values()
+            if item["kind"] == "ValidatingAdmissionPolicy"
+        }
+        bindings = {
+            item["spec"]["policyName"]: item["spec"]
+            for item in found.values()
+            if item["kind"].endswith("PolicyBinding")
+        }
         assert (
             policies.keys()
             == bindings.keys()
-            == {f"{NAME}-{name}" for name in ("applicationsets", "applications", "scores", "configmaps", "leases")}
+            == {
+                f"{NAME}-{name}"
+                for name in ("applicationsets", "applications", "scores", "configmaps", "leases")
+            }
         )
         for name, spec in policies.items():
             (condition,) = spec["matchConditions"]
-            assert condition["expression"] == f'request.userInfo.username == "system:serviceaccount:scoring:{NAME}"'
+            assert (
+                condition["expression"]
+                == f'request.userInfo.username == "system:serviceaccount:scoring:{NAME}"'
+            )
             assert spec["failurePolicy"] == "Fail"
             assert bindings[name]["validationActions"] == ["Deny"]
 
     def test_everything_is_in_force_before_the_first_pod(self, tmp_path: Path) -> None:
         waves = {
-            item["kind"]: int(item["metadata"].get("annotations", {}).get("argocd.argoproj.io/sync-wave", "0"))
+            item["kind"]: int(
+                item["metadata"].get("annotations", {}).get("argocd.argoproj.io/sync-wave", "0")
+            )
             for item in reconciler_of(tmp_path).values()
         }
         assert waves["ValidatingAdmissionPolicyBinding"] < waves["RoleBinding"] < waves["Deployment"]

@@ -1,7 +1,7 @@
 """Two ApplicationSets that can make one Application: found where it can happen, and nowhere else.
 
-Aspects covered: prefixes, sets that both may use, raw ApplicationSets of several forms, what is not certain, agreement with a search
-of all pairs, the place, cost.
+Aspects covered: prefixes, sets that both may use, raw ApplicationSets of several forms, what is not certain,
+agreement with a search of all pairs, the place, cost.
 """
 
 import time
@@ -40,17 +40,28 @@ def app(name: str, *sets: str) -> fleets.Object:
 
 
 def raw_set(name: str, template: str, *, follows: str) -> fleets.Object:
-    generator = {"configMapRef": "gitops-dsf-placement-decisions", "labelSelector": {"matchLabels": {PLACEMENT: follows}}}
+    generator = {
+        "configMapRef": "gitops-dsf-placement-decisions",
+        "labelSelector": {"matchLabels": {PLACEMENT: follows}},
+    }
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "ApplicationSet",
         "metadata": {"name": name},
-        "spec": {"generators": [{"clusterDecisionResource": generator}], "template": {"metadata": {"name": template}}},
+        "spec": {
+            "generators": [{"clusterDecisionResource": generator}],
+            "template": {"metadata": {"name": template}},
+        },
     }
 
 
 def raw_placement(name: str, **spec: object) -> fleets.Object:
-    return {"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement", "metadata": {"name": name}, "spec": spec}
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1",
+        "kind": "Placement",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
 
 
 def labelled(**labels: str) -> dict[str, object]:
@@ -61,7 +72,8 @@ def test_a_dash_can_belong_to_the_application_or_to_the_cluster() -> None:
     [found] = findings(*clusters("eu-1", "1"), app("web"), app("web-eu"))
     assert (found.code, found.severity) == ("DSF409", "error")
     assert found.message.startswith(
-        "web-eu on cluster 1 and web (apps/x.yaml:21:11) on cluster eu-1 both make the Application web-eu-1: Argo CD leaves it to the first"
+        "web-eu on cluster 1 and web (apps/x.yaml:21:11) on cluster eu-1 both make the Application web-eu-1:"
+        " Argo CD leaves it to the first"
     )
 
 
@@ -77,8 +89,18 @@ def test_the_place_is_the_name_of_the_later_one() -> None:
         [*clusters("eu-1", "2"), app("web"), app("web-eu")],
         [*clusters("eu-1", "1"), app("web"), app("eu-web")],
         [*clusters("eu1", "1"), app("web"), app("web-eu")],
-        [*clusters("eu-1", **{LABEL: "a"}), *clusters("1", **{LABEL: "b"}), app("web", "b"), app("web-eu", "b")],
-        [*clusters("eu-1", **{LABEL: "a"}), *clusters("1", **{LABEL: "b"}), app("web", "a"), app("web-eu", "a")],
+        [
+            *clusters("eu-1", **{LABEL: "a"}),
+            *clusters("1", **{LABEL: "b"}),
+            app("web", "b"),
+            app("web-eu", "b"),
+        ],
+        [
+            *clusters("eu-1", **{LABEL: "a"}),
+            *clusters("1", **{LABEL: "b"}),
+            app("web", "a"),
+            app("web-eu", "a"),
+        ],
     ],
 )
 def test_nothing_is_said_where_names_cannot_meet(documents: list[fleets.Object]) -> None:
@@ -107,7 +129,10 @@ def test_two_sets_of_ones_own_with_a_suffix_can_meet() -> None:
     placements = [raw_placement("p", clusterSets=["global"])]
     sets = [raw_set("a", "{{name}}-web", follows="p"), raw_set("b", "eu-{{name}}-web", follows="p")]
     [found] = findings(*clusters("eu-1", "1"), *placements, *sets)
-    assert "b on cluster 1 and a (apps/x.yaml:39:15) on cluster eu-1 both make the Application eu-1-web" in found.message
+    assert (
+        "b on cluster 1 and a (apps/x.yaml:39:15) on cluster eu-1 both make the Application eu-1-web"
+        in found.message
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +141,12 @@ def test_two_sets_of_ones_own_with_a_suffix_can_meet() -> None:
         (raw_placement("p"), "web-{{name}}"),
         (raw_placement("p", clusterSets="global"), "web-{{name}}"),
         (raw_placement("p", clusterSets=["global"], predicates=[{}]), "web-{{name}}"),
-        (raw_placement("p", clusterSets=["global"], predicates=[{"requiredClusterSelector": {"claimSelector": {}}}]), "web-{{name}}"),
+        (
+            raw_placement(
+                "p", clusterSets=["global"], predicates=[{"requiredClusterSelector": {"claimSelector": {}}}]
+            ),
+            "web-{{name}}",
+        ),
         (raw_placement("p", clusterSets=["global"], predicates=[labelled(env="prod")]), "web-{{name}}"),
         (raw_placement("other", clusterSets=["global"]), "web-{{name}}"),
         (raw_placement("p", clusterSets=["global"]), "web-{{name}}-{{server}}"),
@@ -128,7 +158,9 @@ def test_nothing_is_said_of_what_is_not_certain(placement: fleets.Object, templa
     assert findings(*clusters("eu-1"), app("web"), placement, raw_set("second", template, follows="p")) == []
 
 
-@pytest.mark.parametrize("generators", [3, [], [{"list": {}}], [{}, {}], ["x"], [{"clusterDecisionResource": 3}]])
+@pytest.mark.parametrize(
+    "generators", [3, [], [{"list": {}}], [{}, {}], ["x"], [{"clusterDecisionResource": 3}]]
+)
 def test_generators_of_any_shape_are_passed_over(generators: object) -> None:
     document = raw_set("second", "web-{{name}}", follows="web")
     document["spec"]["generators"] = generators
@@ -140,13 +172,23 @@ NAMES = st.from_regex(r"[ab](-[ab]){0,3}", fullmatch=True)
 
 @settings(examples(30))
 @given(st.lists(st.tuples(NAMES, st.booleans()), max_size=6, unique_by=lambda item: item[0]), st.data())
-def test_what_is_found_is_what_a_search_of_all_pairs_finds(inventory: list[tuple[str, bool]], data: st.DataObject) -> None:
-    """Every pair of applications that meet has one finding, with names that do meet; no other pair has one."""
+def test_what_is_found_is_what_a_search_of_all_pairs_finds(
+    inventory: list[tuple[str, bool]], data: st.DataObject
+) -> None:
+    """Every pair of applications that meet has one finding, with names that do meet; no other pair
+    has one.
+    """
     apps = data.draw(st.lists(st.tuples(NAMES, st.booleans()), max_size=6, unique_by=lambda item: item[0]))
     documents = [fleets.cluster(name, **({LABEL: "red"} if red else {})) for name, red in inventory]
-    found = findings(*documents, *(app(name, "red" if red else "global") for name, red in apps)) if documents or apps else []
+    found = (
+        findings(*documents, *(app(name, "red" if red else "global") for name, red in apps))
+        if documents or apps
+        else []
+    )
     made = {name: {f"{name}-{one}" for one, is_red in inventory if is_red or not red} for name, red in apps}
-    meeting = {frozenset({one, other}) for one in made for other in made if one != other and made[one] & made[other]}
+    meeting = {
+        frozenset({one, other}) for one in made for other in made if one != other and made[one] & made[other]
+    }
     pairs = []
     for item in found:
         words = item.message.split()
@@ -157,10 +199,16 @@ def test_what_is_found_is_what_a_search_of_all_pairs_finds(inventory: list[tuple
 
 
 def test_a_large_fleet_of_names_that_almost_meet_is_looked_at_in_a_moment() -> None:
-    """1,000 applications in pairs and 2,000 clusters of the unluckiest names: half of them the rest of the other half."""
+    """1,000 applications in pairs and 2,000 clusters of the unluckiest names: half of them the rest of the
+    other half.
+    """
     names = [*(str(number) for number in range(1000)), *(f"eu-{number}" for number in range(1000))]
     inventory = [fleets.cluster(name, **{LABEL: "a" if name.startswith("eu-") else "b"}) for name in names]
-    apps = [app(f"{name}{rest}", "b") for name in (f"app{number}" for number in range(500)) for rest in ("", "-eu")]
+    apps = [
+        app(f"{name}{rest}", "b")
+        for name in (f"app{number}" for number in range(500))
+        for rest in ("", "-eu")
+    ]
     context = context_of(declare(load_text(fleets.text_of([*inventory, *apps]), file="apps/x.yaml")))
     start = time.process_time()
     assert list(applications_have_one_maker(context)) == []

@@ -1,7 +1,8 @@
-"""CEL of raw Placements: compiled as OCM compiles it, the place inside the YAML string, and silence where the engine cannot judge.
+"""CEL of raw Placements: compiled as OCM compiles it, the place inside the YAML string, and silence where the
+engine cannot judge.
 
-Aspects covered: agreement with OCM's own compiler on recorded expressions, words, places through YAML styles, what is not offered,
-engine limits, imports only where there is CEL.
+Aspects covered: agreement with OCM's own compiler on recorded expressions, words, places through YAML styles,
+what is not offered, engine limits, imports only where there is CEL.
 """
 
 import gzip
@@ -51,7 +52,10 @@ def test_most_of_what_ocm_refuses_is_found() -> None:
         ("managedCluster.scores(1)", [(21, "CEL: scores does not go with map(string, dyn), int")]),
         ("'a'.find('(') == 'a'", [(9, "CEL: error parsing regexp: missing ): (")]),
         ("99999999999999999999 == 1", [(0, "CEL: invalid int literal")]),
-        ("managedCluster.metadata.labels.size()", [(0, "CEL: the expression yields an int, not true or false")]),
+        (
+            "managedCluster.metadata.labels.size()",
+            [(0, "CEL: the expression yields an int, not true or false")],
+        ),
         ("true && manageCluster.metadata.name == 'a'", [(8, "CEL: manageCluster is not known")]),
         ("true && a\n.b", [(10, "CEL: a is not known")]),
         ("size(managedCluster.metadata.name)", [(0, "CEL: the expression yields an int, not true or false")]),
@@ -62,10 +66,15 @@ def test_most_of_what_ocm_refuses_is_found() -> None:
     ],
 )
 def test_mistakes_have_a_place_and_words(expression: str, found: list[tuple[int, str]]) -> None:
-    assert [(item.offset, item.message[: len(words)]) for item, (_, words) in zip(check(expression), found, strict=True)] == found
+    assert [
+        (item.offset, item.message[: len(words)])
+        for item, (_, words) in zip(check(expression), found, strict=True)
+    ] == found
 
 
-@pytest.mark.parametrize("expression", ["a" * 5000, f"'{'a' * 5000}", "@" * 5000, f"'a'.find('({'a' * 5000}')", "9" * 5000])
+@pytest.mark.parametrize(
+    "expression", ["a" * 5000, f"'{'a' * 5000}", "@" * 5000, f"'a'.find('({'a' * 5000}')", "9" * 5000]
+)
 def test_words_stay_short(expression: str) -> None:
     assert all(len(item.message) < 200 for item in check(expression))
     assert check(expression)
@@ -85,7 +94,9 @@ def test_words_stay_short(expression: str) -> None:
     ],
 )
 def test_nothing_is_said_of_what_the_engine_does_not_offer(expression: str) -> None:
-    """Names that are not offered, nesting that this parser takes less of than OCM's, and what is too large for it."""
+    """Names that are not offered, nesting that this parser takes less of than OCM's, and what is too large
+    for it.
+    """
     assert check(expression) == ()
 
 
@@ -121,7 +132,10 @@ def test_the_place_is_the_one_inside_the_string(item: str, line: int, column: in
 
 def test_an_expression_that_does_not_compile_has_no_further_findings() -> None:
     """`.scores(` alone is a warning; here it is not the mistake."""
-    assert [item.code for item in findings(apps=PLACEMENT + "            - managedCluster.scores('a').siz() > 0\n")] == ["DSF324"]
+    assert [
+        item.code
+        for item in findings(apps=PLACEMENT + "            - managedCluster.scores('a').siz() > 0\n")
+    ] == ["DSF324"]
 
 
 SCRIPT = """
@@ -138,8 +152,12 @@ def test_the_engine_is_imported_only_where_there_is_cel(tmp_path: Path) -> None:
     scaffold(target=root, name="fleet")
 
     def run() -> str:
-        return subprocess.run([sys.executable, "-c", SCRIPT, str(root)], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+        return subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(root)], capture_output=True, text=True, check=True
+        ).stdout.splitlines()[-1]
 
     assert run() == "0 False False"
-    (root / "apps" / "raw.yaml").write_text(PLACEMENT + "            - \"'env' in managedCluster.metadata.labels\"\n")
+    (root / "apps" / "raw.yaml").write_text(
+        PLACEMENT + "            - \"'env' in managedCluster.metadata.labels\"\n"
+    )
     assert run() == "0 True True"

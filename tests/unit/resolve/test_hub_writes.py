@@ -21,7 +21,9 @@ RANGE = {"min": 0, "max": 1}
         ({"scoreDestination": "None"}, 0),
     ],
 )
-def test_every_published_score_is_written_at_half_of_its_ttl(spec: dict[str, object], expected: float, tmp_path: Path) -> None:
+def test_every_published_score_is_written_at_half_of_its_ttl(
+    spec: dict[str, object], expected: float, tmp_path: Path
+) -> None:
     """The default TTL is 900 s or ten intervals, whichever is more."""
     resolved = rendered(tmp_path, scorer("cpu", scoreRange=RANGE, **spec), clusters=10).resolved
     assert resolved is not None
@@ -37,4 +39,7 @@ def test_clusters_that_are_masked_do_not_write(tmp_path: Path, capsys: pytest.Ca
     }
     rendered(tmp_path, scorer("cpu", scoreTTLSeconds=60, scoreRange=RANGE), masks, clusters=4)
     assert main(["validate", str(tmp_path)]) == 0
-    assert "4 clusters, 1 scorer, 0 applications; about 0.1 score writes per second on the hub" in capsys.readouterr().err
+    assert (
+        "4 clusters, 1 scorer, 0 applications; about 0.1 score writes per second on the hub"
+        in capsys.readouterr().err
+    )

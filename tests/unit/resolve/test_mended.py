@@ -1,4 +1,6 @@
-"""One mistake in a document hides no other: what is malformed is looked at, too, and blamed for nothing that follows from it."""
+"""One mistake in a document hides no other: what is malformed is looked at, too, and blamed for nothing that
+follows from it.
+"""
 
 import pytest
 
@@ -31,15 +33,33 @@ def test_the_query_is_checked_whatever_else_is_wrong(old: str, new: str, code: s
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"apps": app("numberOfClusters: 1", "numberOfClusters: '1'").replace("scorer: cpu", "scorer: «other")}, ["DSF015", "DSF301"]),
+        (
+            {
+                "apps": app("numberOfClusters: 1", "numberOfClusters: '1'").replace(
+                    "scorer: cpu", "scorer: «other"
+                )
+            },
+            ["DSF015", "DSF301"],
+        ),
         ({"apps": app("numberOfClusters: 1", "clusterSets: [«other], unknown: 1")}, ["DSF013", "DSF309"]),
-        ({"apps": app("https://git", "«https://u:p@git").replace("path: deploy", "path: 5").replace('"«', '«"')}, ["DSF104", "DSF015"]),
+        (
+            {
+                "apps": app("https://git", "«https://u:p@git")
+                .replace("path: deploy", "path: 5")
+                .replace('"«', '«"')
+            },
+            ["DSF104", "DSF015"],
+        ),
         (
             {"config": masks("{clusterName: «prod-2, scoreName: cpu_score, unknown: 1}")},
             ["DSF013", "DSF201"],
         ),
         (
-            {"settings": BASE["gitops-dsf.yaml"].replace('"https://git', '«"https://u:p@git').replace("spec: {", "spec: {x: 1, ")},
+            {
+                "settings": BASE["gitops-dsf.yaml"]
+                .replace('"https://git', '«"https://u:p@git')
+                .replace("spec: {", "spec: {x: 1, ")
+            },
             ["DSF013", "DSF104"],
         ),
     ],
@@ -51,7 +71,10 @@ def test_references_and_urls_of_other_kinds_are_checked(changes: dict[str, str],
 
 
 def test_nothing_is_concluded_from_what_was_cut_out() -> None:
-    text = scorer("  scoreRange: {min: 0, max: 1}", "  scoreRange: {min: zero, max: 1}\n  suspend: 'true'\n  scoreTTLSeconds: soon")
+    text = scorer(
+        "  scoreRange: {min: 0, max: 1}",
+        "  scoreRange: {min: zero, max: 1}\n  suspend: 'true'\n  scoreTTLSeconds: soon",
+    )
     assert [item.code for item in findings(scorers=text, apps=APP)] == ["DSF015"] * 3
 
 
@@ -75,13 +98,18 @@ def test_a_mistake_in_one_item_of_a_list_leaves_the_places_of_the_others() -> No
     ],
 )
 def test_a_scorer_that_cannot_be_told_apart_is_one_mistake(old: str, new: str) -> None:
-    found = findings(scorers=scorer(old, new), apps=APP, config=masks("{clusterName: prod-1, scoreName: cpu_score}"))
+    found = findings(
+        scorers=scorer(old, new), apps=APP, config=masks("{clusterName: prod-1, scoreName: cpu_score}")
+    )
     assert len(found) == 1
 
 
 def test_a_document_that_cannot_be_read_excuses_its_own_folder_only() -> None:
     broken = "kind: [\n"
-    assert [item.code for item in findings(apps=broken, config=masks("{clusterName: prod-2, scoreName: cpu_score}"))] == [
+    assert [
+        item.code
+        for item in findings(apps=broken, config=masks("{clusterName: prod-2, scoreName: cpu_score}"))
+    ] == [
         "DSF001",
         "DSF201",
     ]
@@ -92,5 +120,7 @@ def test_a_document_that_cannot_be_read_excuses_its_own_folder_only() -> None:
 def test_an_application_that_nothing_ranks_is_an_error(stickiness: int) -> None:
     text = app("[{scorer: cpu}]", f"[{{scorer: cpu, weight: «0}}]\n  stickiness: {stickiness}")
     found, places = judged({"apps": text})
-    assert [(item.code, item.message) for item in found] == [("DSF016", "every weight is 0: nothing ranks the clusters")]
+    assert [(item.code, item.message) for item in found] == [
+        ("DSF016", "every weight is 0: nothing ranks the clusters")
+    ]
     assert places == {(found[0].position.line, found[0].position.column)}

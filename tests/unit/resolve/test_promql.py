@@ -11,8 +11,18 @@ from tests.support.laws import examples
 @pytest.mark.parametrize(
     ("query", "kind", "offset"),
     [
-        *[("sum(rate(a[5m]", "syntax", 14), ("foo{a=1}", "syntax", 6), ("sum by (node)(x) +", "syntax", 18), ("a b", "syntax", 2)],
-        *[("sum by (a b)(x)", "syntax", 10), ('x{a="b" c="d"}', "syntax", 8), ("x offset", "syntax", 8), ("sum(x)) + 1", "syntax", 6)],
+        *[
+            ("sum(rate(a[5m]", "syntax", 14),
+            ("foo{a=1}", "syntax", 6),
+            ("sum by (node)(x) +", "syntax", 18),
+            ("a b", "syntax", 2),
+        ],
+        *[
+            ("sum by (a b)(x)", "syntax", 10),
+            ('x{a="b" c="d"}', "syntax", 8),
+            ("x offset", "syntax", 8),
+            ("sum(x)) + 1", "syntax", 6),
+        ],
         *[
             ("é", "syntax", 0),
             ("", "syntax", 0),
@@ -39,10 +49,30 @@ def test_a_mistake_has_its_offset(query: str, kind: str, offset: int) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        *["up", "sum by (node) (rate(x[5m]))", "sum(x) without (a)", "x offset -5m", "x @ start()", "max_over_time(rate(x[5m])[1h:1m])"],
-        *["a * on (n) group_left (m) b", "a and ignoring (x) b", "-x ^ 2", "# comment\nx", 'count_values("v", x)', "foo:bar:baz", "1 + 1"],
+        *[
+            "up",
+            "sum by (node) (rate(x[5m]))",
+            "sum(x) without (a)",
+            "x offset -5m",
+            "x @ start()",
+            "max_over_time(rate(x[5m])[1h:1m])",
+        ],
+        *[
+            "a * on (n) group_left (m) b",
+            "a and ignoring (x) b",
+            "-x ^ 2",
+            "# comment\nx",
+            'count_values("v", x)',
+            "foo:bar:baz",
+            "1 + 1",
+        ],
         *["x{a=~`\\d(`}", 'count_values(`n`, x{a=~`b\\.c`}) + y{a="\\\\d\\u00e9"}', r"x{a='\''}"],
-        *['{"utf8.name", a="b"}', "x == bool 0x1f", "histogram_quantile(0.9, sum by (le) (rate(x[5m])))", "x{a=~'b|c',}"],
+        *[
+            '{"utf8.name", a="b"}',
+            "x == bool 0x1f",
+            "histogram_quantile(0.9, sum by (le) (rate(x[5m])))",
+            "x{a=~'b|c',}",
+        ],
     ],
 )
 def test_valid_queries_have_a_tree(query: str) -> None:
@@ -50,23 +80,38 @@ def test_valid_queries_have_a_tree(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["(" * 61 + "x" + ")" * 61, "-" * 61 + "x", "+".join(["x"] * 1500), '"a\nb" + ' + "(" * 99_999, "é" + "-" * 99_999]
+    "query",
+    [
+        "(" * 61 + "x" + ")" * 61,
+        "-" * 61 + "x",
+        "+".join(["x"] * 1500),
+        '"a\nb" + ' + "(" * 99_999,
+        "é" + "-" * 99_999,
+    ],
 )
 def test_what_recurses_too_deep_never_reaches_the_parser(query: str) -> None:
     [mistake] = check(query).mistakes
     assert "more than" in mistake.message or "does not fit" in mistake.message
 
 
-@pytest.mark.parametrize(("query", "offset"), [('x{a=~"\\d+"}', 6), ("y{a='b'} + x{a=~'b\\\\c\\.d'}", 21), ('x{a=`\\d`, b="\\d"}', 13)])
+@pytest.mark.parametrize(
+    ("query", "offset"),
+    [('x{a=~"\\d+"}', 6), ("y{a='b'} + x{a=~'b\\\\c\\.d'}", 21), ('x{a=`\\d`, b="\\d"}', 13)],
+)
 def test_the_backslash_that_is_no_escape_is_named(query: str, offset: int) -> None:
-    """Go and Prometheus know a handful of escapes; a regular expression needs two backslashes, or back-quotes."""
+    """Go and Prometheus know a handful of escapes; a regular expression needs two backslashes, or
+    back-quotes.
+    """
     [mistake] = check(query).mistakes
     assert (mistake.kind, mistake.offset, query[mistake.offset]) == ("syntax", offset, "\\")
     assert "is no escape" in mistake.message
     assert "back-quotes" in mistake.hint
 
 
-@pytest.mark.parametrize("query", ["rate(x[1e999])", "x offset inf", "x offset -NaN", "rate(x[5m:18446744073709551616])", "x offset 1e308"])
+@pytest.mark.parametrize(
+    "query",
+    ["rate(x[1e999])", "x offset inf", "x offset -NaN", "rate(x[5m:18446744073709551616])", "x offset 1e308"],
+)
 def test_durations_beyond_reason_are_mistakes(query: str, capfd: pytest.CaptureFixture[str]) -> None:
     """The native parser panics on them, and says so on standard error."""
     [mistake] = check(query).mistakes

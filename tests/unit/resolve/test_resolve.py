@@ -46,7 +46,9 @@ NAMED = "  scoring: {params: {name: s, interval: 60}}"
 SOURCE = "  source: {host: 'http://prom:9090', params: {query: up, range: 60, step: 60}}"
 
 
-def scorer(name: str = "cpu", *rest: str, mode: str = "None", config_url: str = "http://api.svc:8000/config") -> str:
+def scorer(
+    name: str = "cpu", *rest: str, mode: str = "None", config_url: str = "http://api.svc:8000/config"
+) -> str:
     return SCORER.format(name=name, mode=mode, config_url=config_url, rest="\n".join(rest or (NAMED,)))
 
 
@@ -80,10 +82,20 @@ def effective(*rest: str, **options: Any) -> EffectiveScorer:
 
 def test_defaults_of_a_scorer_without_a_source() -> None:
     found = effective(NAMED)
-    assert (found.source_type, found.source_endpoint, found.location, found.destination) == ("None", "", "Internal", "AddOnPlacementScore")
+    assert (found.source_type, found.source_endpoint, found.location, found.destination) == (
+        "None",
+        "",
+        "Internal",
+        "AddOnPlacementScore",
+    )
     assert (found.scoring_host, found.scoring_path) == ("http://api.svc:8000", "/scoring")
     assert found.scoring_endpoint == "http://api.svc:8000/scoring"
-    assert (found.ttl_seconds, found.aggregation, found.dimension_format, found.resource_name) == (900, "Last", "${scoreName}", "s")
+    assert (found.ttl_seconds, found.aggregation, found.dimension_format, found.resource_name) == (
+        900,
+        "Last",
+        "${scoreName}",
+        "s",
+    )
 
 
 def test_a_query_makes_the_source_prometheus_with_its_default_path() -> None:
@@ -109,9 +121,17 @@ def test_ten_intervals_are_the_ttl_of_slow_scorers() -> None:
 
 
 def test_with_full_the_locks_non_empty_fields_win_one_by_one() -> None:
-    lock = LOCK.format(name="cpu", config="{source: {params: {query: '', step: 30}}, scoring: {params: {name: locked}}}")
+    lock = LOCK.format(
+        name="cpu", config="{source: {params: {query: '', step: 30}}, scoring: {params: {name: locked}}}"
+    )
     [found] = resolved(scorers=scorer("cpu", NAMED, SOURCE, mode="Full"), locks=lock).scorers
-    assert (found.query, found.range, found.step, found.score_name, found.interval) == ("up", 60, 30, "locked", 60)
+    assert (found.query, found.range, found.step, found.score_name, found.interval) == (
+        "up",
+        60,
+        30,
+        "locked",
+        60,
+    )
 
 
 def test_with_none_the_lock_does_not_count() -> None:
@@ -122,7 +142,9 @@ def test_with_none_the_lock_does_not_count() -> None:
 
 def test_the_scoring_host_never_comes_from_the_source() -> None:
     """Upstream's fault 15: scoring requests went to Prometheus."""
-    lock = LOCK.format(name="cpu", config="{source: {host: 'http://prom:9090', params: {query: up, range: 60, step: 60}}}")
+    lock = LOCK.format(
+        name="cpu", config="{source: {host: 'http://prom:9090', params: {query: up, range: 60, step: 60}}}"
+    )
     [found] = resolved(scorers=scorer("cpu", NAMED, mode="Full"), locks=lock).scorers
     assert found.scoring_endpoint == "http://api.svc:8000/scoring"
     assert found.source_endpoint == "http://prom:9090/api/v1/query_range"
@@ -131,7 +153,9 @@ def test_the_scoring_host_never_comes_from_the_source() -> None:
 def test_a_full_scorer_without_a_lock_waits_when_it_is_incomplete() -> None:
     found = resolved(scorers=scorer("cpu", "  location: External", mode="Full"))
     assert found.scorers == ()
-    assert [(item.name, item.missing) for item in found.pending] == [("cpu", ("spec.scoring.params.name", "spec.scoring.params.interval"))]
+    assert [(item.name, item.missing) for item in found.pending] == [
+        ("cpu", ("spec.scoring.params.name", "spec.scoring.params.interval"))
+    ]
     assert found.targets == {"c1": ()}
 
 
@@ -139,12 +163,26 @@ UPSTREAM = SETTINGS.replace("spec: {", "spec: {delivery: {mode: UpstreamControll
 
 
 def test_upstreams_controller_needs_no_lock() -> None:
-    """It reads /config itself: an incomplete Full scorer is rendered, and what only /config says stays open."""
-    found = resolved(settings=UPSTREAM, scorers=scorer("cpu", "  source: {host: 'http://prom:9090'}", mode="Full"))
+    """It reads /config itself: an incomplete Full scorer is rendered, and what only /config says
+    stays open.
+    """
+    found = resolved(
+        settings=UPSTREAM, scorers=scorer("cpu", "  source: {host: 'http://prom:9090'}", mode="Full")
+    )
     assert (found.scorers, found.pending) == ((), ())
     [item] = found.open_scorers
-    assert (item.source_type, item.source_host, item.source_path, item.query) == ("", "http://prom:9090", "", "")
-    assert (item.score_name, item.interval, item.location, item.destination) == ("", 0, "Internal", "AddOnPlacementScore")
+    assert (item.source_type, item.source_host, item.source_path, item.query) == (
+        "",
+        "http://prom:9090",
+        "",
+        "",
+    )
+    assert (item.score_name, item.interval, item.location, item.destination) == (
+        "",
+        0,
+        "Internal",
+        "AddOnPlacementScore",
+    )
     assert codes(settings=UPSTREAM, scorers=scorer("cpu", "  location: Internal", mode="Full")) == []
 
 
@@ -154,9 +192,14 @@ def test_with_none_a_scorer_is_incomplete_for_upstreams_controller_too() -> None
 
 def test_an_application_of_upstream_mode_needs_the_name_of_the_score_alone() -> None:
     app = APPLICATION.format(scores="{scorer: cpu}")
-    assert codes(settings=UPSTREAM, scorers=scorer("cpu", "  location: Internal", mode="Full"), apps=app)[:1] == ["DSF301"]
+    assert codes(settings=UPSTREAM, scorers=scorer("cpu", "  location: Internal", mode="Full"), apps=app)[
+        :1
+    ] == ["DSF301"]
     named = scorer("cpu", "  scoring: {params: {name: My_Score}}", mode="Full")
-    assert [score.resource_name for score in resolved(settings=UPSTREAM, scorers=named, apps=app).applications[0].scores] == ["my-score"]
+    assert [
+        score.resource_name
+        for score in resolved(settings=UPSTREAM, scorers=named, apps=app).applications[0].scores
+    ] == ["my-score"]
 
 
 def test_a_complete_full_scorer_without_a_lock_runs() -> None:
@@ -165,7 +208,10 @@ def test_a_complete_full_scorer_without_a_lock_runs() -> None:
     assert found.pending == ()
 
 
-FLEET = "---\n".join(CLUSTER.format(name=name, labels=f"env: {env}") for name, env in (("e1", "edge"), ("e2", "edge"), ("p1", "prod")))
+FLEET = "---\n".join(
+    CLUSTER.format(name=name, labels=f"env: {env}")
+    for name, env in (("e1", "edge"), ("e2", "edge"), ("p1", "prod"))
+)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +221,10 @@ FLEET = "---\n".join(CLUSTER.format(name=name, labels=f"env: {env}") for name, e
         ("{clusterName: e1, scoreName: s}", {"e1": (), "e2": ("cpu",), "p1": ("cpu",)}),
         ("{clusterName: 'e?', scoreName: '*'}", {"e1": (), "e2": (), "p1": ("cpu",)}),
         ("{clusterName: '[!e]*', scoreName: 's'}", {"e1": ("cpu",), "e2": ("cpu",), "p1": ()}),
-        ("{clusterSelector: {matchLabels: {env: prod}}, scoreName: s}", {"e1": ("cpu",), "e2": ("cpu",), "p1": ()}),
+        (
+            "{clusterSelector: {matchLabels: {env: prod}}, scoreName: s}",
+            {"e1": ("cpu",), "e2": ("cpu",), "p1": ()},
+        ),
         ("{clusterName: p1, scoreName: other*}", {"e1": ("cpu",), "e2": ("cpu",), "p1": ("cpu",)}),
     ],
 )
@@ -212,12 +261,13 @@ metadata: {{name: web}}
 spec:
   application: {{source: {{repoURL: "https://git.example.com/web.git", path: "."}}, destinationNamespace: web}}
   scores: [{scores}]
-"""
+"""  # noqa: E501
 
 
 def test_an_application_gets_coordinates_and_weights() -> None:
     [found] = resolved(
-        scorers=scorer("cpu", "  scoring: {params: {name: My_Score, interval: 60}}"), apps=APPLICATION.format(scores="{scorer: cpu}")
+        scorers=scorer("cpu", "  scoring: {params: {name: My_Score, interval: 60}}"),
+        apps=APPLICATION.format(scores="{scorer: cpu}"),
     ).applications
     [score] = found.scores
     assert (score.resource_name, score.dimension, score.weight) == ("my-score", "My_Score", 1)
@@ -259,9 +309,12 @@ def test_a_token_never_goes_to_a_host_that_only_a_lock_names() -> None:
 def test_clusters_without_a_set_label_are_in_the_default_set() -> None:
     labelled = CLUSTER.format(name="c2", labels="cluster.open-cluster-management.io/clusterset: eu")
     application = (
-        APPLICATION.format(scores="{scorer: cpu}") + "  placement: {clusterSets: [default], clusterSelector: {matchLabels: {env: prod}}}\n"
+        APPLICATION.format(scores="{scorer: cpu}")
+        + "  placement: {clusterSets: [default], clusterSelector: {matchLabels: {env: prod}}}\n"
     )
     ranged = scorer("cpu", NAMED, "  scoreRange: {min: 0, max: 1}")
     here = CLUSTER.format(name="c1", labels="env: prod")
     assert codes(scorers=ranged, clusters=here + "---\n" + labelled, apps=application) == []
-    assert codes(scorers=ranged, clusters=labelled.replace("labels: {", "labels: {env: prod, "), apps=application) == ["DSF310"]
+    assert codes(
+        scorers=ranged, clusters=labelled.replace("labels: {", "labels: {env: prod, "), apps=application
+    ) == ["DSF310"]

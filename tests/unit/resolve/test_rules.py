@@ -11,18 +11,23 @@ from gitops_dsf.resolve.rules.registry import RULES
 from gitops_dsf.resolve.rules.selectors import label_key, label_value
 
 BASE = {
-    "gitops-dsf.yaml": """\
+    "gitops-dsf.yaml": (
+        """\
 apiVersion: gitops-dsf.io/v1alpha1
 kind: FleetRepository
 metadata: {name: fleet}
 spec: {git: {url: "https://git.example.com/fleet.git"}}
-""",
-    "clusters/c.yaml": """\
+"""
+    ),
+    "clusters/c.yaml": (
+        """\
 apiVersion: cluster.open-cluster-management.io/v1
 kind: ManagedCluster
 metadata: {name: prod-1, labels: {env: prod}}
-""",
-    "scorers/s.yaml": """\
+"""
+    ),
+    "scorers/s.yaml": (
+        """\
 apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1
 kind: DynamicScorer
 metadata: {name: cpu}
@@ -32,7 +37,8 @@ spec:
   configSyncMode: None
   scoring: {params: {name: cpu_score, interval: 60}}
   scoreRange: {min: 0, max: 1}
-""",
+"""
+    ),
 }
 
 
@@ -80,13 +86,20 @@ def test_every_rule_is_listed_once_and_explains_itself() -> None:
     ],
 )
 def test_config_urls(url: str, expected: list[str]) -> None:
-    text = scorer("http://api.svc:8000/config", f"'{url}'").replace("  scoring: {", "  scoring: {host: 'http://api.svc:8000', ")
+    text = scorer("http://api.svc:8000/config", f"'{url}'").replace(
+        "  scoring: {", "  scoring: {host: 'http://api.svc:8000', "
+    )
     assert codes(scorers=text) == expected
 
 
 @pytest.mark.parametrize(
     ("host", "expected"),
-    [("http://a:1/base", []), ("http://a:1?x=1", ["DSF103"]), ("http://a:1/#x", ["DSF103"]), ("https://u:p@a", ["DSF104"])],
+    [
+        ("http://a:1/base", []),
+        ("http://a:1?x=1", ["DSF103"]),
+        ("http://a:1/#x", ["DSF103"]),
+        ("https://u:p@a", ["DSF104"]),
+    ],
 )
 def test_hosts(host: str, expected: list[str]) -> None:
     assert codes(scorers=scorer("scoring: {", f"scoring: {{host: '{host}', ")) == expected
@@ -104,7 +117,9 @@ def test_hosts(host: str, expected: list[str]) -> None:
     ],
 )
 def test_git_urls_hold_no_credentials(url: str, expected: list[str]) -> None:
-    assert codes(settings=BASE["gitops-dsf.yaml"].replace("https://git.example.com/fleet.git", url)) == expected
+    assert (
+        codes(settings=BASE["gitops-dsf.yaml"].replace("https://git.example.com/fleet.git", url)) == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +154,11 @@ def masks(text: str) -> str:
         ("{clusterName: prod-1, scoreName: cpu}", "DSF202", "cpu is the scorer; its score is cpu_score"),
         ("{clusterName: prod-1, scoreName: zzz}", "DSF202", "scores here: cpu_score"),
         ("{clusterName: prod-1, scoreName: 'z*'}", "DSF203", "scores here: cpu_score"),
-        ("{clusterSelector: {matchLabels: {env: edge}}, scoreName: cpu_score}", "DSF203", "correct the labels"),
+        (
+            "{clusterSelector: {matchLabels: {env: edge}}, scoreName: cpu_score}",
+            "DSF203",
+            "correct the labels",
+        ),
     ],
 )
 def test_masks_that_name_nothing(mask: str, expected: str, hint: str) -> None:
@@ -149,14 +168,17 @@ def test_masks_that_name_nothing(mask: str, expected: str, hint: str) -> None:
 
 
 def test_masks_are_not_blamed_for_objects_that_have_mistakes_of_their_own() -> None:
-    assert codes(config=masks("{clusterName: prod-1, scoreName: other}"), scorers=scorer("interval: 60", "interval: x")) == ["DSF015"]
+    assert codes(
+        config=masks("{clusterName: prod-1, scoreName: other}"), scorers=scorer("interval: 60", "interval: x")
+    ) == ["DSF015"]
     broken = BASE["clusters/c.yaml"].replace("{env: prod}", "[env]")
     assert codes(config=masks("{clusterName: prod-1, scoreName: cpu_score}"), clusters=broken) == ["DSF015"]
 
 
 def placement(spec: str) -> str:
     return (
-        f"apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {{name: p, namespace: argocd}}\nspec: {spec}\n"
+        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: p,"
+        f" namespace: argocd}}\nspec: {spec}\n"
     )
 
 
@@ -175,12 +197,24 @@ def policy(configurations: str, mode: str = "Exact") -> str:
         ("{predicates: [{requiredClusterSelectr: {}}]}", ["DSF013"]),
         ("{predicates: [{requiredClusterSelector: {labelSelector: {matchLabel: {a: b}}}}]}", ["DSF013"]),
         ("{tolerations: [{key: a, operatr: Exists}]}", ["DSF013"]),
-        ("{spreadPolicy: {spreadConstraints: [{topologyKey: region, topologyKeyType: Label, maxSkew: 1}]}}", ["DSF325"]),
+        (
+            (
+                "{spreadPolicy: {spreadConstraints: [{topologyKey: region, topologyKeyType: Label, maxSkew:"
+                " 1}]}}"
+            ),
+            ["DSF325"],
+        ),
         ("{numberOfCluster: 1}", ["DSF013"]),
         ("{clusterSets: [default, global]}", []),
         ("{clusterSets: [globl]}", ["DSF309"]),
         ("{tolerations: [{key: a, operator: Exist}]}", ["DSF315"]),
-        ("{tolerations: [{operator: Exists}, {key: a}, {key: a, operator: Equal, value: b, effect: NoSelect}]}", []),
+        (
+            (
+                "{tolerations: [{operator: Exists}, {key: a}, {key: a, operator: Equal, value: b, effect:"
+                " NoSelect}]}"
+            ),
+            [],
+        ),
         ("{tolerations: [{operator: Equal, value: x}]}", ["DSF315"]),
         ("{tolerations: [{operator: Exists, effect: NoSchedule}]}", ["DSF315"]),
         ("{tolerations: [a]}", ["DSF321"]),
@@ -189,9 +223,18 @@ def policy(configurations: str, mode: str = "Exact") -> str:
         ("{decisionStrategy: {groupStrategy: {clustersPerDecisionGroup: 101%}}}", ["DSF314"]),
         ("{decisionStrategy: {groupStrategy: {decisionGroups: [{groupName: a}, {}]}}}", ["DSF314", "DSF314"]),
         ("{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {a b: c}}}}]}", ["DSF206"]),
-        ("{predicates: [{requiredClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: Gt}]}}}]}", ["DSF206"]),
         (
-            "{predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['managedCluster.scores(\"a\").size() > 0']}}}]}",
+            (
+                "{predicates: [{requiredClusterSelector: {claimSelector: {matchExpressions: [{key: a,"
+                " operator: Gt}]}}}]}"
+            ),
+            ["DSF206"],
+        ),
+        (
+            (
+                "{predicates: [{requiredClusterSelector: {celSelector: {celExpressions:"
+                " ['managedCluster.scores(\"a\").size() > 0']}}}]}"
+            ),
             ["DSF316"],
         ),
         ("{prioritizerPolicy: {mode: exact}}", ["DSF313"]),
@@ -217,13 +260,34 @@ ADD_ON = "{type: AddOn, addOn: {resourceName: cpu-score, scoreName: cpu_score}}"
         (f"{{scoreCoordinate: {ADD_ON.replace('type: AddOn, ', '')}, weight: 5}}", ["DSF313"]),
         (f"{{scoreCoordinate: {ADD_ON}, weight: -5}}", ["DSF304"]),
         ("{scoreCoordinate: {type: BuiltIn}, weight: 2}", ["DSF313"]),
-        ("{scoreCoordinate: {type: BuiltIn, builtIn: Balance, addOn: {resourceName: a, scoreName: b}}, weight: 2}", ["DSF313"]),
+        (
+            (
+                "{scoreCoordinate: {type: BuiltIn, builtIn: Balance, addOn: {resourceName: a, scoreName: b}},"
+                " weight: 2}"
+            ),
+            ["DSF313"],
+        ),
         ("{scoreCoordinate: {type: Addon, addOn: {resourceName: a, scoreName: b}}, weight: 2}", ["DSF313"]),
         ("{scoreCoordinate: {type: AddOn}, weight: 2}", ["DSF313"]),
-        ("{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu-score, scoreName: ''}}, weight: 2}", ["DSF313"]),
-        ("{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu_score, scoreName: cpu_score}}, weight: 2}", ["DSF301"]),
-        ("{scoreCoordinate: {type: AddOn, addOn: {resourceName: usage, scoreName: a}}, weight: 2}", ["DSF323"]),
-        ("{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu-score, scoreName: other}}, weight: 2}", ["DSF303"]),
+        (
+            "{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu-score, scoreName: ''}}, weight: 2}",
+            ["DSF313"],
+        ),
+        (
+            (
+                "{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu_score, scoreName: cpu_score}},"
+                " weight: 2}"
+            ),
+            ["DSF301"],
+        ),
+        (
+            "{scoreCoordinate: {type: AddOn, addOn: {resourceName: usage, scoreName: a}}, weight: 2}",
+            ["DSF323"],
+        ),
+        (
+            "{scoreCoordinate: {type: AddOn, addOn: {resourceName: cpu-score, scoreName: other}}, weight: 2}",
+            ["DSF303"],
+        ),
         ("3", ["DSF321"]),
     ],
 )
@@ -241,7 +305,10 @@ def test_a_placement_is_not_blamed_for_a_scorer_that_is_not_complete() -> None:
     assert "DSF323" not in codes(scorers=incomplete, apps=policy(f"{{scoreCoordinate: {ADD_ON}, weight: 5}}"))
 
 
-TEMPLATE = "template: {metadata: {name: a}, spec: {project: a, destination: {name: a}, source: {repoURL: a, path: a}}}"
+TEMPLATE = (
+    "template: {metadata: {name: a}, spec: {project: a, destination: {name: a}, source: {repoURL: a, path:"
+    " a}}}"
+)
 
 
 def application_set(generator: str, rest: str = "syncPolicy: {applicationsSync: create-update}") -> str:
@@ -257,7 +324,13 @@ CONFIG = "configMapRef: gitops-dsf-placement-decisions"
     ("generator", "expected"),
     [
         (f"{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}", []),
-        (f"{{merge: {{generators: [{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}, {{clusters: {{}}}}]}}}}", []),
+        (
+            (
+                f"{{merge: {{generators: [{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}, {{clusters:"
+                " {}}]}}"
+            ),
+            [],
+        ),
         ("{clusters: {}}", []),
         (f"{{clusterDecisionResource: {{{LABELS}}}}}", ["DSF402"]),
         (f"{{clusterDecisionResource: {{{CONFIG}, name: p-decision-1, {LABELS}}}}}", ["DSF402"]),
@@ -284,19 +357,31 @@ def test_applications_may_be_kept_by_either_policy() -> None:
 def test_a_placement_that_an_application_set_follows_is_in_the_argocd_namespace() -> None:
     elsewhere = placement("{}").replace("namespace: argocd", "namespace: default")
     assert codes(apps=elsewhere) == []
-    [item] = findings(apps=f"{elsewhere}---\n{application_set(f'{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}')}")
+    [item] = findings(
+        apps=f"{elsewhere}---\n{application_set(f'{{clusterDecisionResource: {{{CONFIG}, {LABELS}}}}}')}"
+    )
     assert (item.code, str(item.position)) == ("DSF401", "apps/x.yaml:3:32")
 
 
 @pytest.mark.parametrize(
-    ("key", "good"), [("env", True), ("a.b/c_d", True), ("/a", False), ("a/", False), ("A.b/c", False), ("a" * 64, False), ("", False)]
+    ("key", "good"),
+    [
+        ("env", True),
+        ("a.b/c_d", True),
+        ("/a", False),
+        ("a/", False),
+        ("A.b/c", False),
+        ("a" * 64, False),
+        ("", False),
+    ],
 )
 def test_label_keys(key: str, good: bool) -> None:
     assert label_key(key) is good
 
 
 @pytest.mark.parametrize(
-    ("value", "good"), [("", True), ("a_B.9", True), ("-a", False), ("a b", False), ("a" * 63, True), ("a" * 64, False)]
+    ("value", "good"),
+    [("", True), ("a_B.9", True), ("-a", False), ("a b", False), ("a" * 63, True), ("a" * 64, False)],
 )
 def test_label_values(value: str, good: bool) -> None:
     assert label_value(value) is good
@@ -310,20 +395,32 @@ def test_the_codes_of_a_hundred_start_with_its_digit() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("  scoreRange", "  clusterSelector: {matchExpressions: [{key: env, operator: In}]}\n  scoreRange", ["DSF206"]),
+        (
+            "  scoreRange",
+            "  clusterSelector: {matchExpressions: [{key: env, operator: In}]}\n  scoreRange",
+            ["DSF206"],
+        ),
         ("  scoreRange", "  clusterSelector: {matchLabels: {env: 'a b'}}\n  scoreRange", ["DSF206"]),
         ("http://api.svc:8000/config", "api.svc:8000/config", ["DSF103"]),
     ],
 )
 def test_one_mistake_is_one_finding(old: str, new: str, expected: list[str]) -> None:
-    """An invalid selector that finds nothing, and a configURL that is none and from which no host can be taken."""
+    """An invalid selector that finds nothing, and a configURL that is none and from which no host can be
+    taken.
+    """
     assert codes(scorers=scorer(old, new)) == expected
 
 
-MANY_CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: c{}, labels: {{half: h{}}}}}\n"
+MANY_CLUSTER = (
+    "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {{name: c{}, labels:"
+    " {{half: h{}}}}}\n"
+)
 MANY = "---\n".join(MANY_CLUSTER.format(number, number % 2) for number in range(202))
 HALF = "predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {half: h1}}}}]"
-CEL = "predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['managedCluster.metadata.name != \"c1\"']}}}]"
+CEL = (
+    "predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['managedCluster.metadata.name !="
+    ' "c1"\']}}}]'
+)
 
 
 @pytest.mark.parametrize(
@@ -342,22 +439,43 @@ CEL = "predicates: [{requiredClusterSelector: {celSelector: {celExpressions: ['m
 )
 def test_raw_placements_of_more_than_a_hundred_clusters(spec: str, expected: list[tuple[str, str]]) -> None:
     """As far as it can be known: 202 clusters, half of them h1."""
-    assert [(item.code, str(item.position)) for item in findings(clusters=MANY, apps=placement(spec))] == expected
+    assert [
+        (item.code, str(item.position)) for item in findings(clusters=MANY, apps=placement(spec))
+    ] == expected
 
 
 def test_all_findings_of_a_repository_appear_in_one_run() -> None:
-    """Of every stage, in every kind: what cannot be read hides neither its neighbours nor what they refer to."""
+    """Of every stage, in every kind: what cannot be read hides neither its neighbours nor what they
+    refer to.
+    """
     incomplete = scorer("interval: 60", "interval: 0").replace("description: d", "descripton: d")
-    text = f"{BASE['scorers/s.yaml']}---\n{incomplete.replace('name: cpu}', 'name: gpu}').replace('cpu_score', 'gpu_score')}"
+    text = f"{BASE['scorers/s.yaml']}---\n{incomplete.replace('name: cpu}', 'name: gpu}').replace('cpu_score', 'gpu_score')}"  # noqa: E501
     query = scorer("scoring:", "source: {host: 'http://p', params: {query: 'up(', step: 0}}\n  scoring:")
     text += f"---\n{query.replace('name: cpu}', 'name: net}').replace('cpu_score', 'net_score')}"
     found = findings(
         settings=BASE["gitops-dsf.yaml"].replace("git.example.com", "user:pass@git.example.com"),
         scorers=text,
-        clusters=f"{BASE['clusters/c.yaml']}---\nkind: [\n---\n{BASE['clusters/c.yaml'].replace('prod-1', 'edge_1')}",
-        config=masks("{clusterName: prod-1, scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}"),
+        clusters=(
+            f"{BASE['clusters/c.yaml']}---\nkind:"
+            f" [\n---\n{BASE['clusters/c.yaml'].replace('prod-1', 'edge_1')}"
+        ),
+        config=masks(
+            "{clusterName: prod-1, scoreName: cpu_score}, {clusterName: prod-1, scoreName: cpu_score}"
+        ),
         apps=f"{placement('{numberOfClusters: 0}')}---\n{application_set('{clusterDecisionResource: {}}')}",
     )
     assert sorted({item.code for item in found}) == [
-        *("DSF001", "DSF013", "DSF014", "DSF016", "DSF104", "DSF107", "DSF109", "DSF121", "DSF204", "DSF312", "DSF402")
+        *(
+            "DSF001",
+            "DSF013",
+            "DSF014",
+            "DSF016",
+            "DSF104",
+            "DSF107",
+            "DSF109",
+            "DSF121",
+            "DSF204",
+            "DSF312",
+            "DSF402",
+        )
     ]

@@ -54,15 +54,27 @@ def judged(marked: dict[str, str]) -> tuple[list[Diagnostic], set[tuple[int, int
 
 
 CASES: list[tuple[str, dict[str, str], str]] = [
-    ("DSF203", {"config": masks("{clusterName: «'x-*', scoreName: cpu_score}")}, "x-* matches no cluster of the inventory"),
+    (
+        "DSF203",
+        {"config": masks("{clusterName: «'x-*', scoreName: cpu_score}")},
+        "x-* matches no cluster of the inventory",
+    ),
     (
         "DSF022",
-        {"settings": UPSTREAM, "scorers": BARE, "config": masks("{clusterName: «'prod-*', scoreName: cpu_score}")},
+        {
+            "settings": UPSTREAM,
+            "scorers": BARE,
+            "config": masks("{clusterName: «'prod-*', scoreName: cpu_score}"),
+        },
         "compares names",
     ),
     (
         "DSF022",
-        {"settings": UPSTREAM, "scorers": BARE, "config": masks("{«clusterSelector: {matchLabels: {env: prod}}, scoreName: cpu_score}")},
+        {
+            "settings": UPSTREAM,
+            "scorers": BARE,
+            "config": masks("{«clusterSelector: {matchLabels: {env: prod}}, scoreName: cpu_score}"),
+        },
         "upstream's masks have no clusterSelector",
     ),
     *(
@@ -80,10 +92,17 @@ CASES: list[tuple[str, dict[str, str], str]] = [
         {"settings": UPSTREAM, "scorers": asking("up", span="range: «0, ")},
         "range is 0: upstream's controller leaves the scorer out",
     ),
-    ("DSF123", {"settings": UPSTREAM, "scorers": asking("up", span="").replace("params: {query", "«params: {query")}, "range is missing"),
     (
         "DSF123",
-        {"settings": UPSTREAM, "scorers": asking("up").replace("prom:9090,", "prom:9090, path: «/api/v1/query,")},
+        {"settings": UPSTREAM, "scorers": asking("up", span="").replace("params: {query", "«params: {query")},
+        "range is missing",
+    ),
+    (
+        "DSF123",
+        {
+            "settings": UPSTREAM,
+            "scorers": asking("up").replace("prom:9090,", "prom:9090, path: «/api/v1/query,"),
+        },
         "reads range queries only",
     ),
     (
@@ -91,26 +110,47 @@ CASES: list[tuple[str, dict[str, str], str]] = [
         {
             "settings": UPSTREAM,
             "scorers": FULL.replace("  scoreRange: {min: 0, max: 1}\n", ""),
-            "locks": LOCK.replace("config: {}", "config: {scoring: {host: «http://api.svc:9000}, source: {host: http://prom:9090}}"),
+            "locks": LOCK.replace(
+                "config: {}",
+                "config: {scoring: {host: «http://api.svc:9000}, source: {host: http://prom:9090}}",
+            ),
         },
         "sends scoring requests to its source host: http://prom:9090",
     ),
-    ("DSF114", {"scorers": FULL.replace("Full", "«Full")}, "what its /config says is not known; the spec alone counts"),
-    ("DSF118", {"locks": LOCK.replace("name: cpu", "name: «cpus")}, "there is no DynamicScorer cpus for this lock"),
+    (
+        "DSF114",
+        {"scorers": FULL.replace("Full", "«Full")},
+        "what its /config says is not known; the spec alone counts",
+    ),
+    (
+        "DSF118",
+        {"locks": LOCK.replace("name: cpu", "name: «cpus")},
+        "there is no DynamicScorer cpus for this lock",
+    ),
     (
         "DSF118",
         {"scorers": FULL, "locks": LOCK.replace("http://api.svc:8000/config,", "«http://old.svc/config,")},
         "this lock was taken from http://old.svc/config",
     ),
-    ("DSF118", {"locks": LOCK.replace("name: cpu", "name: «cpu")}, "cpu has configSyncMode None: this lock is not read"),
+    (
+        "DSF118",
+        {"locks": LOCK.replace("name: cpu", "name: «cpu")},
+        "cpu has configSyncMode None: this lock is not read",
+    ),
     (
         "DSF302",
-        {"apps": app("scorer: cpu", "scorer: «cpu"), "config": masks("{clusterName: prod-1, scoreName: cpu_score}")},
+        {
+            "apps": app("scorer: cpu", "scorer: «cpu"),
+            "config": masks("{clusterName: prod-1, scoreName: cpu_score}"),
+        },
         "none of the 1",
     ),
     (
         "DSF302",
-        {"apps": app("scorer: cpu", "scorer: «cpu"), "scorers": scorer("  scoring", "  scoreDestination: None\n  scoring")},
+        {
+            "apps": app("scorer: cpu", "scorer: «cpu"),
+            "scorers": scorer("  scoring", "  scoreDestination: None\n  scoring"),
+        },
         "cpu has scoreDestination None",
     ),
     (
@@ -124,8 +164,20 @@ CASES: list[tuple[str, dict[str, str], str]] = [
         "cpu waits for its lock: nothing will publish this score",
     ),
     ("DSF301", {"apps": app("scorer: cpu", "scorer: «cpu_score")}, "there is no DynamicScorer cpu_score"),
-    ("DSF311", {"apps": placement("{}").replace("name: p", f"name: «{'p' * 64}")}, "64 characters; OCM labels its decisions with the name"),
-    ("DSF324", {"apps": placement("{predicates: [{requiredClusterSelector: {celSelector: {celExpressions: [«'']}}}]}")}, "an empty CEL"),
+    (
+        "DSF311",
+        {"apps": placement("{}").replace("name: p", f"name: «{'p' * 64}")},
+        "64 characters; OCM labels its decisions with the name",
+    ),
+    (
+        "DSF324",
+        {
+            "apps": placement(
+                "{predicates: [{requiredClusterSelector: {celSelector: {celExpressions: [«'']}}}]}"
+            )
+        },
+        "an empty CEL",
+    ),
     ("DSF321", {"apps": placement("{predicates: [«3]}")}, "spec.predicates[0] must be an object"),
     ("DSF321", {"apps": placement("{clusterSets: [«3]}")}, "spec.clusterSets[0] must be text"),
     (
@@ -140,14 +192,21 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     ),
     (
         "DSF206",
-        {"apps": placement("{predicates: [{requiredClusterSelector: {labelSelector: {matchExpressions: [{key: a, operator: «in}]}}}]}")},
+        {
+            "apps": placement(
+                "{predicates: [{requiredClusterSelector: {labelSelector: {matchExpressions: [{key: a,"
+                " operator: «in}]}}}]}"
+            )
+        },
         "the operator in does not exist",
     ),
     (
         "DSF206",
         {
             "scorers": scorer(
-                "  scoreRange", "  clusterSelector: {matchExpressions: [{key: a, operator: Exists, «values: [b]}]}\n  scoreRange"
+                "  scoreRange",
+                "  clusterSelector: {matchExpressions: [{key: a, operator: Exists, «values: [b]}]}\n "
+                " scoreRange",
             )
         },
         "Exists takes no values",
@@ -156,7 +215,8 @@ CASES: list[tuple[str, dict[str, str], str]] = [
         "DSF206",
         {
             "apps": placement(
-                "{predicates: [{requiredClusterSelector: {labelSelector: {matchExpressions: [{key: a, operator: In, values: «b}]}}}]}"
+                "{predicates: [{requiredClusterSelector: {labelSelector: {matchExpressions: [{key: a,"
+                " operator: In, values: «b}]}}}]}"
             )
         },
         "values must be a list",
@@ -165,23 +225,41 @@ CASES: list[tuple[str, dict[str, str], str]] = [
         "DSF206",
         {
             "scorers": scorer(
-                "  scoreRange", "  clusterSelector: {matchExpressions: [{key: a, operator: In, values: [«'b c']}]}\n  scoreRange"
+                "  scoreRange",
+                "  clusterSelector: {matchExpressions: [{key: a, operator: In, values: [«'b c']}]}\n "
+                " scoreRange",
             )
         },
         "b c is not a label value",
     ),
     (
         "DSF206",
-        {"apps": placement("{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {a: «true}}}}]}")},
+        {
+            "apps": placement(
+                "{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {a: «true}}}}]}"
+            )
+        },
         "true is not text, as every label value is",
     ),
     (
         "DSF206",
-        {"apps": placement("{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {a: «null}}}}]}")},
+        {
+            "apps": placement(
+                "{predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {a: «null}}}}]}"
+            )
+        },
         "an empty value is not a label value",
     ),
-    ("DSF103", {"scorers": scorer("scoring: {", "scoring: {path: «score?x=1, ")}, "scoring.path: score?x=1 is not a path"),
-    ("DSF103", {"scorers": scorer("scoring: {", "scoring: {host: «'http://a?x=1', ")}, "scoring.host: a host URL has no query"),
+    (
+        "DSF103",
+        {"scorers": scorer("scoring: {", "scoring: {path: «score?x=1, ")},
+        "scoring.path: score?x=1 is not a path",
+    ),
+    (
+        "DSF103",
+        {"scorers": scorer("scoring: {", "scoring: {host: «'http://a?x=1', ")},
+        "scoring.host: a host URL has no query",
+    ),
     (
         "DSF104",
         {"apps": app('"https://git.example.com/web.git"', '«"https://me:secret@git.example.com/web.git"')},
@@ -191,7 +269,9 @@ CASES: list[tuple[str, dict[str, str], str]] = [
         "DSF109",
         {
             "scorers": scorer(
-                "  scoring", f"  source: {{host: 'http://p', params: {{step: 60, range: 60, query: «'{'u' * 66_000}'}}}}\n  scoring"
+                "  scoring",
+                f"  source: {{host: 'http://p', params: {{step: 60, range: 60, query: «'{'u' * 66_000}'}}}}\n"
+                "  scoring",
             )
         },
         "more than 65536 characters",
@@ -199,7 +279,9 @@ CASES: list[tuple[str, dict[str, str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("code", "marked", "words"), CASES, ids=[f"{number}-{case[0]}" for number, case in enumerate(CASES)])
+@pytest.mark.parametrize(
+    ("code", "marked", "words"), CASES, ids=[f"{number}-{case[0]}" for number, case in enumerate(CASES)]
+)
 def test_the_place_and_the_words(code: str, marked: dict[str, str], words: str) -> None:
     found, places = judged(marked)
     ours = [item for item in found if item.code == code]
@@ -215,6 +297,10 @@ def test_a_missing_score_loses_to_no_real_one_where_it_excludes() -> None:
 
 def test_a_label_value_that_is_no_text_is_to_be_quoted() -> None:
     expressions = (
-        "{predicates: [{requiredClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: In, values: [true, 3]}]}}}]}"
+        "{predicates: [{requiredClusterSelector: {claimSelector: {matchExpressions: [{key: a, operator: In,"
+        " values: [true, 3]}]}}}]}"
     )
-    assert [item.hint for item in findings(apps=placement(expressions))] == ['quote it: "true"', 'quote it: "3"']
+    assert [item.hint for item in findings(apps=placement(expressions))] == [
+        'quote it: "true"',
+        'quote it: "3"',
+    ]

@@ -1,4 +1,6 @@
-"""Mistakes that would otherwise show on the hub or the spokes only, or nowhere: each with its code, the place that `«` marks, and words."""
+"""Mistakes that would otherwise show on the hub or the spokes only, or nowhere: each with its code, the place
+that `«` marks, and words.
+"""
 
 import pytest
 
@@ -29,46 +31,121 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     ("DSF109", query('up{a="b"«; c="d"}'), "; does not fit here"),
     ("DSF109", scorers("  scoreRange", SOURCE.replace("'%s'", "«' ; '")), "there is no expression in it"),
     # sources that nobody asks
-    ("DSF122", scorers("  scoreRange", "  source: {host: «'http://prom.svc'}\n  scoreRange"), "there is no query"),
-    ("DSF122", scorers("  scoreRange", "  source: {type: None, params: {query: «up}}\n  scoreRange"), "source.type is None"),
-    ("DSF122", scorers("  scoreRange", "  source: {params: {query: '', range: «60}}\n  scoreRange"), "source.params.range has no effect"),
+    (
+        "DSF122",
+        scorers("  scoreRange", "  source: {host: «'http://prom.svc'}\n  scoreRange"),
+        "there is no query",
+    ),
+    (
+        "DSF122",
+        scorers("  scoreRange", "  source: {type: None, params: {query: «up}}\n  scoreRange"),
+        "source.type is None",
+    ),
+    (
+        "DSF122",
+        scorers("  scoreRange", "  source: {params: {query: '', range: «60}}\n  scoreRange"),
+        "source.params.range has no effect",
+    ),
     # placeholders
-    ("DSF112", scorers("  scoreRange", "  scoreDimensionFormat: '${scoreName};«$node'\n  scoreRange"), "$node is no placeholder"),
-    ("DSF112", scorers("  scoreRange", "  scoreDimensionFormat: '${scoreName};«${node'\n  scoreRange"), "${node is no placeholder"),
-    ("DSF112", scorers("  scoreRange", "  scoreDimensionFormat: '${scoreName};«${'\n  scoreRange"), "${ is no placeholder"),
+    (
+        "DSF112",
+        scorers("  scoreRange", "  scoreDimensionFormat: '${scoreName};«$node'\n  scoreRange"),
+        "$node is no placeholder",
+    ),
+    (
+        "DSF112",
+        scorers("  scoreRange", "  scoreDimensionFormat: '${scoreName};«${node'\n  scoreRange"),
+        "${node is no placeholder",
+    ),
+    (
+        "DSF112",
+        scorers("  scoreRange", "  scoreDimensionFormat: '${scoreName};«${'\n  scoreRange"),
+        "${ is no placeholder",
+    ),
     # URLs
-    ("DSF103", scorers("http://api.svc:8000/config", "«http://<NODE_IP>:30007/config"), "<node_ip> is not one"),
+    (
+        "DSF103",
+        scorers("http://api.svc:8000/config", "«http://<NODE_IP>:30007/config"),
+        "<node_ip> is not one",
+    ),
     ("DSF103", scorers("http://api.svc:8000/config", "«http://${HOST}/config"), "${host} is not one"),
     ("DSF103", scorers("http://api.svc:8000/config", "«http://a..b/config"), "a..b is not one"),
-    ("DSF104", scorers("http://api.svc:8000/config", "«https://api.example.com/config?access_token=abc"), "contains credentials"),
+    (
+        "DSF104",
+        scorers("http://api.svc:8000/config", "«https://api.example.com/config?access_token=abc"),
+        "contains credentials",
+    ),
     # secrets
-    ("DSF105", scorers("{name: cpu}", f"{{name: cpu, annotations: {{a: «{TOKEN}}}}}"), "metadata.annotations.a looks like a secret"),
     (
         "DSF105",
-        {"apps": app("path: deploy}", f"path: deploy, helm: {{parameters: [{{name: a, value: «{TOKEN}}}]}}}}")},
+        scorers("{name: cpu}", f"{{name: cpu, annotations: {{a: «{TOKEN}}}}}"),
+        "metadata.annotations.a looks like a secret",
+    ),
+    (
+        "DSF105",
+        {
+            "apps": app(
+                "path: deploy}", f"path: deploy, helm: {{parameters: [{{name: a, value: «{TOKEN}}}]}}}}"
+            )
+        },
         "helm.parameters[0].value looks like a secret",
     ),
     (
         "DSF105",
-        {"scorers": scorer("None", "Full"), "locks": LOCK.replace("config: {}", f"config: {{description: «{TOKEN}}}")},
+        {
+            "scorers": scorer("None", "Full"),
+            "locks": LOCK.replace("config: {}", f"config: {{description: «{TOKEN}}}"),
+        },
         "spec.config.description looks like a secret",
     ),
     # labels
-    ("DSF016", {"clusters": BASE["clusters/c.yaml"].replace("env: prod", "env: «'a b'")}, "metadata.labels.env: a b is not allowed"),
-    ("DSF016", {"clusters": BASE["clusters/c.yaml"].replace("env: prod", "«'e nv': prod")}, "metadata.labels: e nv is not allowed"),
-    ("DSF016", scorers("{name: cpu}", "{name: cpu, annotations: {«a/b/c: d}}"), "metadata.annotations: a/b/c is not allowed"),
+    (
+        "DSF016",
+        {"clusters": BASE["clusters/c.yaml"].replace("env: prod", "env: «'a b'")},
+        "metadata.labels.env: a b is not allowed",
+    ),
+    (
+        "DSF016",
+        {"clusters": BASE["clusters/c.yaml"].replace("env: prod", "«'e nv': prod")},
+        "metadata.labels: e nv is not allowed",
+    ),
+    (
+        "DSF016",
+        scorers("{name: cpu}", "{name: cpu, annotations: {«a/b/c: d}}"),
+        "metadata.annotations: a/b/c is not allowed",
+    ),
     # applications
-    ("DSF014", {"apps": app(", path: deploy", "").replace("source:", "«source:")}, "has neither path nor chart"),
-    ("DSF014", {"apps": app(", path: deploy", ", ref: x").replace("source:", "«source:")}, "has neither path nor chart"),
-    ("DSF014", {"apps": app("path: deploy", "chart: web").replace("source:", "«source:")}, "targetRevision is missing"),
+    (
+        "DSF014",
+        {"apps": app(", path: deploy", "").replace("source:", "«source:")},
+        "has neither path nor chart",
+    ),
+    (
+        "DSF014",
+        {"apps": app(", path: deploy", ", ref: x").replace("source:", "«source:")},
+        "has neither path nor chart",
+    ),
+    (
+        "DSF014",
+        {"apps": app("path: deploy", "chart: web").replace("source:", "«source:")},
+        "targetRevision is missing",
+    ),
     # settings
-    ("DSF016", {"settings": SETTINGS.replace('"https://git.example.com/fleet.git"', "«fleet")}, "nothing that Argo CD could clone"),
+    (
+        "DSF016",
+        {"settings": SETTINGS.replace('"https://git.example.com/fleet.git"', "«fleet")},
+        "nothing that Argo CD could clone",
+    ),
     ("DSF016", settings("output: {mode: Branch, branch: «main}"), "which people write"),
     ("DSF016", settings("output: {mode: Branch, branch: «a..b}"), "a..b is not allowed"),
     ("DSF016", settings("agent: {image: «'a b'}"), "a b is not allowed"),
     ("DSF016", settings("agent: {resources: {limits: {memory: «10XB}}}"), "10XB is not allowed"),
     ("DSF016", settings("allowedHosts: [«'https://a.example.com']"), "https://a.example.com is not allowed"),
-    ("DSF016", settings("reconciler: {state: {enabled: true, branch: «main}}"), "its content would be replaced"),
+    (
+        "DSF016",
+        settings("reconciler: {state: {enabled: true, branch: «main}}"),
+        "its content would be replaced",
+    ),
     (
         "DSF016",
         settings("reconciler: {proposals: {kinds: [Locks]}, state: {enabled: true, branch: «gitops-dsf}}"),
@@ -92,14 +169,28 @@ def test_nothing_is_passed_over_in_silence(code: str, marked: dict[str, str], wo
         scorers("http://api.svc:8000/config", "http://10.0.0.7:30007/config"),
         scorers("http://api.svc:8000/config", "http://bücher.example.com./config?fleet=a&token="),
         scorers("http://api.svc:8000/config", "http://scoring_api:8000/config"),
-        scorers("  scoreRange", "  source: {type: None, host: '', path: '', params: {query: '', range: 0, step: 0}}\n  scoreRange"),
+        scorers(
+            "  scoreRange",
+            "  source: {type: None, host: '', path: '', params: {query: '', range: 0, step: 0}}\n "
+            " scoreRange",
+        ),
         scorers("  scoreRange", "  scoreDimensionFormat: '$5;$nodes;${scoreName}'\n  scoreRange"),
-        scorers("{name: cpu}", "{name: cpu, annotations: {Example.com/a: 'any text at all'}, labels: {a: ''}}"),
-        {"apps": app("source: {", "sources: [{").replace("deploy}", "deploy}, {repoURL: 'https://a.example.com/b.git', ref: values}]")},
+        scorers(
+            "{name: cpu}", "{name: cpu, annotations: {Example.com/a: 'any text at all'}, labels: {a: ''}}"
+        ),
+        {
+            "apps": (
+                app("source: {", "sources: [{").replace(
+                    "deploy}", "deploy}, {repoURL: 'https://a.example.com/b.git', ref: values}]"
+                )
+            )
+        },
         {"apps": app("path: deploy", "chart: web, targetRevision: 1.x")},
         {"apps": app("path: deploy", "path: .")},
         settings("output: {mode: Branch, branch: rendered/eu-1}"),
-        settings("agent: {image: 'registry:5000/a/b@sha256:abc', resources: {limits: {memory: 1.5Gi, cpu: '2'}}}"),
+        settings(
+            "agent: {image: 'registry:5000/a/b@sha256:abc', resources: {limits: {memory: 1.5Gi, cpu: '2'}}}"
+        ),
         settings("allowedHosts: ['*.example.com', 10.0.0.7]"),
         *(
             {"settings": SETTINGS.replace("https://git.example.com/fleet.git", url)}

@@ -27,7 +27,9 @@ class Hands:
 
 
 def answer(clock: HubClock, hands: Hands, *, hub: float, took: float = 0.0) -> None:
-    """One answer whose Date the hub wrote at this time of its clock, at once; it arrived after ``took`` seconds."""
+    """One answer whose Date the hub wrote at this time of its clock, at once; it arrived after ``took``
+    seconds.
+    """
     sent = hands.steady
     hands.steady += took
     hands.shown += took
@@ -47,7 +49,9 @@ def answer(clock: HubClock, hands: Hands, *, hub: float, took: float = 0.0) -> N
     ],
 )
 def test_the_date_was_written_between_sending_and_receiving(ahead: float, took: float, offset: float) -> None:
-    """The header is cut to the second: within what it and the way of the answer leave open, the local clock is believed."""
+    """The header is cut to the second: within what it and the way of the answer leave open, the local clock
+    is believed.
+    """
     hands = Hands()
     clock = HubClock(clock=hands)
     answer(clock, hands, hub=NOW + ahead, took=took)
@@ -56,7 +60,9 @@ def test_the_date_was_written_between_sending_and_receiving(ahead: float, took: 
 
 
 def test_the_hubs_clock_goes_on_when_the_local_one_jumps() -> None:
-    """Ten minutes ahead; then the local clock is set back by an hour: the hub's time is what it said plus what passed."""
+    """Ten minutes ahead; then the local clock is set back by an hour: the hub's time is what it said plus
+    what passed.
+    """
     hands = Hands()
     clock = HubClock(clock=hands)
     assert (clock.wall(), clock.offset) == (NOW, None)
@@ -83,7 +89,14 @@ def test_answers_narrow_what_is_known() -> None:
 
 @pytest.mark.parametrize(
     "date",
-    ["", None, "yesterday", "Thu, 99 Jan 2099 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"],
+    [
+        "",
+        None,
+        "yesterday",
+        "Thu, 99 Jan 2099 00:00:00 GMT",
+        "Fri, 31 Dec 9999 23:59:59 GMT",
+        "Thu, 01 Jan 1970 00:00:00 GMT",
+    ],
 )
 def test_without_a_date_that_can_be_true_the_last_one_counts(date: str | None) -> None:
     hands = Hands()

@@ -22,7 +22,9 @@ def _record(text: str, **extra: str) -> logging.LogRecord:
 
 def test_text() -> None:
     """Time, level, text, fields; a line break in foreign text forges no second line."""
-    line = TextFormatter(fields=LOG_FIELDS).format(_record("fetch failed: a\nb", scorer="c\npu", reason="timeout", other="x"))
+    line = TextFormatter(fields=LOG_FIELDS).format(
+        _record("fetch failed: a\nb", scorer="c\npu", reason="timeout", other="x")
+    )
     assert line == "2023-11-14T22:13:20.123Z WARNING fetch failed: a\\nb (scorer=c\\npu reason=timeout)"
 
 
@@ -34,7 +36,12 @@ def test_text() -> None:
 def test_json(formatter: JsonFormatter, keys: dict[str, str]) -> None:
     """The same as an object: the agent's lines have its fields, the reconciler's the module."""
     line = formatter.format(_record('say "ü"\n', scorer="cpu", reason="timeout"))
-    assert json.loads(line) == {"time": "2023-11-14T22:13:20.123Z", "level": "warning", "message": 'say "ü"\n', **keys}
+    assert json.loads(line) == {
+        "time": "2023-11-14T22:13:20.123Z",
+        "level": "warning",
+        "message": 'say "ü"\n',
+        **keys,
+    }
     assert "\n" not in line
 
 

@@ -39,7 +39,10 @@ UPSTREAM_SPEC_FIELDS = {
 UPSTREAM_STATUS_FIELDS = {
     "healthStatus",
     *(f"lastSyncedConfig.{name}" for name in ("name", "description")),
-    *(f"lastSyncedConfig.source.{name}" for name in ("type", "host", "path", "params.query", "params.range", "params.step")),
+    *(
+        f"lastSyncedConfig.source.{name}"
+        for name in ("type", "host", "path", "params.query", "params.range", "params.step")
+    ),
     *(f"lastSyncedConfig.scoring.{name}" for name in ("host", "path", "params.name", "params.interval")),
 }
 
@@ -75,15 +78,31 @@ def a_config(*masks: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", ["DynamicScorer", "DynamicScoringConfig"])
 def test_every_node_is_structural(kind: str) -> None:
-    """Every node has one type, no reference, no alternative, no additionalProperties beside properties, and says what it is."""
+    """Every node has one type, no reference, no alternative, no additionalProperties beside properties, and
+    says what it is.
+    """
     for path, node in nodes(schema_of(kind)):
         assert isinstance(node.get("type"), str), path
-        assert not node.keys() & {"$ref", "anyOf", "oneOf", "allOf", "not", "title", "const", "$defs", "nullable"}, path
+        assert not node.keys() & {
+            "$ref",
+            "anyOf",
+            "oneOf",
+            "allOf",
+            "not",
+            "title",
+            "const",
+            "$defs",
+            "nullable",
+        }, path
         assert not {"properties", "additionalProperties"} <= node.keys(), path
         assert node.get("description") or path == "metadata" or path.endswith("[]"), path
 
 
-@pytest.mark.parametrize(("part", "fields"), [("spec", UPSTREAM_SPEC_FIELDS), ("status", UPSTREAM_STATUS_FIELDS)], ids=["spec", "status"])
+@pytest.mark.parametrize(
+    ("part", "fields"),
+    [("spec", UPSTREAM_SPEC_FIELDS), ("status", UPSTREAM_STATUS_FIELDS)],
+    ids=["spec", "status"],
+)
 def test_upstream_fields_are_all_there(part: str, fields: set[str]) -> None:
     assert fields <= {path for path, _ in nodes(schema_of("DynamicScorer")["properties"][part])}
 
@@ -94,20 +113,26 @@ def test_only_upstream_requirements_are_required() -> None:
 
 
 def test_conditions_merge_by_type() -> None:
-    """Two writers of different conditions must not overwrite each other: the list is a map, as for metav1.Condition."""
+    """Two writers of different conditions must not overwrite each other: the list is a map, as for
+    metav1.Condition.
+    """
     conditions = schema_of("DynamicScorer")["properties"]["status"]["properties"]["conditions"]
     assert conditions["x-kubernetes-list-type"] == "map"
     assert conditions["x-kubernetes-list-map-keys"] == ["type"]
 
 
 def test_arguments_keep_what_people_write() -> None:
-    arguments = schema_of("DynamicScorer")["properties"]["spec"]["properties"]["scoring"]["properties"]["arguments"]
+    arguments = schema_of("DynamicScorer")["properties"]["spec"]["properties"]["scoring"]["properties"][
+        "arguments"
+    ]
     assert arguments["x-kubernetes-preserve-unknown-fields"] is True
 
 
 def test_stored_defaults_are_the_models_defaults() -> None:
     spec = schema_of("DynamicScorer")["properties"]["spec"]
-    model = DynamicScorer.model_validate(a_scorer(scoreRange={"min": 0, "max": 1})).model_dump(mode="json", by_alias=True)["spec"]
+    model = DynamicScorer.model_validate(a_scorer(scoreRange={"min": 0, "max": 1})).model_dump(
+        mode="json", by_alias=True
+    )["spec"]
 
     def compare(schema: dict[str, Any], value: dict[str, Any], path: str) -> int:
         seen = 0
@@ -126,13 +151,23 @@ ACCEPTED = [
     a_scorer(),
     a_scorer(
         source={"type": "Prometheus", "host": "http://p", "params": {"query": "up", "range": 60, "step": 5}},
-        scoring={"host": "http://s", "params": {"name": "cpu", "interval": 30}, "arguments": {"deep": [1, {"a": "b"}]}},
+        scoring={
+            "host": "http://s",
+            "params": {"name": "cpu", "interval": 30},
+            "arguments": {"deep": [1, {"a": "b"}]},
+        },
         scoreRange={"min": 0.0, "max": 100.0, "outputMin": 100, "outputMax": 1},
-        clusterSelector={"matchLabels": {"env": "prod"}, "matchExpressions": [{"key": "gpu", "operator": "Exists"}]},
+        clusterSelector={
+            "matchLabels": {"env": "prod"},
+            "matchExpressions": [{"key": "gpu", "operator": "Exists"}],
+        },
         scoreTTLSeconds=1200,
     ),
     a_config(),
-    a_config({"clusterName": "edge-*", "scoreName": "gpu"}, {"clusterSelector": {"matchLabels": {"gpu": "no"}}, "scoreName": "gpu"}),
+    a_config(
+        {"clusterName": "edge-*", "scoreName": "gpu"},
+        {"clusterSelector": {"matchLabels": {"gpu": "no"}}, "scoreName": "gpu"},
+    ),
 ]
 REFUSED = [
     a_scorer(configSyncMode="full"),
@@ -153,7 +188,9 @@ def model_of(document: dict[str, Any]) -> type[BaseModel]:
 def test_what_the_model_accepts_the_crd_accepts(document: dict[str, Any]) -> None:
     """As written, and as rendered with every default."""
     schema = schema_of(document["kind"])
-    rendered = model_of(document).model_validate(document).model_dump(mode="json", by_alias=True, exclude_none=True)
+    rendered = (
+        model_of(document).model_validate(document).model_dump(mode="json", by_alias=True, exclude_none=True)
+    )
     for version in (document, rendered):
         jsonschema.validate(version, schema)
 

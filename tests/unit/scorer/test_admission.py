@@ -15,7 +15,10 @@ BODY = b'{"data":[{"metric":{},"values":[[1,"1"]]}]}'
 GRACE = 60.0
 
 
-def app_of(function: Callable[[Series], float | None] | Callable[[Series], Awaitable[float | None]], settings: Settings) -> ScorerApp:
+def app_of(
+    function: Callable[[Series], float | None] | Callable[[Series], Awaitable[float | None]],
+    settings: Settings,
+) -> ScorerApp:
     return scorer(name="slow", interval_seconds=60, settings=settings)(function)
 
 
@@ -128,7 +131,9 @@ def test_nobody_is_answered_who_hung_up() -> None:
     assert sent == []
 
 
-async def _call(app: ScorerApp, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]) -> None:
+async def _call(
+    app: ScorerApp, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+) -> None:
     await app(scope_of([]), receive, send)
 
 

@@ -26,7 +26,10 @@ def priced(one: Series, arguments: Prices) -> float:
 
 
 def test_a_struct_is_filled() -> None:
-    assert ask(priced, [series([1], type="m"), series([1])], arguments={"prices": {"m": 4}}).scores == [4.0, 1.0]
+    assert ask(priced, [series([1], type="m"), series([1])], arguments={"prices": {"m": 4}}).scores == [
+        4.0,
+        1.0,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,13 @@ import pytest
 from dsf_scorer import DefinitionError
 from dsf_scorer.definition import Definition
 
-GOOD: dict[str, Any] = {"name": "cpu", "query": "up", "range_seconds": 3600, "step_seconds": 60, "interval_seconds": 60}
+GOOD: dict[str, Any] = {
+    "name": "cpu",
+    "query": "up",
+    "range_seconds": 3600,
+    "step_seconds": 60,
+    "interval_seconds": 60,
+}
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,19 @@ def test_ten_lines_are_ten_lines() -> None:
 def test_the_first_example_passes_the_test_in_the_guide(tmp_path: Path) -> None:
     for name in ("scorer.py", "test_scorer.py"):
         (tmp_path / name).write_text(BLOCKS[name])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "-W", "error", f"--rootdir={tmp_path}"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:asyncio",
+        "-W",
+        "error",
+        f"--rootdir={tmp_path}",
+    ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert "1 passed" in done.stdout, done.stdout
 
@@ -48,7 +60,10 @@ def test_the_ratio() -> None:
 def test_the_prices() -> None:
     app = module("priced").app
     assert ask(app, [series([1], kind="m")], arguments={"prices": {"m": 2.5}}).scores == [2.5]
-    assert ask(app, [series([1], kind="x")], arguments={"prices": {"m": 2.5}}).error == "there is no price for 'x'"
+    assert (
+        ask(app, [series([1], kind="x")], arguments={"prices": {"m": 2.5}}).error
+        == "there is no price for 'x'"
+    )
     assert "unknown field `price`" in ask(app, [], arguments={"prices": {}, "price": 1}).error
 
 

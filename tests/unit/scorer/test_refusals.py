@@ -1,4 +1,6 @@
-"""Bad requests are answered with a 4xx that says what is wrong and where; bugs of the scorer with a 500 that says nothing private."""
+"""Bad requests are answered with a 4xx that says what is wrong and where; bugs of the scorer with a 500 that
+says nothing private.
+"""
 
 import logging
 from dataclasses import replace
@@ -38,11 +40,23 @@ def roomy(one: Series) -> float | None:
         (b'{"data": [1]}', 422, "Expected `object`, got `int` - at `$.data[0]`"),
         (b'{"data": [{"values": []}]}', 422, "missing required field `metric` - at `$.data[0]`"),
         (b'{"data": [{"metric": {}}, {"metric": {"a": 1}}]}', 422, "`$.data[1].metric[...]`"),
-        (b'{"data": [{"metric": {}, "values": [[1, "2"], [1, 2.5]]}]}', 422, "`$.data[0].values[1][1]`; sample values are strings"),
+        (
+            b'{"data": [{"metric": {}, "values": [[1, "2"], [1, 2.5]]}]}',
+            422,
+            "`$.data[0].values[1][1]`; sample values are strings",
+        ),
         (b'{"data": [{"metric": {}, "values": [[1]]}]}', 422, "`$.data[0].values[0]`"),
-        (b'{"data": [{"metric": {}, "values": [[1, "2"], [2, "two"]]}]}', 422, "'two' is not a number - at `$.data[0].values[1][1]`"),
+        (
+            b'{"data": [{"metric": {}, "values": [[1, "2"], [2, "two"]]}]}',
+            422,
+            "'two' is not a number - at `$.data[0].values[1][1]`",
+        ),
         (b'{"data": [{"metric": {}, "histograms": [[1, {"count": "3"}]]}]}', 422, "native histograms"),
-        (b'{"data": [{"metric": {}}, {"metric": {}}, {"metric": {}}]}', 413, "3 series in one request; this scoring API takes 2"),
+        (
+            b'{"data": [{"metric": {}}, {"metric": {}}, {"metric": {}}]}',
+            413,
+            "3 series in one request; this scoring API takes 2",
+        ),
         (b'{"data": [], "arguments": 5}', 422, "Expected an object - at `$.arguments`"),
         (b'{"data": [], "arguments": {"a": 1}}', 422, "takes no arguments"),
         (b'{"data": [' + b" " * 200 + b"]}", 413, "larger than 200 bytes"),
@@ -120,7 +134,9 @@ def test_authors_can_refuse() -> None:
 
 
 @pytest.mark.parametrize("returned", ["5", True, None, [1], complex(1)])
-def test_a_score_that_is_no_number_is_a_bug_of_the_scorer(returned: object, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_score_that_is_no_number_is_a_bug_of_the_scorer(
+    returned: object, caplog: pytest.LogCaptureFixture
+) -> None:
     @batch_scorer(name="wrong", interval_seconds=60)
     def app(found: list[Series]) -> list[Score]:
         return [Score({}, returned)]  # type: ignore[arg-type]

@@ -47,7 +47,12 @@ def test_samples_arrive_as_doubles_with_their_times() -> None:
     def app(one: Series) -> None:
         seen.append(one)
 
-    data = [{"metric": {"__name__": "up"}, "values": [[1.5, "NaN"], [2, "+Inf"], [3, "-Inf"], [4, "1e400"], [5, "-0.25"]]}]
+    data = [
+        {
+            "metric": {"__name__": "up"},
+            "values": [[1.5, "NaN"], [2, "+Inf"], [3, "-Inf"], [4, "1e400"], [5, "-0.25"]],
+        }
+    ]
     assert ask(app, data).results == []
     assert list(seen[0].timestamps) == [1.5, 2, 3, 4, 5]
     assert math.isnan(seen[0].values[0])
@@ -118,7 +123,12 @@ def test_config_says_what_the_decorator_said() -> None:
     assert msgspec.json.decode(reply.body) == {
         "name": "mean",
         "description": "Mean of the samples.",
-        "source": {"type": "Prometheus", "host": "", "path": "", "params": {"query": "up", "range": 3600, "step": 60}},
+        "source": {
+            "type": "Prometheus",
+            "host": "",
+            "path": "",
+            "params": {"query": "up", "range": 3600, "step": 60},
+        },
         "scoring": {"host": "", "path": "/scoring", "params": {"name": "mean", "interval": 30}},
     }
 

@@ -68,7 +68,11 @@ def cluster(
 ) -> Object:
     return {
         "kind": "ManagedCluster",
-        "metadata": {"name": name, "labels": {f"{GROUP}/clusterset": "s1", **(labels or {})}, **(metadata or {})},
+        "metadata": {
+            "name": name,
+            "labels": {f"{GROUP}/clusterset": "s1", **(labels or {})},
+            **(metadata or {}),
+        },
         "spec": {"hubAcceptsClient": True, "taints": list(taints)},
         "status": status or {},
     }
@@ -85,7 +89,9 @@ def score(cluster_name: str, resource: str = "r", *, until: str | None = None, *
     }
 
 
-def decision(*clusters: str, name: str = "p-decision-1", namespace: str = "ns", placement: str = "p") -> Object:
+def decision(
+    *clusters: str, name: str = "p-decision-1", namespace: str = "ns", placement: str = "p"
+) -> Object:
     return {
         "kind": "PlacementDecision",
         "metadata": {"name": name, "namespace": namespace, "labels": {f"{GROUP}/placement": placement}},
@@ -103,7 +109,9 @@ def exact(*weights: tuple[str, int]) -> Object:
     for name, weight in weights:
         resource, slash, item = name.partition("/")
         coordinate: Object = (
-            {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": item}} if slash else {"type": "BuiltIn", "builtIn": name}
+            {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": item}}
+            if slash
+            else {"type": "BuiltIn", "builtIn": name}
         )
         configurations.append({"scoreCoordinate": coordinate, "weight": weight})
     return {"mode": "Exact", "configurations": configurations}

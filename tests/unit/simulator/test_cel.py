@@ -1,8 +1,9 @@
-"""CEL against the answers of OCM's own environment (cel-go with Kubernetes' and OCM's libraries), and the limits.
+"""CEL against the answers of OCM's own environment (cel-go with Kubernetes' and OCM's libraries), and the
+limits.
 
-cel.json.gz holds clusters, scores, the view CEL has of each cluster, and for hundreds of expressions what Go said of
-each cluster: true, false, error or "not a bool", or that the compiler refused. An answer of the simulator is the same
-or Unsupported; nothing else.
+cel.json.gz holds clusters, scores, the view CEL has of each cluster, and for hundreds of expressions what Go
+said of each cluster: true, false, error or "not a bool", or that the compiler refused. An answer of the
+simulator is the same or Unsupported; nothing else.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def predicates() -> CelPredicates:
 
 
 @pytest.mark.parametrize(("expression", "answers"), DATA["expressions"], ids=range(len(DATA["expressions"])))
-def test_answers_as_go_does(predicates: CelPredicates, expression: str, answers: str | list[bool | str]) -> None:
+def test_answers_as_go_does(
+    predicates: CelPredicates, expression: str, answers: str | list[bool | str]
+) -> None:
     """Never another answer than OCM's; a refusal for a refusal."""
     checked = predicates.check(expression)
     if isinstance(checked, Unsupported):
@@ -39,7 +42,10 @@ def test_answers_as_go_does(predicates: CelPredicates, expression: str, answers:
     if answers == REFUSED:
         return
     found = [predicates.answer(expression, number) for number in range(len(answers))]
-    want = [answer if isinstance(answer, Unsupported) else expected is True for answer, expected in zip(found, answers, strict=True)]
+    want = [
+        answer if isinstance(answer, Unsupported) else expected is True
+        for answer, expected in zip(found, answers, strict=True)
+    ]
     got = [answer if isinstance(answer, Unsupported) else answer is True for answer in found]
     assert got == want, f"{expression}: OCM {answers}, simulator {found}"
 
@@ -85,7 +91,10 @@ def test_unsupported_is_no_verdict() -> None:
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert (verdict.ranked, verdict.evicted, verdict.scores) == ((), (), None)
     assert verdict.to_dict()["unsupported"] == [
-        "CEL expression \"'%d'.format([1]) == '1'\" uses what the simulator does not support: format (not offered)"
+        (
+            "CEL expression \"'%d'.format([1]) == '1'\" uses what the simulator does not support: format"
+            " (not offered)"
+        )
     ]
 
 
@@ -138,7 +147,9 @@ def test_expired_score_still_passes_a_predicate() -> None:
     verdict = run(
         cluster("c1"),
         score("c1", until="2020-01-01T00:00:00Z", a=20),
-        placement(predicates=cel('managedCluster.scores("r").size() == 1'), prioritizerPolicy=exact(("r/a", 1))),
+        placement(
+            predicates=cel('managedCluster.scores("r").size() == 1'), prioritizerPolicy=exact(("r/a", 1))
+        ),
     )
     assert verdict.scores == {"c1": 0}
     assert "scores that only a CEL expression reads" in verdict.looks_again.unnoticed
@@ -155,7 +166,10 @@ def test_all_expressions_of_a_predicate_must_hold() -> None:
     [
         ("(" * 5000 + "true" + ")" * 5000, "200 brackets"),
         ("true || " * 20000 + "true", "100000 characters"),
-        ("[1].all(a, [1].all(b, [1].all(c, [1].all(d, managedCluster.scores('r').size() > 0))))", "cost limit"),
+        (
+            "[1].all(a, [1].all(b, [1].all(c, [1].all(d, managedCluster.scores('r').size() > 0))))",
+            "cost limit",
+        ),
         ("has(managedCluster.kind)", "after a list but not after a watch"),
     ],
 )

@@ -79,7 +79,10 @@ def test_unreachable_scores_are_said() -> None:
     [
         ([], "no AddOnPlacementScore c1/r, counts as 0"),
         ([score("c1", b=1)], "AddOnPlacementScore c1/r has no score 'a', counts as 0"),
-        ([score("c1", until="2026-05-31T00:00:00Z", a=9)], "expired at 2026-05-31T00:00:00+00:00, counts as 0"),
+        (
+            [score("c1", until="2026-05-31T00:00:00Z", a=9)],
+            "expired at 2026-05-31T00:00:00+00:00, counts as 0",
+        ),
         ([score("c1", a=9)], ""),
     ],
 )
@@ -92,7 +95,9 @@ def test_contributions_say_what_is_odd(extra: list[dict[str, Any]], note: str) -
 
 def test_resource_without_data_is_noted() -> None:
     """A cluster that reports no CPU adds nothing."""
-    found = explain(run(cluster("c1"), placement(prioritizerPolicy=exact(("ResourceAllocatableCPU", 1)))), "c1")
+    found = explain(
+        run(cluster("c1"), placement(prioritizerPolicy=exact(("ResourceAllocatableCPU", 1)))), "c1"
+    )
     assert (found.contributions[0].score, found.contributions[0].note) == (
         None,
         "no allocatable and capacity reported, adds 0",
@@ -146,8 +151,14 @@ def test_dropped_by_a_filter() -> None:
     ("spec", "reason"),
     [
         ({"numberOfClusters": -1}, "the placement controller panics"),
-        ({"prioritizerPolicy": {"mode": "exact"}}, "scheduling ends with an error: incorrect prioritizer policy mode"),
-        ({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "5"}}}, "no PlacementDecision is written"),
+        (
+            {"prioritizerPolicy": {"mode": "exact"}},
+            "scheduling ends with an error: incorrect prioritizer policy mode",
+        ),
+        (
+            {"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "5"}}},
+            "no PlacementDecision is written",
+        ),
     ],
 )
 def test_errors_are_explained(spec: dict[str, Any], reason: str) -> None:
@@ -174,6 +185,12 @@ def test_margins_are_those_of_explanations() -> None:
 
 def test_a_tie_is_decided_by_name() -> None:
     """At equal points the margin of the first name is one more."""
-    objects = [cluster("c1"), cluster("c2"), placement(numberOfClusters=1, prioritizerPolicy=exact(("r/a", 1)))]
+    objects = [
+        cluster("c1"),
+        cluster("c2"),
+        placement(numberOfClusters=1, prioritizerPolicy=exact(("r/a", 1))),
+    ]
     assert margins(simulate(hub(*objects), "ns/p", NOW)) == {"c1": 1, "c2": 1}
-    assert explain(hub(*objects), "c2", placement="ns/p", now=NOW).reason.endswith("equal sums are ordered by name")
+    assert explain(hub(*objects), "c2", placement="ns/p", now=NOW).reason.endswith(
+        "equal sums are ordered by name"
+    )

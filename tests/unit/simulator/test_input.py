@@ -33,24 +33,39 @@ def test_object_must_be_a_dict() -> None:
     [
         ({}, "objects[0] has no kind"),
         ({"kind": 7}, "objects[0] has kind 7"),
-        ({"kind": "Pod", "metadata": {"name": "x"}}, "objects[0] (Pod x) has kind 'Pod'; the simulator reads"),
+        (
+            {"kind": "Pod", "metadata": {"name": "x"}},
+            "objects[0] (Pod x) has kind 'Pod'; the simulator reads",
+        ),
         ({"kind": "Placement"}, "objects[0]: Object missing required field `metadata`"),
         ({"kind": "Placement", "metadata": {}}, "missing required field `name` at `metadata`"),
-        ({"kind": "Placement", "metadata": {"name": "p"}}, "objects[0] (Placement p) needs metadata.namespace"),
+        (
+            {"kind": "Placement", "metadata": {"name": "p"}},
+            "objects[0] (Placement p) needs metadata.namespace",
+        ),
         (
             {"kind": "Placement", "apiVersion": "apps/v1", "metadata": {"name": "p", "namespace": "n"}},
             "has apiVersion 'apps/v1'; expected cluster.open-cluster-management.io/<version>",
         ),
-        (placement(numberOfClusters="3"), "(Placement ns/p): Expected `int | null`, got `str` at `spec.numberOfClusters`"),
+        (
+            placement(numberOfClusters="3"),
+            "(Placement ns/p): Expected `int | null`, got `str` at `spec.numberOfClusters`",
+        ),
         (placement(numberOfClusters=2**40), "at `spec.numberOfClusters`"),
         (cluster("c1", labels={"a": 1}), "(ManagedCluster c1): Expected `str`, got `int`"),  # type: ignore[dict-item]
         (cluster("c1", taints=[{"key": "k", "timeAdded": "yesterday"}]), "at `spec.taints[0].timeAdded`"),
-        (cluster("c1", taints=[{"key": "k", "timeAdded": "2026-01-01T00:00:00"}]), "at `spec.taints[0].timeAdded`"),
+        (
+            cluster("c1", taints=[{"key": "k", "timeAdded": "2026-01-01T00:00:00"}]),
+            "at `spec.taints[0].timeAdded`",
+        ),
         (
             cluster("c1", status={"capacity": {"cpu": "four"}}),
             "objects[0] (ManagedCluster c1): status.capacity.cpu is 'four': ",
         ),
-        (score("c1", a="high"), "(AddOnPlacementScore c1/r): Expected `int`, got `str` at `status.scores[0].value`"),  # type: ignore[arg-type]
+        (
+            score("c1", a="high"),
+            "(AddOnPlacementScore c1/r): Expected `int`, got `str` at `status.scores[0].value`",
+        ),  # type: ignore[arg-type]
         (score("c1", until="soon", a=1), "at `status.validUntil`"),
         ({"kind": "List", "items": [7]}, "objects[0] is int, not a dict"),
     ],
@@ -102,7 +117,9 @@ def test_nulls_are_absent() -> None:
     document = cluster("c1")
     document["spec"]["taints"] = None
     document["status"] = {"allocatable": None, "clusterClaims": None}
-    assert simulate(hub(document, placement(predicates=None, tolerations=None)), "ns/p", NOW).ranked == ("c1",)
+    assert simulate(hub(document, placement(predicates=None, tolerations=None)), "ns/p", NOW).ranked == (
+        "c1",
+    )
 
 
 def test_input_is_not_changed() -> None:
@@ -129,7 +146,10 @@ def test_defaults_of_the_api_server() -> None:
         "mode": "Exact",
         "configurations": [
             {"scoreCoordinate": {"builtIn": "Steady"}},
-            {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "r", "scoreName": "a"}}, "weight": None},
+            {
+                "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": "r", "scoreName": "a"}},
+                "weight": None,
+            },
         ],
     }
     document = placement(
@@ -139,7 +159,10 @@ def test_defaults_of_the_api_server() -> None:
     )
     objects = with_defaults(hub(cluster("c1"), decision("c1"), score("c1", a=3), document))
     verdict = simulate(objects, "ns/p", NOW)
-    assert [(result.name, result.weight) for result in verdict.prioritizers] == [("Steady", 1), ("AddOn/r/a", 1)]
+    assert [(result.name, result.weight) for result in verdict.prioritizers] == [
+        ("Steady", 1),
+        ("AddOn/r/a", 1),
+    ]
     assert verdict.scores == {"c1": 103}
     spec = next(found for found in objects if found["kind"] == "Placement")["spec"]
     assert spec["tolerations"] == [{"operator": "Equal", "key": "k", "value": "v"}]
@@ -161,7 +184,9 @@ def test_clusters_without_a_set_join_the_default_one() -> None:
         cluster("member"),
     ]
     state = HubState.build(with_defaults(documents))
-    assert {found.metadata.name: (found.metadata.labels or {})[f"{GROUP}/clusterset"] for found in state.clusters} == {
+    assert {
+        found.metadata.name: (found.metadata.labels or {})[f"{GROUP}/clusterset"] for found in state.clusters
+    } == {
         "bare": "default",
         "empty": "default",
         "member": "s1",

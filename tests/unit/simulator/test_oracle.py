@@ -1,8 +1,8 @@
 """The simulator against the verdicts of OCM's own scheduler and controller, field by field.
 
-Compared as tests/data/oracle/placement/README.md says: filters as sets, prioritizers as a multiset, everything else exactly. Not
-comparable, because Go's map order decides there: the order of clusters in a warning, which of two warnings remains,
-and which prioritizers ran before one of them failed.
+Compared as tests/data/oracle/placement/README.md says: filters as sets, prioritizers as a multiset,
+everything else exactly. Not comparable, because Go's map order decides there: the order of clusters in a
+warning, which of two warnings remains, and which prioritizers ran before one of them failed.
 """
 
 from __future__ import annotations
@@ -77,10 +77,15 @@ def test_the_oracle_is_whole() -> None:
 
 def test_a_difference_is_seen() -> None:
     """The comparison is not blind: each field of a verdict, once falsified, is reported."""
-    scenario = next(found for found in SCENARIOS if found.verdict["statusCode"] == 0 and found.verdict["ranked"])
+    scenario = next(
+        found for found in SCENARIOS if found.verdict["statusCode"] == 0 and found.verdict["ranked"]
+    )
     got = scenario.simulate().to_dict()
     for field in scenario.verdict.keys() - IGNORED:
-        falsified = {**got, field: [{"name": "x", "filteredClusters": []}] if field == "filters" else "falsified"}
+        falsified = {
+            **got,
+            field: [{"name": "x", "filteredClusters": []}] if field == "filters" else "falsified",
+        }
         if field == "prioritizers":
             falsified[field] = []
         assert [line.partition(":")[0] for line in differences(scenario.verdict, falsified)] == [field]

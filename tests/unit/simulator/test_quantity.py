@@ -1,4 +1,6 @@
-"""Quantities against Kubernetes' own parser: the float the scheduler compares and the canonical text CEL sees."""
+"""Quantities against Kubernetes' own parser: the float the scheduler compares and the canonical text CEL
+sees.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def test_parses_as_kubernetes_does() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize(("text", "other"), [("1", "1000m"), ("1Gi", "1048576Ki"), ("1e3", "1k"), ("0.5", "500m")])
+@pytest.mark.parametrize(
+    ("text", "other"), [("1", "1000m"), ("1Gi", "1048576Ki"), ("1e3", "1k"), ("0.5", "500m")]
+)
 def test_equality_is_that_of_the_value(text: str, other: str) -> None:
     """Two spellings of a number are equal and hash alike."""
     assert parse(text) == parse(other)
@@ -48,13 +52,17 @@ def test_what_is_no_quantity(text: str) -> None:
         parse(text)
 
 
-@pytest.mark.parametrize(("exponent", "value"), [(0, 1.0), (3, 1e3), (-3, 1e-3), (308, 1e308), (309, float("inf")), (-324, 0.0)])
+@pytest.mark.parametrize(
+    ("exponent", "value"), [(0, 1.0), (3, 1e3), (-3, 1e-3), (308, 1e308), (309, float("inf")), (-324, 0.0)]
+)
 def test_pow10(exponent: int, value: float) -> None:
     """Go's table, with its ends."""
     assert pow10(exponent) == value
 
 
-@pytest.mark.parametrize(("value", "integer"), [(1.9, 1), (-1.9, -1), (float("nan"), -(2**63)), (1e300, -(2**63)), (-0.5, 0)])
+@pytest.mark.parametrize(
+    ("value", "integer"), [(1.9, 1), (-1.9, -1), (float("nan"), -(2**63)), (1e300, -(2**63)), (-0.5, 0)]
+)
 def test_conversion_truncates(value: float, integer: int) -> None:
     """Towards zero, and the smallest int64 where Go's result is that on amd64."""
     assert go_int64(value) == integer

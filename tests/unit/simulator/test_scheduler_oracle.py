@@ -1,4 +1,5 @@
-"""The simulator against OCM's Schedule() on random hubs: CEL, taints with times, resources, mistakes of all kinds.
+"""The simulator against OCM's Schedule() on random hubs: CEL, taints with times, resources, mistakes of all
+kinds.
 
 The verdicts are what the Go function returned. Messages are compared where no Go library words them.
 """
@@ -25,7 +26,8 @@ KINDS = {
     "decisions": "PlacementDecision",
 }
 CASES: list[dict[str, Any]] = [
-    json.loads(line) for line in gzip.decompress((ORACLE / "scheduler.jsonl.gz").read_bytes()).decode().splitlines()
+    json.loads(line)
+    for line in gzip.decompress((ORACLE / "scheduler.jsonl.gz").read_bytes()).decode().splitlines()
 ]
 ERROR = 2
 """Which prioritizers ran before the failing one is Go's map order."""
@@ -49,7 +51,8 @@ def shown(verdict: Verdict) -> dict[str, Any]:
     return {
         "clusterSets": data["clusterSets"],
         "filters": data["filters"],
-        "prioritizers": sorted(data["prioritizers"], key=lambda found: json.dumps(found, sort_keys=True)) or None,
+        "prioritizers": sorted(data["prioritizers"], key=lambda found: json.dumps(found, sort_keys=True))
+        or None,
         "scores": data["scores"],
         "ranked": data["ranked"],
         "unscheduled": data["unscheduled"],
@@ -79,7 +82,12 @@ def test_agrees_with_schedule(case: dict[str, Any]) -> None:
 def test_the_cases_cover_what_can_happen() -> None:
     """All status codes, a panic and a failed pass are among them."""
     seen = Counter(
-        "panic" if "panic" in case["verdict"] else "err" if "err" in case["verdict"] else case["verdict"]["statusCode"] for case in CASES
+        "panic"
+        if "panic" in case["verdict"]
+        else "err"
+        if "err" in case["verdict"]
+        else case["verdict"]["statusCode"]
+        for case in CASES
     )
     assert set(seen) == {0, 1, 2, 3, "panic", "err"}
     assert sum(seen.values()) == 500

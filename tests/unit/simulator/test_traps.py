@@ -37,7 +37,9 @@ def test_missing_score_wins_under_a_negative_weight() -> None:
 @pytest.mark.parametrize(("now", "value"), [("2026-06-01T00:00:00Z", 7), ("2026-06-01T00:00:00.000001Z", 0)])
 def test_score_is_valid_to_the_very_end(now: str, value: int) -> None:
     """Now == validUntil is valid, anything later is not."""
-    verdict = run(cluster("c1"), score("c1", until=NOW, a=7), placement(prioritizerPolicy=exact(("r/a", 1))), now=now)
+    verdict = run(
+        cluster("c1"), score("c1", until=NOW, a=7), placement(prioritizerPolicy=exact(("r/a", 1))), now=now
+    )
     assert verdict.scores == {"c1": value}
 
 
@@ -54,13 +56,17 @@ def test_offset_of_valid_until_is_honoured() -> None:
 
 def test_duplicate_addon_entries_add_up() -> None:
     """The map key holds a pointer, so both entries count."""
-    verdict = run(cluster("c1"), score("c1", a=10), placement(prioritizerPolicy=exact(("r/a", 1), ("r/a", 2))))
+    verdict = run(
+        cluster("c1"), score("c1", a=10), placement(prioritizerPolicy=exact(("r/a", 1), ("r/a", 2)))
+    )
     assert verdict.scores == {"c1": 30}
 
 
 def test_duplicate_built_in_entries_do_not() -> None:
     """Of two BuiltIn entries the last wins."""
-    verdict = run(cluster("c1"), decision("c1"), placement(prioritizerPolicy=exact(("Steady", 5), ("Steady", 2))))
+    verdict = run(
+        cluster("c1"), decision("c1"), placement(prioritizerPolicy=exact(("Steady", 5), ("Steady", 2)))
+    )
     assert verdict.scores == {"c1": 200}
 
 
@@ -68,7 +74,10 @@ def test_additive_keeps_the_defaults() -> None:
     """Balance and Steady run with weight 1 unless they are configured."""
     policy = {"mode": "Additive", "configurations": exact(("Balance", 3))["configurations"]}
     verdict = run(cluster("c1"), placement(prioritizerPolicy=policy))
-    assert [(result.name, result.weight) for result in verdict.prioritizers] == [("Balance", 3), ("Steady", 1)]
+    assert [(result.name, result.weight) for result in verdict.prioritizers] == [
+        ("Balance", 3),
+        ("Steady", 1),
+    ]
 
 
 def test_weight_zero_is_not_even_checked() -> None:
@@ -121,7 +130,9 @@ def test_resource_without_data_is_in_the_middle() -> None:
 
 def test_prefer_no_select_has_no_effect() -> None:
     """The effect drops nothing and scores nothing."""
-    verdict = run(cluster("c1", taints=[{"key": "k", "effect": "PreferNoSelect"}]), cluster("c2"), placement())
+    verdict = run(
+        cluster("c1", taints=[{"key": "k", "effect": "PreferNoSelect"}]), cluster("c2"), placement()
+    )
     assert verdict.ranked == ("c1", "c2")
 
 
@@ -131,7 +142,12 @@ def test_toleration_seconds_count_for_no_select_if_new() -> None:
     tolerations = [{"key": "k", "operator": "Exists", "tolerationSeconds": 61}]
     verdict = run(cluster("c1", taints=[taint]), placement(tolerations=tolerations))
     assert verdict.ranked == ("c1",)
-    assert run(cluster("c1", taints=[taint]), placement(tolerations=tolerations), now="2026-06-01T00:00:01Z").ranked == ()
+    assert (
+        run(
+            cluster("c1", taints=[taint]), placement(tolerations=tolerations), now="2026-06-01T00:00:01Z"
+        ).ranked
+        == ()
+    )
 
 
 def test_requeue_at_the_end_of_a_toleration() -> None:
@@ -155,8 +171,10 @@ def test_drop_reason_names_taint_and_time() -> None:
         placement(tolerations=[{"key": UNREACHABLE, "operator": "Exists", "tolerationSeconds": 300}]),
     )
     assert verdict.dropped["c1"].filter == "TaintToleration"
-    assert verdict.dropped["c1"].reason == (
-        f"taint {UNREACHABLE}:NoSelect is not tolerated since 2026-05-31T23:05:00+00:00 (tolerationSeconds 300)"
+    assert (
+        verdict.dropped["c1"].reason
+        == f"taint {UNREACHABLE}:NoSelect is not tolerated since 2026-05-31T23:05:00+00:00 (tolerationSeconds"
+        " 300)"
     )
 
 
@@ -174,7 +192,10 @@ def test_drop_reason_names_the_label() -> None:
     ("toleration", "message"),
     [
         ({"operator": "Equal"}, "If the key is empty, operator must be Exists."),
-        ({"key": "k", "operator": "Exists", "value": "v"}, "If the operator is Exists, the value should be empty."),
+        (
+            {"key": "k", "operator": "Exists", "value": "v"},
+            "If the operator is Exists, the value should be empty.",
+        ),
     ],
 )
 def test_contradictory_toleration_evicts_everything(toleration: dict[str, str], message: str) -> None:
@@ -187,7 +208,9 @@ def test_contradictory_toleration_evicts_everything(toleration: dict[str, str], 
 
 
 def test_quoted_group_size_deletes_decisions_and_stays_satisfied() -> None:
-    """clustersPerDecisionGroup "5" passes the CRD, deletes all decisions, and PlacementSatisfied stays True."""
+    """clustersPerDecisionGroup "5" passes the CRD, deletes all decisions, and PlacementSatisfied
+    stays True.
+    """
     strategy = {"groupStrategy": {"clustersPerDecisionGroup": "5"}}
     verdict = run(cluster("c1"), decision("c1"), placement(decisionStrategy=strategy))
     assert verdict.satisfied is not None
@@ -199,7 +222,10 @@ def test_groups_before_a_bad_one_remain() -> None:
     """A bad selector in the second group keeps the first group's decisions and drops the rest."""
     bad = {"labelSelector": {"matchExpressions": [{"key": "k", "operator": "in", "values": ["v"]}]}}
     groups = [
-        {"groupName": "canary", "groupClusterSelector": {"labelSelector": {"matchLabels": {"canary": "yes"}}}},
+        {
+            "groupName": "canary",
+            "groupClusterSelector": {"labelSelector": {"matchLabels": {"canary": "yes"}}},
+        },
         {"groupName": "bad", "groupClusterSelector": bad},
     ]
     verdict = run(
@@ -231,12 +257,21 @@ def test_percentage_rounds_as_floats_do() -> None:
 
 def test_decisions_are_cut_at_a_hundred_and_numbered_on() -> None:
     """Numbers go on across groups, indexes are the group's."""
-    canary = {"groupName": "canary", "groupClusterSelector": {"labelSelector": {"matchLabels": {"canary": "yes"}}}}
+    canary = {
+        "groupName": "canary",
+        "groupClusterSelector": {"labelSelector": {"matchLabels": {"canary": "yes"}}},
+    }
     verdict = run(
-        *(cluster(f"c{number:03}", labels={"canary": "yes"} if number < 150 else {}) for number in range(151)),
+        *(
+            cluster(f"c{number:03}", labels={"canary": "yes"} if number < 150 else {})
+            for number in range(151)
+        ),
         placement(decisionStrategy={"groupStrategy": {"decisionGroups": [canary]}}),
     )
-    found = [(item.name, item.labels[f"{GROUP}/decision-group-index"], len(item.clusters)) for item in verdict.decisions]
+    found = [
+        (item.name, item.labels[f"{GROUP}/decision-group-index"], len(item.clusters))
+        for item in verdict.decisions
+    ]
     assert found == [("p-decision-1", "0", 100), ("p-decision-2", "0", 50), ("p-decision-3", "1", 1)]
 
 
@@ -301,13 +336,19 @@ def test_invalid_set_selector_ends_the_pass() -> None:
     objects[0]["spec"]["clusterSelector"] = {"selectorType": "Nonsense"}
     verdict = simulate(objects, "ns/p", NOW)
     assert verdict.outcome is Outcome.FAILED
-    assert verdict.sync_error == 'failed to get clusters from ClusterSet "s1": selectorType is not right: Nonsense'
+    assert (
+        verdict.sync_error
+        == 'failed to get clusters from ClusterSet "s1": selectorType is not right: Nonsense'
+    )
     assert verdict.to_dict()["afterSync"] == {"p-decision-1": 1}
 
 
 @pytest.mark.parametrize(
     ("selector", "members"),
-    [({"selectorType": "LabelSelector"}, ()), ({"selectorType": "LabelSelector", "labelSelector": {}}, ("c1", "c2"))],
+    [
+        ({"selectorType": "LabelSelector"}, ()),
+        ({"selectorType": "LabelSelector", "labelSelector": {}}, ("c1", "c2")),
+    ],
 )
 def test_set_selector_nil_and_empty(selector: dict[str, Any], members: tuple[str, ...]) -> None:
     """A nil label selector selects nothing, an empty one everything."""
@@ -358,6 +399,8 @@ def test_what_ocm_does_not_notice() -> None:
 
 def test_one_state_serves_many_moments() -> None:
     """What a HubState remembers does not leak from one `now` into the next."""
-    state = HubState.build(hub(cluster("c1"), score("c1", until=NOW, a=7), placement(prioritizerPolicy=exact(("r/a", 1)))))
+    state = HubState.build(
+        hub(cluster("c1"), score("c1", until=NOW, a=7), placement(prioritizerPolicy=exact(("r/a", 1))))
+    )
     moments = (NOW, "2026-06-01T00:00:01Z", NOW)
     assert [simulate(state, "ns/p", moment).scores for moment in moments] == [{"c1": 7}, {"c1": 0}, {"c1": 7}]

@@ -1,4 +1,6 @@
-"""Laws of admission on generated repositories: what is admitted adds no error, and admitting again changes nothing."""
+"""Laws of admission on generated repositories: what is admitted adds no error, and admitting again changes
+nothing.
+"""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +24,11 @@ QUERIES = st.sampled_from(["", "up", "sum(", "up[5m]"])
 
 def page(name: str, query: str, interval: int) -> dict[str, Any]:
     found: dict[str, Any] = {"scoring": {"params": {}}, "source": {"params": {}}}
-    for section, key, value in (("scoring", "name", name), ("scoring", "interval", interval), ("source", "query", query)):
+    for section, key, value in (
+        ("scoring", "name", name),
+        ("scoring", "interval", interval),
+        ("source", "query", query),
+    ):
         if value:
             found[section]["params"][key] = value
     return {key: value for key, value in found.items() if value["params"]}
@@ -50,6 +56,10 @@ def admitted(root: Path, pages: list[dict[str, Any]]) -> tuple[dict[str, str], l
         Candidate(scorer=item, file=files.get(item.name, f"locks/{item.name}.yaml"), config=config)
         for item, config in zip(full, pages, strict=False)
     ]
-    texts = {item.file: (root / item.file).read_text(encoding="utf-8") for item in candidates if (root / item.file).exists()}
+    texts = {
+        item.file: (root / item.file).read_text(encoding="utf-8")
+        for item in candidates
+        if (root / item.file).exists()
+    }
     admission = Judge(loaded=loaded, texts=texts).admit(candidates)
     return dict(admission.files), list(admission.refused)

@@ -46,10 +46,20 @@ CONFIGS = st.fixed_dictionaries(
         "name": TEXTS,
         "description": TEXTS,
         "source": st.fixed_dictionaries(
-            {}, optional={"host": TEXTS, "params": st.fixed_dictionaries({}, optional={"query": TEXTS, "step": st.integers(0, 10**6)})}
+            {},
+            optional={
+                "host": TEXTS,
+                "params": st.fixed_dictionaries({}, optional={"query": TEXTS, "step": st.integers(0, 10**6)}),
+            },
         ),
         "scoring": st.fixed_dictionaries(
-            {}, optional={"path": TEXTS, "params": st.fixed_dictionaries({}, optional={"name": TEXTS, "interval": st.integers(0, 10**6)})}
+            {},
+            optional={
+                "path": TEXTS,
+                "params": st.fixed_dictionaries(
+                    {}, optional={"name": TEXTS, "interval": st.integers(0, 10**6)}
+                ),
+            },
         ),
     },
 ).map(filled)
@@ -63,7 +73,10 @@ def read(text: str, scorer: str = "cpu") -> Any:
 
 @given(CONFIGS)
 def test_a_new_lock_reads_back_as_it_was_said(config: dict[str, Any]) -> None:
-    assert read(updated("", scorer="cpu", config_url=URL, config=config)) == {"config": config, "configURL": URL}
+    assert read(updated("", scorer="cpu", config_url=URL, config=config)) == {
+        "config": config,
+        "configURL": URL,
+    }
 
 
 @given(CONFIGS, CONFIGS)
@@ -84,12 +97,18 @@ def test_the_neighbour_in_the_file_keeps_its_word(first: dict[str, Any], second:
 
 
 def test_keys_are_sorted_and_new_ones_find_their_place() -> None:
-    text = updated("", scorer="cpu", config_url=URL, config={"name": "a", "scoring": {"params": {"name": "a"}}})
+    text = updated(
+        "", scorer="cpu", config_url=URL, config={"name": "a", "scoring": {"params": {"name": "a"}}}
+    )
     text = updated(
         text,
         scorer="cpu",
         config_url=URL,
-        config={"description": "d", "name": "a", "scoring": {"params": {"interval": 5, "name": "a"}, "path": "/s"}},
+        config={
+            "description": "d",
+            "name": "a",
+            "scoring": {"params": {"interval": 5, "name": "a"}, "path": "/s"},
+        },
     )
     keys = [line.strip().partition(":")[0] for line in text.splitlines()[2:]]
     assert keys == [
@@ -119,7 +138,8 @@ def test_line_breaks_stay_as_they_are(newline: str) -> None:
 
 def test_what_people_wrote_beside_a_lock_stays_byte_for_byte() -> None:
     neighbour = (
-        "# Copyright\n---\napiVersion: gitops-dsf.io/v1alpha1\nkind: ScorerLock\nmetadata: {name:   mem}\nspec: {configURL:  'http://m'}\n"
+        "# Copyright\n---\napiVersion: gitops-dsf.io/v1alpha1\nkind: ScorerLock\nmetadata: {name:  "
+        " mem}\nspec: {configURL:  'http://m'}\n"
     )
     mine = """\
 ---
@@ -137,10 +157,17 @@ spec:
       host: http://scorer.example.com
   configURL: http://scorer.example.com/config
 """
-    found = updated(neighbour + mine, scorer="cpu", config_url=URL, config={"name": "b", "scoring": {"host": "http://scorer.example.com"}})
+    found = updated(
+        neighbour + mine,
+        scorer="cpu",
+        config_url=URL,
+        config={"name": "b", "scoring": {"host": "http://scorer.example.com"}},
+    )
     assert found == neighbour + mine.replace("name: a ", "name: b ").replace("    description: old\n", "")
 
 
 def test_a_byte_order_mark_stays() -> None:
     text = "\ufeff" + updated("", scorer="cpu", config_url=URL, config={"name": "a"})
-    assert updated(text, scorer="cpu", config_url=URL, config={"name": "b"}) == text.replace("name: a\n", "name: b\n")
+    assert updated(text, scorer="cpu", config_url=URL, config={"name": "b"}) == text.replace(
+        "name: a\n", "name: b\n"
+    )

@@ -30,12 +30,22 @@ def test_fill(template: str, name: str) -> None:
 
 def test_a_value_that_looks_like_a_placeholder_stays() -> None:
     """One pass: what a label holds is never filled again."""
-    assert dimension.fill("${node}", cluster="c", score_name="s", labels={"node": "${pod}", "pod": "p"}) == "${pod}"
+    assert (
+        dimension.fill("${node}", cluster="c", score_name="s", labels={"node": "${pod}", "pod": "p"})
+        == "${pod}"
+    )
 
 
 @pytest.mark.parametrize(
     ("template", "fixed"),
-    [("", "s"), ("${scoreName}-x", "s-x"), ("total", "total"), ("${odd}", "${odd}"), ("${node}", None), ("${cluster}", None)],
+    [
+        ("", "s"),
+        ("${scoreName}-x", "s-x"),
+        ("total", "total"),
+        ("${odd}", "${odd}"),
+        ("${node}", None),
+        ("${cluster}", None),
+    ],
 )
 def test_fixed_name(template: str, fixed: str | None) -> None:
     """Only a format that no label or cluster decides has one name everywhere."""
@@ -43,7 +53,10 @@ def test_fixed_name(template: str, fixed: str | None) -> None:
 
 
 TEMPLATES = st.lists(
-    st.sampled_from([*(f"${{{name}}}" for name in dimension.PLACEHOLDERS), "${odd}", ";", "x", "(", ".", "\n"]), max_size=6
+    st.sampled_from(
+        [*(f"${{{name}}}" for name in dimension.PLACEHOLDERS), "${odd}", ";", "x", "(", ".", "\n"]
+    ),
+    max_size=6,
 ).map("".join)
 
 
@@ -71,10 +84,14 @@ def test_many_placeholders_are_matched_in_no_time() -> None:
     st.text(alphabet="ab;s", max_size=8),
     st.dictionaries(st.sampled_from(["node", "pod"]), st.text(alphabet="ab;", max_size=3)),
 )
-def test_it_agrees_with_a_pattern_that_backtracks(pieces: list[str], name: str, labels: dict[str, str]) -> None:
+def test_it_agrees_with_a_pattern_that_backtracks(
+    pieces: list[str], name: str, labels: dict[str, str]
+) -> None:
     template = "".join(pieces) or "x"
     pattern = re.escape(template).replace(re.escape("${scoreName}"), "s")
     for label in ("node", "pod"):
         pattern = pattern.replace(re.escape(f"${{{label}}}"), ".*")
     assert dimension.can_yield(template, name, score_name="s") == bool(re.fullmatch(pattern, name, re.DOTALL))
-    assert dimension.can_yield(template, dimension.fill(template, cluster="c", score_name="s", labels=labels), score_name="s")
+    assert dimension.can_yield(
+        template, dimension.fill(template, cluster="c", score_name="s", labels=labels), score_name="s"
+    )

@@ -27,9 +27,21 @@ OTHERS_LABELS = FieldsEntry(manager="kubectl-label", operation="Update", time=AT
         ([LABELS], True, False, ()),
         ([], True, True, ()),
     ],
-    ids=["ours", "labels", "both", "other", "upstream", "upstream-labelled", "upstream-created", "created", "restored"],
+    ids=[
+        "ours",
+        "labels",
+        "both",
+        "other",
+        "upstream",
+        "upstream-labelled",
+        "upstream-created",
+        "created",
+        "restored",
+    ],
 )
-def test_other_writers(entries: list[FieldsEntry], labelled: bool, scored: bool, found: tuple[Writer, ...]) -> None:
+def test_other_writers(
+    entries: list[FieldsEntry], labelled: bool, scored: bool, found: tuple[Writer, ...]
+) -> None:
     assert other_writers(entries, labelled=labelled, scored=scored) == found
 
 

@@ -18,7 +18,13 @@ def _range(low: float, high: float, first: int = 1, last: int = 100) -> ScoreRan
 
 @pytest.mark.parametrize(
     ("how", "value"),
-    [(Aggregation.LAST, 2.0), (Aggregation.MEAN, 3.0), (Aggregation.MIN, 1.0), (Aggregation.MAX, 6.0), (Aggregation.SUM, 9.0)],
+    [
+        (Aggregation.LAST, 2.0),
+        (Aggregation.MEAN, 3.0),
+        (Aggregation.MIN, 1.0),
+        (Aggregation.MAX, 6.0),
+        (Aggregation.SUM, 9.0),
+    ],
 )
 def test_aggregate(how: Aggregation, value: float) -> None:
     """Of 6, 1 and 2."""
@@ -65,13 +71,21 @@ def test_without_a_range(raw: float, value: int, *, clamped: bool) -> None:
     ],
 )
 def test_with_a_range(raw: float, score_range: ScoreRange, value: int, *, clamped: bool) -> None:
-    """Linear between the outputs, lower is better where they are turned round, exact at the ends and at round numbers."""
+    """Linear between the outputs, lower is better where they are turned round, exact at the ends and at round
+    numbers.
+    """
     mapped = map_score(raw, score_range)
     assert mapped.value == value
     assert mapped.clamped == clamped or abs(score_range.min) > 1e300
 
 
-@given(FINITE, st.none() | st.builds(_range, st.floats(-1e9, -1.0), st.floats(0.0, 1e9), st.integers(-100, 100), st.integers(-100, 100)))
+@given(
+    FINITE,
+    st.none()
+    | st.builds(
+        _range, st.floats(-1e9, -1.0), st.floats(0.0, 1e9), st.integers(-100, 100), st.integers(-100, 100)
+    ),
+)
 def test_the_value_is_always_publishable(raw: float, score_range: ScoreRange | None) -> None:
     """An int in the range, between the two outputs where there are any."""
     value = map_score(raw, score_range).value

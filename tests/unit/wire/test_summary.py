@@ -26,7 +26,9 @@ FULL = Summary(
 
 def test_upstreams_keys_come_first_and_in_its_order() -> None:
     """Its sixteen keys are always written, ours only when set."""
-    assert list(json.loads(summary.encode([Summary(name="n", score_name="s")]))[0]) == list(summary.UPSTREAM_KEYS)
+    assert list(json.loads(summary.encode([Summary(name="n", score_name="s")]))[0]) == list(
+        summary.UPSTREAM_KEYS
+    )
     assert list(json.loads(summary.encode([FULL]))[0])[len(summary.UPSTREAM_KEYS) :] == [
         "scoringArguments",
         "scoreRange",
@@ -47,7 +49,8 @@ def test_what_is_written_is_read_back() -> None:
 
 @given(
     st.lists(
-        st.builds(Summary, name=st.text(min_size=1), score_name=st.text(min_size=1), source_query=st.text()), unique_by=lambda one: one.name
+        st.builds(Summary, name=st.text(min_size=1), score_name=st.text(min_size=1), source_query=st.text()),
+        unique_by=lambda one: one.name,
     )
 )
 def test_any_text_survives(summaries: list[Summary]) -> None:
@@ -62,7 +65,11 @@ BAD: dict[str, Any] = {
     "no name": {"scoreName": "s"},
     "empty name": {"name": "", "scoreName": "s"},
     "a text for a number": {"name": "x", "scoreName": "s", "scoringInterval": "30"},
-    "a turned range": {"name": "x", "scoreName": "s", "scoreRange": {"min": 1, "max": 0, "outputMin": 1, "outputMax": 2}},
+    "a turned range": {
+        "name": "x",
+        "scoreName": "s",
+        "scoreRange": {"min": 1, "max": 0, "outputMin": 1, "outputMax": 2},
+    },
     "no time to live": {"name": "x", "scoreName": "s", "scoreTTLSeconds": 0},
     "the same name again": {"name": "good", "scoreName": "other"},
 }
@@ -82,14 +89,17 @@ def test_a_bad_entry_spoils_no_other(name: str) -> None:
 def test_a_value_that_nothing_can_hold_spoils_no_other_entry(value: str) -> None:
     """Numbers beyond the range of a float are well-formed JSON, and so is deep nesting."""
     odd = '{"name": "odd", "scoreName": "o", "sourceStep": %s}' % value  # noqa: UP031 - braces
-    decoded = summary.decode('[{"name": "good", "scoreName": "s"}, %s, {"name": "last", "scoreName": "t"}]' % odd)  # noqa: UP031
+    decoded = summary.decode(
+        f'[{{"name": "good", "scoreName": "s"}}, {odd}, {{"name": "last", "scoreName": "t"}}]'
+    )
     assert [one.name for one in decoded.summaries] == ["good", "last"]
     assert [problem.index for problem in decoded.problems] == [1]
     assert decoded.problems[0].reason
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"), [("{}", "an object"), (b' "[]"', "a string"), ("7", "a number"), ("true", "a boolean"), ("null", "null")]
+    ("text", "kind"),
+    [("{}", "an object"), (b' "[]"', "a string"), ("7", "a number"), ("true", "a boolean"), ("null", "null")],
 )
 def test_what_stands_there_instead_of_a_list_is_told(text: str | bytes, kind: str) -> None:
     """For the one who wrote it."""
@@ -98,7 +108,20 @@ def test_what_stands_there_instead_of_a_list_is_told(text: str | bytes, kind: st
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "null", "[", "[1] x", '"[]"', b"\xff", b'["\xff"]', b'[{"name": "\xe9"}]', "[" * 100_000, "NaN"]
+    "text",
+    [
+        "",
+        "{}",
+        "null",
+        "[",
+        "[1] x",
+        '"[]"',
+        b"\xff",
+        b'["\xff"]',
+        b'[{"name": "\xe9"}]',
+        "[" * 100_000,
+        "NaN",
+    ],
 )
 def test_what_is_no_list_as_a_whole(text: str | bytes) -> None:
     """Nothing in it can be trusted."""

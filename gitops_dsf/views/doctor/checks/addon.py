@@ -1,26 +1,43 @@
-"""The add-on that installs the agents: its definition, its template, the agents' rights on the hub, and the agents themselves."""
+"""The add-on that installs the agents: its definition, its template, the agents' rights on the hub, and the
+agents themselves.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, SCORE_GROUP, SCORE_PLURAL
 from gitops_dsf.render.agent import HUB_ROLE
-from gitops_dsf.views.doctor.facts import Facts, Object, Source, condition, counted, name_of, namespace_of, some
+from gitops_dsf.views.doctor.facts import (
+    Facts,
+    Object,
+    Source,
+    condition,
+    counted,
+    name_of,
+    namespace_of,
+    some,
+)
 from gitops_dsf.views.doctor.finding import Result, error, ok, warning
 
 MANAGER: Final = "addon-manager-controller-sa"
 MANAGER_NAMESPACE: Final = "open-cluster-management-hub"
 LIFECYCLE: Final = "addon.open-cluster-management.io/lifecycle"
 PLATFORM: Final = "sync the Argo CD Application gitops-dsf-platform, which applies rendered/platform"
-NEEDED: Final = {(SCORE_PLURAL, verb) for verb in ("get", "list", "create", "patch", "delete")} | {(f"{SCORE_PLURAL}/status", "patch")}
+NEEDED: Final = {(SCORE_PLURAL, verb) for verb in ("get", "list", "create", "patch", "delete")} | {
+    (f"{SCORE_PLURAL}/status", "patch")
+}
 """(resource, verb) that an agent uses in its cluster's namespace."""
 
 
 def definition(facts: Facts) -> Iterator[Result]:
-    """Is the ClusterManagementAddOn there, Manual, and does it name a template and settings that are there?"""
+    """Is the ClusterManagementAddOn there, Manual, and does it name a template and settings that
+    are there?
+    """
     item = next((one for one in facts.of(Source.ADDON_DEFINITIONS) if name_of(one) == ADDON_NAME), None)
     if item is None:
-        fix = facts.command("apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/platform")
+        fix = facts.command(
+            "apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/platform"
+        )
         yield error(f"there is no ClusterManagementAddOn {ADDON_NAME}: no cluster gets an agent", fix)
         return
     results = list(_definition(facts, item))
@@ -33,32 +50,53 @@ def _definition(facts: Facts, item: Object) -> Iterator[Result]:
     if strategy != "Manual":
         patch = '{"spec":{"installStrategy":{"type":"Manual","placements":null}}}'
         yield error(
-            f"installStrategy is {strategy}: OCM deletes and recreates the add-on of clusters that are between two pages of decisions",
+            f"installStrategy is {strategy}: OCM deletes and recreates the add-on of clusters that are"
+            " between two pages of decisions",
             facts.command("patch", "clustermanagementaddon", ADDON_NAME, "--type=merge", "-p", patch),
         )
     lifecycle = (item["metadata"].get("annotations") or {}).get(LIFECYCLE, "addon-manager")
     if lifecycle != "addon-manager":
         yield error(
             f"annotation {LIFECYCLE} is {lifecycle!r}: OCM's add-on manager ignores the add-on",
-            facts.command("annotate", "--overwrite", "clustermanagementaddon", ADDON_NAME, f"{LIFECYCLE}=addon-manager"),
+            facts.command(
+                "annotate", "--overwrite", "clustermanagementaddon", ADDON_NAME, f"{LIFECYCLE}=addon-manager"
+            ),
         )
-    named = {str(one.get("resource")): one.get("defaultConfig") or {} for one in spec.get("supportedConfigs") or ()}
+    named = {
+        str(one.get("resource")): one.get("defaultConfig") or {} for one in spec.get("supportedConfigs") or ()
+    }
     template = str(named.get("addontemplates", {}).get("name") or "")
     if template not in {name_of(one) for one in facts.of(Source.ADDON_TEMPLATES)}:
-        yield error(f"its AddOnTemplate {template or '(none)'} is not there: no cluster gets an agent", PLATFORM)
+        yield error(
+            f"its AddOnTemplate {template or '(none)'} is not there: no cluster gets an agent", PLATFORM
+        )
     settings = next((one for one in facts.of(Source.ADDON_CONFIGS) if name_of(one) == ADDON_NAME), None)
     if settings is None:
         yield error(f"AddOnDeploymentConfig {facts.hub_namespace}/{ADDON_NAME} is not there", PLATFORM)
     elif (settings.get("spec") or {}).get("agentInstallNamespace") != AGENT_NAMESPACE:
-        # The CRD's default moves the whole template elsewhere (docs/contributing/ocm-behaviour.md#install-namespace-of-an-add-on).
+        # The CRD's default moves the whole template elsewhere
+        # (docs/contributing/ocm-behaviour.md#install-namespace-of-an-add-on).
         patch = f'{{"spec":{{"agentInstallNamespace":"{AGENT_NAMESPACE}"}}}}'
-        fix = facts.command("-n", facts.hub_namespace, "patch", "addondeploymentconfig", ADDON_NAME, "--type=merge", "-p", patch)
-        yield error(f"AddOnDeploymentConfig installs the agent in another namespace than {AGENT_NAMESPACE}", fix)
+        fix = facts.command(
+            "-n",
+            facts.hub_namespace,
+            "patch",
+            "addondeploymentconfig",
+            ADDON_NAME,
+            "--type=merge",
+            "-p",
+            patch,
+        )
+        yield error(
+            f"AddOnDeploymentConfig installs the agent in another namespace than {AGENT_NAMESPACE}", fix
+        )
 
 
 def grant(facts: Facts) -> Iterator[Result]:
     """Does the template ask OCM to hand out rights, and may OCM's add-on manager do that?"""
-    asked = sorted({role for item in facts.of(Source.ADDON_TEMPLATES) if _is_ours(item) for role in _roles(item)})
+    asked = sorted(
+        {role for item in facts.of(Source.ADDON_TEMPLATES) if _is_ours(item) for role in _roles(item)}
+    )
     if not asked:
         yield ok("the template asks for no hub permissions, so the add-on manager needs no grant")
         return
@@ -66,14 +104,24 @@ def grant(facts: Facts) -> Iterator[Result]:
         if not _granted(facts, role):
             account = f"--serviceaccount={MANAGER_NAMESPACE}:{MANAGER}"
             fix = facts.command(
-                "create", "clusterrolebinding", f"gitops-dsf-grant-{role.replace(':', '-')}", f"--clusterrole={role}", account
+                "create",
+                "clusterrolebinding",
+                f"gitops-dsf-grant-{role.replace(':', '-')}",
+                f"--clusterrole={role}",
+                account,
             )
-            yield error(f"the template asks for ClusterRole {role}, which {MANAGER} may not hand out: SetPermissionFailed", fix)
+            yield error(
+                f"the template asks for ClusterRole {role}, which {MANAGER} may not hand out:"
+                " SetPermissionFailed",
+                fix,
+            )
         else:
             # buildSubjectsFromRegistration binds the group that the agents of all clusters share.
             yield warning(
-                f"the template hands out ClusterRole {role} by hubPermissions: every agent could then write the scores of every cluster",
-                "render with this version, which binds each agent in its own cluster's namespace: gitops-dsf render",
+                f"the template hands out ClusterRole {role} by hubPermissions: every agent could then write"
+                " the scores of every cluster",
+                "render with this version, which binds each agent in its own cluster's namespace: gitops-dsf"
+                " render",
             )
 
 
@@ -123,18 +171,28 @@ def rights(facts: Facts) -> Iterator[Result]:
             f"--group=system:open-cluster-management:cluster:{cluster}:addon:{ADDON_NAME}",
             f"--serviceaccount={cluster}:{ADDON_NAME}-agent",
         )
-        fix = f"{facts.command('-n', cluster, 'delete', 'rolebinding', ADDON_NAME)} && {create}" if there else create
+        fix = (
+            f"{facts.command('-n', cluster, 'delete', 'rolebinding', ADDON_NAME)} && {create}"
+            if there
+            else create
+        )
         yield error(
-            f"RoleBinding {cluster}/{ADDON_NAME} {'binds something else' if there else 'is not there'}: its scores are refused",
+            f"RoleBinding {cluster}/{ADDON_NAME} {'binds something else' if there else 'is not there'}: its"
+            " scores are refused",
             fix,
             subject=cluster,
         )
     if not lacking and not wrong:
-        yield ok(f"{counted(len(facts.inputs.addons), 'agent')}: each may write the scores of its own cluster and of no other")
+        yield ok(
+            f"{counted(len(facts.inputs.addons), 'agent')}: each may write the scores of its own cluster and"
+            " of no other"
+        )
 
 
 def _binds(binding: Object | None, cluster: str) -> bool:
-    """Whether a binding gives the role to the agent as it registers by certificate (the group) and by token (the account)."""
+    """Whether a binding gives the role to the agent as it registers by certificate (the group) and by token
+    (the account).
+    """
     if binding is None or (binding.get("roleRef") or {}).get("name") != HUB_ROLE:
         return False
     group = {"kind": "Group", "name": f"system:open-cluster-management:cluster:{cluster}:addon:{ADDON_NAME}"}
@@ -153,18 +211,36 @@ def agents(facts: Facts) -> Iterator[Result]:
     states = sorted(facts.of(Source.ADDON_STATES), key=namespace_of)
     for item in states:
         cluster = namespace_of(item)
-        failed = next(((kind, one) for kind in ("RegistrationApplied", "ManifestApplied") if (one := _failed(item, kind))), None)
+        failed = next(
+            (
+                (kind, one)
+                for kind in ("RegistrationApplied", "ManifestApplied")
+                if (one := _failed(item, kind))
+            ),
+            None,
+        )
         if failed is not None:
             kind, found = failed
             away.append(cluster)
             fix = facts.command("-n", cluster, "describe", "managedclusteraddon", ADDON_NAME)
-            yield error(f"agent of {cluster}: {kind} is False: {found.get('reason')}: {found.get('message')}", fix, subject=cluster)
+            yield error(
+                f"agent of {cluster}: {kind} is False: {found.get('reason')}: {found.get('message')}",
+                fix,
+                subject=cluster,
+            )
             continue
         available = condition(item, "Available")
         if available is None or available.get("status") != "True":
             away.append(cluster)
-            fix = f"kubectl --context {cluster} -n {AGENT_NAMESPACE} describe deployment {ADDON_NAME}  # on the cluster itself"
-            why = f"{available.get('reason')}: {available.get('message')}" if available else "OCM says nothing about it yet"
+            fix = (
+                f"kubectl --context {cluster} -n {AGENT_NAMESPACE} describe deployment {ADDON_NAME}  # on the"
+                " cluster itself"
+            )
+            why = (
+                f"{available.get('reason')}: {available.get('message')}"
+                if available
+                else "OCM says nothing about it yet"
+            )
             yield warning(f"agent of {cluster} is not Available: {why}", fix, subject=cluster)
     if not away:
         yield ok(f"{counted(len(states), 'agent')}, all Available")

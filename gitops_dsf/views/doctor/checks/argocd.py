@@ -1,4 +1,6 @@
-"""Argo CD: there, new enough, and set up so that it neither deletes applications nor claims what is not its own."""
+"""Argo CD: there, new enough, and set up so that it neither deletes applications nor claims what is not its
+own.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,7 +10,9 @@ from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 from gitops_dsf.views.doctor.version import Version, versions_of
 
 MINIMUM: Final = Version(3, 3, 9)
-"""Older controllers panic on a number in a PlacementDecision (docs/contributing/argocd-behaviour.md#numbers-in-decisions)."""
+"""Older controllers panic on a number in a PlacementDecision
+(docs/contributing/argocd-behaviour.md#numbers-in-decisions).
+"""
 MANIFEST: Final = "https://raw.githubusercontent.com/argoproj/argo-cd/stable/manifests/install.yaml"
 CONTROLLER: Final = "applicationset-controller"
 POLICY: Final = "applicationsetcontroller.policy"
@@ -21,7 +25,9 @@ KINDS: Final = (
     "dynamic-scoring.open-cluster-management.io_DynamicScorer",
     "work.open-cluster-management.io_ManifestWork",
 )
-"""Of the kinds that argocd/install/argocd-cm-health.yaml judges, those of which a wrong health stops or hides something."""
+"""Of the kinds that argocd/install/argocd-cm-health.yaml judges, those of which a wrong health stops or hides
+something.
+"""
 
 
 def version(facts: Facts) -> Iterator[Result]:
@@ -31,12 +37,17 @@ def version(facts: Facts) -> Iterator[Result]:
         yield error("the hub does not serve argoproj.io: Argo CD is not installed", fix)
         return
     workloads = [*facts.of(Source.ARGOCD_DEPLOYMENTS), *facts.of(Source.ARGOCD_STATEFULSETS)]
-    argocd = {name_of(item): item for item in workloads if "argocd" in name_of(item) or CONTROLLER in name_of(item)}
+    argocd = {
+        name_of(item): item for item in workloads if "argocd" in name_of(item) or CONTROLLER in name_of(item)
+    }
     found = {name: min(seen) for name, item in argocd.items() if (seen := list(versions_of(item)))}
     controllers = {name: version for name, version in found.items() if CONTROLLER in name}
     if not controllers:
         where = f"namespace {facts.argocd_namespace}"
-        yield unknown(f"no Deployment of the ApplicationSet controller in {where} tells a version; {MINIMUM} or newer is needed")
+        yield unknown(
+            f"no Deployment of the ApplicationSet controller in {where} tells a version; {MINIMUM} or newer"
+            " is needed"
+        )
         return
     old = sorted(f"{name} {version}" for name, version in controllers.items() if version < MINIMUM)
     if old:
@@ -45,17 +56,22 @@ def version(facts: Facts) -> Iterator[Result]:
             _install(facts),
         )
         return
-    mixed = sorted(f"{name} {version}" for name, version in found.items() if version != min(controllers.values()))
+    mixed = sorted(
+        f"{name} {version}" for name, version in found.items() if version != min(controllers.values())
+    )
     if mixed:
         yield warning(
-            f"Argo CD's programs are not of one version ({min(controllers.values())}): {some(mixed)}", "finish the upgrade of Argo CD"
+            f"Argo CD's programs are not of one version ({min(controllers.values())}): {some(mixed)}",
+            "finish the upgrade of Argo CD",
         )
     else:
         yield ok(f"Argo CD {min(controllers.values())}")
 
 
 def _install(facts: Facts) -> str:
-    return facts.command("-n", facts.argocd_namespace, "apply", "--server-side", "--force-conflicts", "-f", MANIFEST)
+    return facts.command(
+        "-n", facts.argocd_namespace, "apply", "--server-side", "--force-conflicts", "-f", MANIFEST
+    )
 
 
 def policy(facts: Facts) -> Iterator[Result]:
@@ -66,7 +82,8 @@ def policy(facts: Facts) -> Iterator[Result]:
     if forced in {"sync", "create-delete"} and override != "true":
         patch = f'{{"data":{{"{OVERRIDE}":"true"}}}}'
         yield error(
-            f"{POLICY} is {forced} for all: a set that never deletes is not obeyed, and an empty decision deletes the application",
+            f"{POLICY} is {forced} for all: a set that never deletes is not obeyed, and an empty decision"
+            " deletes the application",
             _set_parameter(facts, patch),
         )
     elif forced == "create-only" and override != "true":
@@ -78,8 +95,19 @@ def policy(facts: Facts) -> Iterator[Result]:
 
 def _set_parameter(facts: Facts, patch: str) -> str:
     """The ApplicationSet controller reads its parameters when it starts."""
-    change = facts.command("-n", facts.argocd_namespace, "patch", "configmap", "argocd-cmd-params-cm", "--type=merge", "-p", patch)
-    restart = facts.command("-n", facts.argocd_namespace, "rollout", "restart", "deployment", "argocd-applicationset-controller")
+    change = facts.command(
+        "-n",
+        facts.argocd_namespace,
+        "patch",
+        "configmap",
+        "argocd-cmd-params-cm",
+        "--type=merge",
+        "-p",
+        patch,
+    )
+    restart = facts.command(
+        "-n", facts.argocd_namespace, "rollout", "restart", "deployment", "argocd-applicationset-controller"
+    )
     return f"{change} && {restart}"
 
 
@@ -92,15 +120,27 @@ def settings(facts: Facts) -> Iterator[Result]:
         sound = False
         patch = f'{{"data":{{"{TRACKING}":"annotation"}}}}'
         yield warning(
-            f"{TRACKING} is label: objects that a controller copies with their labels look like Argo CD's own, and are pruned",
-            facts.command("-n", facts.argocd_namespace, "patch", "configmap", "argocd-cm", "--type=merge", "-p", patch),
+            f"{TRACKING} is label: objects that a controller copies with their labels look like Argo CD's"
+            " own, and are pruned",
+            facts.command(
+                "-n", facts.argocd_namespace, "patch", "configmap", "argocd-cm", "--type=merge", "-p", patch
+            ),
         )
-    lacking = [kind for kind in KINDS if f"{HEALTH}.{kind}" not in data and "resource.customizations" not in data]
+    lacking = [
+        kind for kind in KINDS if f"{HEALTH}.{kind}" not in data and "resource.customizations" not in data
+    ]
     if lacking:
         sound = False
         yield warning(
-            f"argocd-cm has no health check for {some(lacking)}: Argo CD calls them Healthy whatever they say",
-            facts.command("apply", "--server-side", "--field-manager=gitops-dsf", "-f", "argocd/install/argocd-cm-health.yaml"),
+            f"argocd-cm has no health check for {some(lacking)}: Argo CD calls them Healthy whatever"
+            " they say",
+            facts.command(
+                "apply",
+                "--server-side",
+                "--field-manager=gitops-dsf",
+                "-f",
+                "argocd/install/argocd-cm-health.yaml",
+            ),
         )
     if sound:
         yield ok("argocd-cm has the health checks, and tracks by annotation")
@@ -117,14 +157,22 @@ def delivery(facts: Facts) -> Iterator[Result]:
     for item in items:
         status = item.get("status") or {}
         operation = status.get("operationState") or {}
-        problems = [str(one.get("message")) for one in status.get("conditions") or () if str(one.get("type", "")).endswith("Error")]
+        problems = [
+            str(one.get("message"))
+            for one in status.get("conditions") or ()
+            if str(one.get("type", "")).endswith("Error")
+        ]
         if operation.get("phase") in {"Failed", "Error"} or problems:
             sound = False
             reason = next(iter(problems), "") or str(operation.get("message") or operation.get("phase"))
             fix = facts.command("-n", facts.argocd_namespace, "describe", "application", name_of(item))
             yield error(f"Application {name_of(item)} does not get through: {reason}", fix)
     if sound:
-        waiting = sorted(name_of(item) for item in items if ((item.get("status") or {}).get("sync") or {}).get("status") != "Synced")
+        waiting = sorted(
+            name_of(item)
+            for item in items
+            if ((item.get("status") or {}).get("sync") or {}).get("status") != "Synced"
+        )
         yield ok(
             f"{counted(len(items), 'Application')} for the rendered tree, without errors"
             + (f"; not in sync at the moment: {some(waiting)}" if waiting else "")

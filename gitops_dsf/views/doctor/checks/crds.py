@@ -14,7 +14,14 @@ Schema = Mapping[str, Any]
 def definitions(facts: Facts) -> Iterator[Result]:
     """Does the hub serve our kinds with every field of this version?"""
     there = {name_of(item): item for item in facts.of(Source.CRDS)}
-    apply = facts.command("apply", "--server-side", "--force-conflicts", "--field-manager=argocd-controller", "-f", f"{FOLDER}/crds")
+    apply = facts.command(
+        "apply",
+        "--server-side",
+        "--force-conflicts",
+        "--field-manager=argocd-controller",
+        "-f",
+        f"{FOLDER}/crds",
+    )
     fix = f"gitops-dsf schema --out {FOLDER} && {apply}"
     sound = True
     for wanted in crds():
@@ -28,7 +35,10 @@ def definitions(facts: Facts) -> Iterator[Result]:
         if established is None or established.get("status") != "True":
             sound = False
             names = condition(item, "NamesAccepted") or {}
-            yield error(f"{name} is not established: {names.get('message') or 'the API server has not accepted it'}", fix)
+            yield error(
+                f"{name} is not established: {names.get('message') or 'the API server has not accepted it'}",
+                fix,
+            )
             continue
         for result in _compare(name, wanted, item, fix):
             sound = False
@@ -43,7 +53,10 @@ def _compare(name: str, wanted: Schema, item: Schema, fix: str) -> Iterator[Resu
     if missing:
         yield error(f"{name} is older than this version: the hub drops {some(missing)}", fix)
     elif more:
-        yield warning(f"{name} is newer than this command: it knows {some(more)}", "pip install --upgrade 'gitops-dsf[live]'")
+        yield warning(
+            f"{name} is newer than this command: it knows {some(more)}",
+            "pip install --upgrade 'gitops-dsf[live]'",
+        )
 
 
 def _fields(definition: Schema) -> frozenset[str]:

@@ -1,4 +1,6 @@
-"""From OCM's decision to an Application: Placements, how Argo CD reads them, and whether it knows the clusters."""
+"""From OCM's decision to an Application: Placements, how Argo CD reads them, and whether it knows the
+clusters.
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -19,16 +21,30 @@ def configmap(facts: Facts) -> Iterator[Result]:
     found = facts.one(Source.DECISIONS_CONFIGMAP)
     if found is None:
         literals = [f"--from-literal={key}={value}" for key, value in sorted(wanted.items())]
-        fix = facts.command("-n", facts.argocd_namespace, "create", "configmap", DUCK_TYPE_CONFIGMAP, *literals)
-        yield error(f"ConfigMap {DUCK_TYPE_CONFIGMAP} is not there: no ApplicationSet can read a decision", fix)
+        fix = facts.command(
+            "-n", facts.argocd_namespace, "create", "configmap", DUCK_TYPE_CONFIGMAP, *literals
+        )
+        yield error(
+            f"ConfigMap {DUCK_TYPE_CONFIGMAP} is not there: no ApplicationSet can read a decision", fix
+        )
         return
     data = found.get("data") or {}
     wrong = sorted(key for key, value in wanted.items() if data.get(key) != value)
     if wrong:
         content = ",".join(f'"{key}":"{wanted[key]}"' for key in wrong)
         patch = f'{{"data":{{{content}}}}}'
-        fix = facts.command("-n", facts.argocd_namespace, "patch", "configmap", DUCK_TYPE_CONFIGMAP, "--type=merge", "-p", patch)
-        # Without matchKey the generator returns nothing and no error (docs/contributing/argocd-behaviour.md#match-key).
+        fix = facts.command(
+            "-n",
+            facts.argocd_namespace,
+            "patch",
+            "configmap",
+            DUCK_TYPE_CONFIGMAP,
+            "--type=merge",
+            "-p",
+            patch,
+        )
+        # Without matchKey the generator returns nothing and no error
+        # (docs/contributing/argocd-behaviour.md#match-key).
         danger = "; without matchKey every Application is deleted" if "matchKey" in wrong else ""
         yield error(f"ConfigMap {DUCK_TYPE_CONFIGMAP} has another {', '.join(wrong)}{danger}", fix)
     else:
@@ -40,30 +56,53 @@ def rights(facts: Facts) -> Iterator[Result]:
     namespace = facts.argocd_namespace
     role, binding = facts.one(Source.DECISION_ROLE), facts.one(Source.DECISION_BINDING)
     resource = "placementdecisions.cluster.open-cluster-management.io"
-    create = facts.command("-n", namespace, "create", "role", DECISION_READER, "--verb=list", f"--resource={resource}")
+    create = facts.command(
+        "-n", namespace, "create", "role", DECISION_READER, "--verb=list", f"--resource={resource}"
+    )
     accounts = [f"--serviceaccount={namespace}:{name}" for name in DECISION_READERS]
-    bind = facts.command("-n", namespace, "create", "rolebinding", DECISION_READER, f"--role={DECISION_READER}", *accounts)
+    bind = facts.command(
+        "-n", namespace, "create", "rolebinding", DECISION_READER, f"--role={DECISION_READER}", *accounts
+    )
     sound = True
     if role is None:
         sound = False
-        yield error(f"Role {namespace}/{DECISION_READER} is not there: Argo CD may not list decisions", create)
+        yield error(
+            f"Role {namespace}/{DECISION_READER} is not there: Argo CD may not list decisions", create
+        )
     elif not _lists_decisions(role):
         sound = False
         remove = facts.command("-n", namespace, "delete", "role", DECISION_READER)
-        yield error(f"Role {namespace}/{DECISION_READER} does not allow to list decisions", f"{remove} && {create}")
-    bound = {str(one.get("name")) for one in (binding or {}).get("subjects") or () if one.get("namespace") == namespace}
+        yield error(
+            f"Role {namespace}/{DECISION_READER} does not allow to list decisions", f"{remove} && {create}"
+        )
+    bound = {
+        str(one.get("name"))
+        for one in (binding or {}).get("subjects") or ()
+        if one.get("namespace") == namespace
+    }
     if binding is None:
         sound = False
-        yield error(f"RoleBinding {namespace}/{DECISION_READER} is not there: Argo CD may not list decisions", bind)
-    elif (binding.get("roleRef") or {}).get("name") != DECISION_READER or not any(CONTROLLER in name for name in bound):
+        yield error(
+            f"RoleBinding {namespace}/{DECISION_READER} is not there: Argo CD may not list decisions", bind
+        )
+    elif (binding.get("roleRef") or {}).get("name") != DECISION_READER or not any(
+        CONTROLLER in name for name in bound
+    ):
         sound = False
         remove = facts.command("-n", namespace, "delete", "rolebinding", DECISION_READER)
-        yield error(f"RoleBinding {namespace}/{DECISION_READER} does not bind the ApplicationSet controller", f"{remove} && {bind}")
+        yield error(
+            f"RoleBinding {namespace}/{DECISION_READER} does not bind the ApplicationSet controller",
+            f"{remove} && {bind}",
+        )
     for name in sorted(_controllers(facts) - bound) if sound else ():
         sound = False
-        subject = f'[{{"op":"add","path":"/subjects/-","value":{{"kind":"ServiceAccount","name":"{name}","namespace":"{namespace}"}}}}]'
-        fix = facts.command("-n", namespace, "patch", "rolebinding", DECISION_READER, "--type=json", "-p", subject)
-        yield error(f"the ApplicationSet controller runs as ServiceAccount {name}, which may not list decisions", fix)
+        subject = f'[{{"op":"add","path":"/subjects/-","value":{{"kind":"ServiceAccount","name":"{name}","namespace":"{namespace}"}}}}]'  # noqa: E501
+        fix = facts.command(
+            "-n", namespace, "patch", "rolebinding", DECISION_READER, "--type=json", "-p", subject
+        )
+        yield error(
+            f"the ApplicationSet controller runs as ServiceAccount {name}, which may not list decisions", fix
+        )
     if sound:
         yield ok("Argo CD may list decisions")
 
@@ -78,29 +117,43 @@ def _lists_decisions(role: Object) -> bool:
 
 
 def _controllers(facts: Facts) -> set[str]:
-    """ServiceAccounts that ApplicationSet controllers run as; another distribution gives them another name."""
+    """ServiceAccounts that ApplicationSet controllers run as; another distribution gives them
+    another name.
+    """
     return {
         str(pod["serviceAccountName"])
         for item in facts.of(Source.ARGOCD_DEPLOYMENTS)
         if CONTROLLER in name_of(item)
-        and (pod := ((item.get("spec") or {}).get("template") or {}).get("spec") or {}).get("serviceAccountName")
+        and (pod := ((item.get("spec") or {}).get("template") or {}).get("spec") or {}).get(
+            "serviceAccountName"
+        )
     }
 
 
 def placements(facts: Facts) -> Iterator[Result]:
     """Does OCM understand the rendered Placements?"""
-    ours = [item for item in facts.inputs.placements if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER]
+    ours = [
+        item for item in facts.inputs.placements if item.metadata.label(MANAGED_BY_LABEL) == GENERATOR_MANAGER
+    ]
     sound = True
     for item in ours:
         key, name = item.key, item.metadata.name
         describe = facts.command("-n", item.metadata.namespace or "", "describe", "placement", name)
-        misconfigured, satisfied = item.condition("PlacementMisconfigured"), item.condition("PlacementSatisfied")
+        misconfigured, satisfied = (
+            item.condition("PlacementMisconfigured"),
+            item.condition("PlacementSatisfied"),
+        )
         if misconfigured.status == "True":
             sound = False
-            yield error(f"Placement {key} is misconfigured: {misconfigured.message}", "edit it in apps/ and render; gitops-dsf validate")
+            yield error(
+                f"Placement {key} is misconfigured: {misconfigured.message}",
+                "edit it in apps/ and render; gitops-dsf validate",
+            )
         elif satisfied.status == "False":
             sound = False
-            yield warning(f"Placement {key} finds too few clusters: {satisfied.reason}: {satisfied.message}", describe)
+            yield warning(
+                f"Placement {key} finds too few clusters: {satisfied.reason}: {satisfied.message}", describe
+            )
     if sound:
         yield ok(f"OCM understands {counted(len(ours), 'rendered Placement')}")
 
@@ -110,8 +163,11 @@ def application_sets(facts: Facts) -> Iterator[Result]:
     ours = [item for item in facts.inputs.application_sets if item.rendered]
     failing = [(item.name, item.error) for item in ours if item.error]
     for name, message in failing:
-        annotate = facts.command("-n", facts.argocd_namespace, "annotate", "--overwrite", "applicationset", name)
-        # Argo CD looks when an annotation changes, and takes this one away only after a success: a value that is new each time.
+        annotate = facts.command(
+            "-n", facts.argocd_namespace, "annotate", "--overwrite", "applicationset", name
+        )
+        # Argo CD looks when an annotation changes, and takes this one away only after a success: a value that
+        # is new each time.
         fix = f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # looks again at once; else in 3 minutes"
         yield error(f"ApplicationSet {name} generates nothing: {message}", fix)
     if not failing:

@@ -1,4 +1,6 @@
-"""Open Cluster Management: there, new enough, with the feature gates that we rely on; clusters that take part."""
+"""Open Cluster Management: there, new enough, with the feature gates that we rely on; clusters that take
+part.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -21,15 +23,23 @@ NAMESPACE: Final = "open-cluster-management-hub"
 """Where the cluster manager runs OCM (ocm manifests/cluster-manager)."""
 GATES: Final = {
     "AddonManagement": ("addOnManagerConfiguration", "no add-on is installed, so no cluster gets an agent"),
-    "DefaultClusterSet": ("registrationConfiguration", "a cluster without a set label is in no ManagedClusterSet, not even `default`"),
+    "DefaultClusterSet": (
+        "registrationConfiguration",
+        "a cluster without a set label is in no ManagedClusterSet, not even `default`",
+    ),
 }
-"""Gates that are on by default and must stay on (ocm api feature/feature.go), the ClusterManager's section, and what happens without."""
+"""Gates that are on by default and must stay on (ocm api feature/feature.go), the ClusterManager's section,
+and what happens without.
+"""
 
 
 def installed(facts: Facts) -> Iterator[Result]:
     """Are OCM's kinds served, in the versions that we render?"""
     missing = [
-        f"{group}/{version}" for group, versions in GROUPS.items() for version in versions if version not in facts.groups.get(group, ())
+        f"{group}/{version}"
+        for group, versions in GROUPS.items()
+        for version in versions
+        if version not in facts.groups.get(group, ())
     ]
     if missing:
         yield error(f"the hub does not serve {some(missing)}", facts.clusteradm("init", "--wait"))
@@ -39,9 +49,16 @@ def installed(facts: Facts) -> Iterator[Result]:
 
 def version(facts: Facts) -> Iterator[Result]:
     """Do OCM's own Deployments run at least the version that we need?"""
-    found = {name_of(item): min(seen) for item in facts.of(Source.OCM_DEPLOYMENTS) if (seen := list(versions_of(item)))}
+    found = {
+        name_of(item): min(seen)
+        for item in facts.of(Source.OCM_DEPLOYMENTS)
+        if (seen := list(versions_of(item)))
+    }
     if not found:
-        yield unknown(f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM.major}.{MINIMUM.minor} or newer is needed")
+        yield unknown(
+            f"no Deployment in {NAMESPACE} tells a version; OCM {MINIMUM.major}.{MINIMUM.minor} or newer is"
+            " needed"
+        )
         return
     old = {name: version for name, version in found.items() if version < MINIMUM}
     if old:
@@ -67,7 +84,9 @@ def features(facts: Facts) -> Iterator[Result]:
         yield error(f"feature gate {gate} is off: {consequence}", fix)
     if not off:
         if not facts.of(Source.CLUSTER_MANAGERS) and not facts.of(Source.OCM_DEPLOYMENTS):
-            yield unknown("neither a ClusterManager nor OCM's Deployments are there to tell the feature gates")
+            yield unknown(
+                "neither a ClusterManager nor OCM's Deployments are there to tell the feature gates"
+            )
         else:
             yield ok(f"{', '.join(GATES)} are on")
 
@@ -81,7 +100,10 @@ def _gates(facts: Facts, manager: str, section: str) -> list[Mapping[str, Any]]:
 def _enabling(gate: str, section: str, there: list[Mapping[str, Any]]) -> str:
     """A merge patch. It replaces the whole list, so the gates that are there must be in it."""
     others = [dict(item) for item in there if item.get("feature") != gate]
-    return json.dumps({"spec": {section: {"featureGates": [*others, {"feature": gate, "mode": "Enable"}]}}}, separators=(",", ":"))
+    return json.dumps(
+        {"spec": {section: {"featureGates": [*others, {"feature": gate, "mode": "Enable"}]}}},
+        separators=(",", ":"),
+    )
 
 
 def _disabled(manager: Mapping[str, Any]) -> Iterator[str]:
@@ -110,7 +132,9 @@ def clusters(facts: Facts) -> Iterator[Result]:
         if cluster.spec is None or not cluster.spec.hub_accepts_client:
             troubled = True
             yield error(
-                f"{name} is not accepted, so its agent cannot reach the hub", facts.clusteradm("accept", "--clusters", name), subject=name
+                f"{name} is not accepted, so its agent cannot reach the hub",
+                facts.clusteradm("accept", "--clusters", name),
+                subject=name,
             )
             continue
         available = cluster.condition(AVAILABLE_CONDITION)
@@ -120,8 +144,17 @@ def clusters(facts: Facts) -> Iterator[Result]:
             yield error(f"{name} has not joined", fix, subject=name)
         elif available.status != "True":
             troubled = True
-            fix = f"kubectl --context {name} -n open-cluster-management-agent get pods  # on the cluster itself"
-            yield warning(f"{name} is not available: {available.message or 'its lease is not renewed'}", fix, subject=name)
+            fix = (
+                f"kubectl --context {name} -n open-cluster-management-agent get pods  # on the cluster itself"
+            )
+            yield warning(
+                f"{name} is not available: {available.message or 'its lease is not renewed'}",
+                fix,
+                subject=name,
+            )
     if not troubled:
         everyone = counted(len(facts.inputs.snapshot.clusters), "cluster")
-        yield ok(f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are available")
+        yield ok(
+            f"{everyone}, {len(facts.inputs.addons)} of them with an agent; all of those joined and are"
+            " available"
+        )

@@ -10,16 +10,21 @@ from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 
 CLOCK_WARNING: Final = 30.0
 CLOCK_ERROR: Final = 300.0
-"""Seconds. A short TTL is 900 s: a third of it is lost at the second limit, and certificates begin to be refused."""
+"""Seconds. A short TTL is 900 s: a third of it is lost at the second limit, and certificates begin to be
+refused.
+"""
 
 
 def reconciler(facts: Facts) -> Iterator[Result]:
     """Does a reconciler lead?"""
-    apply = facts.command("apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/reconciler")
+    apply = facts.command(
+        "apply", "--server-side", "--field-manager=argocd-controller", "-f", "rendered/reconciler"
+    )
     lease = facts.one(Source.LEASES)
     if lease is None:
         yield warning(
-            "no reconciler ever led: no status, no immediate moves, and with MakeBeforeBreak the old copies of applications stay",
+            "no reconciler ever led: no status, no immediate moves, and with MakeBeforeBreak the old copies"
+            " of applications stay",
             f"{apply}  # spec.reconciler.enabled in gitops-dsf.yaml",
         )
         return
@@ -31,7 +36,9 @@ def reconciler(facts: Facts) -> Iterator[Result]:
         yield warning("the Lease of the reconciler was never renewed", find)
     elif facts.inputs.now - renewed > timedelta(seconds=lasts):
         ago = int((facts.inputs.now - renewed).total_seconds())
-        yield warning(f"no reconciler leads: the Lease of {holder or 'nobody'} was last renewed {ago} s ago", find)
+        yield warning(
+            f"no reconciler leads: the Lease of {holder or 'nobody'} was last renewed {ago} s ago", find
+        )
     else:
         yield ok(f"{holder or 'a replica that just stopped'} leads")
 
@@ -45,13 +52,18 @@ def _moment(text: str) -> datetime | None:
 
 
 def clock(facts: Facts) -> Iterator[Result]:
-    """Do the hub's clock and this machine's agree? Agents reckon validUntil from the hub's; your logs and commands use yours."""
+    """Do the hub's clock and this machine's agree? Agents reckon validUntil from the hub's; your logs and
+    commands use yours.
+    """
     offset = facts.clock_offset
     if offset is None:
         yield unknown("the hub's answers carry no Date")
         return
     ahead = f"the hub's clock is {abs(offset):.0f} s {'ahead of' if offset > 0 else 'behind'} this machine's"
-    fix = "timedatectl status  # on this machine and on the hub's nodes: one of them does not follow a time server"
+    fix = (
+        "timedatectl status  # on this machine and on the hub's nodes: one of them does not follow a time"
+        " server"
+    )
     if abs(offset) >= CLOCK_ERROR:
         yield error(ahead, fix)
     elif abs(offset) >= CLOCK_WARNING:

@@ -16,7 +16,8 @@ def scorers(facts: Facts) -> Iterator[Result]:
     if not views:
         look = facts.command("get", "dynamicscorers", "--all-namespaces")
         yield warning(
-            f"there is no DynamicScorer in namespace {facts.hub_namespace}", f"{look}  # then --hub-namespace NAME, or render one"
+            f"there is no DynamicScorer in namespace {facts.hub_namespace}",
+            f"{look}  # then --hub-namespace NAME, or render one",
         )
         return
     sound = True
@@ -26,18 +27,29 @@ def scorers(facts: Facts) -> Iterator[Result]:
         healthy, synced = view.scorer.condition("Healthy"), view.scorer.condition("ConfigSynced")
         if view.scorer.health == "Inactive":
             sound = False
-            yield warning(f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}", describe)
+            yield warning(
+                f"the scoring API of {name} does not answer: {healthy.reason}: {healthy.message}", describe
+            )
         if synced.status == "False":
             sound = False
             drifted = synced.reason == "Drifted"
-            fix = f"gitops-dsf sync --scorer {name}  # in the fleet repository; then review the lock and merge" if drifted else describe
+            fix = (
+                f"gitops-dsf sync --scorer {name}  # in the fleet repository; then review the lock and merge"
+                if drifted
+                else describe
+            )
             yield warning(f"/config of {name}: {synced.reason}: {synced.message}", fix)
         if view.suspended == "reconciler":
             sound = False
-            yield warning(f"{name} is suspended by the reconciler: neither it nor the agents reach the scoring API", describe)
+            yield warning(
+                f"{name} is suspended by the reconciler: neither it nor the agents reach the scoring API",
+                describe,
+            )
     if sound:
         looked = sum(bool(view.scorer.health) for view in views)
-        yield ok(f"{counted(len(views), 'scorer')}, {looked} of them looked at by the reconciler, nothing wrong")
+        yield ok(
+            f"{counted(len(views), 'scorer')}, {looked} of them looked at by the reconciler, nothing wrong"
+        )
 
 
 def freshness(facts: Facts) -> Iterator[Result]:
@@ -65,25 +77,40 @@ def freshness(facts: Facts) -> Iterator[Result]:
     if unclear:
         yield unknown(f"{counted(unclear, 'score')} missing or masked: {no_masks}")
     if not results and not unclear:
-        yield ok(f"{counted(expected.total(), 'score')} on {counted(len(expected), 'cluster')}, all there and valid")
+        yield ok(
+            f"{counted(expected.total(), 'score')} on {counted(len(expected), 'cluster')}, all there and"
+            " valid"
+        )
 
 
 def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) -> Iterator[Result]:
     for cluster, names in sorted(found.items()):
         every = len(names) == expected[cluster]
-        shown = f"every score of {cluster} is {what}" if every and len(names) > 1 else f"{cluster}: {what}: {some(names)}"
+        shown = (
+            f"every score of {cluster} is {what}"
+            if every and len(names) > 1
+            else f"{cluster}: {what}: {some(names)}"
+        )
         hint = ": its agent is down, or cannot reach the hub" if every and what == "expired" else ""
-        fix = f"kubectl --context {cluster} -n {AGENT_NAMESPACE} logs deployment/gitops-dsf-agent  # on the cluster itself"
+        fix = (
+            f"kubectl --context {cluster} -n {AGENT_NAMESPACE} logs deployment/gitops-dsf-agent  # on the"
+            " cluster itself"
+        )
         yield warning(f"{shown}, and counts as 0{hint}", fix, subject=cluster)
 
 
 def ownership(facts: Facts) -> Iterator[Result]:
     """Is there a score that nobody keeps up, or that somebody else writes?"""
     if not facts.inputs.scorers and facts.inputs.unowned:
-        # Another --hub-namespace has the scorers, more likely than not: nothing is said about deleting what they publish.
+        # Another --hub-namespace has the scorers, more likely than not: nothing is said about deleting what
+        # they publish.
         look = f"{facts.command('get', 'dynamicscorers', '--all-namespaces')}  # then --hub-namespace NAME"
         scores = counted(len(facts.inputs.unowned), "score")
-        yield unknown(f"{scores} of our agents, and no DynamicScorer in namespace {facts.hub_namespace} to tell whose they are", look)
+        yield unknown(
+            f"{scores} of our agents, and no DynamicScorer in namespace {facts.hub_namespace} to tell whose"
+            " they are",
+            look,
+        )
         return
     results = [*_contested(facts), *_unowned(facts), *_unexpected(facts), *_foreign(facts)]
     yield from results
@@ -97,37 +124,61 @@ def _unowned(facts: Facts) -> Iterator[Result]:
     resources = {view.scorer.resource: view for view in facts.overview.scorers}
     for name, view in resources.items():
         empty = set(view.unusual.get(State.EMPTY, ()))
-        orphans |= {(cluster, name) for cluster in view.published if cluster not in facts.inputs.addons and cluster not in empty}
+        orphans |= {
+            (cluster, name)
+            for cluster in view.published
+            if cluster not in facts.inputs.addons and cluster not in empty
+        }
     for cluster, name in sorted(orphans - _written_by_others(facts)):
         why = "no agent is on that cluster" if name in resources else "no scorer has that name"
         fix = facts.command("-n", cluster, "delete", SCORE_PLURAL, name)
         yield warning(
-            f"AddOnPlacementScore {cluster}/{name} belongs to nobody: {why}; Placements may still rank by it", fix, subject=cluster
+            f"AddOnPlacementScore {cluster}/{name} belongs to nobody: {why}; Placements may still rank by it",
+            fix,
+            subject=cluster,
         )
 
 
 def _unexpected(facts: Facts) -> Iterator[Result]:
     others = _written_by_others(facts)
     for view in facts.overview.scorers:
-        clusters = [name for name in view.unexpected if name in facts.inputs.addons and (name, view.scorer.resource) not in others]
+        clusters = [
+            name
+            for name in view.unexpected
+            if name in facts.inputs.addons and (name, view.scorer.resource) not in others
+        ]
         if clusters:
-            commands = [facts.command("-n", cluster, "delete", SCORE_PLURAL, view.scorer.resource) for cluster in clusters[:5]]
+            commands = [
+                facts.command("-n", cluster, "delete", SCORE_PLURAL, view.scorer.resource)
+                for cluster in clusters[:5]
+            ]
             why = "suspended" if view.scorer.spec.suspend else "kept off by selector or mask"
-            yield warning(f"{view.scorer.name} is {why}, and its score is still there on {some(clusters)}", " && ".join(commands))
+            yield warning(
+                f"{view.scorer.name} is {why}, and its score is still there on {some(clusters)}",
+                " && ".join(commands),
+            )
 
 
 def _foreign(facts: Facts) -> Iterator[Result]:
     """Our agent, if there is one, reports the conflict and waits until the writer is silent."""
     for cluster, name in facts.inputs.foreign:
         fix = _show(facts, cluster, name) + "  # who writes it?"
-        yield warning(f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our agent", fix, subject=cluster)
+        yield warning(
+            f"AddOnPlacementScore {cluster}/{name} has a scorer's name and was not written by our agent",
+            fix,
+            subject=cluster,
+        )
 
 
 def _contested(facts: Facts) -> Iterator[Result]:
     for cluster, name, manager in facts.inputs.contested:
         fix = f"{_show(facts, cluster, name)}  # then stop {manager} on {cluster}"
         what = f"AddOnPlacementScore {cluster}/{name} is written by our agent and by {manager}"
-        yield error(f"{what}: while both run, ours reports conflict and its scores are not published", fix, subject=cluster)
+        yield error(
+            f"{what}: while both run, ours reports conflict and its scores are not published",
+            fix,
+            subject=cluster,
+        )
 
 
 def _show(facts: Facts, cluster: str, name: str) -> str:

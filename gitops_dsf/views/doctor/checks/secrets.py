@@ -1,7 +1,9 @@
-"""Secrets: the clusters that Argo CD knows, by the metadata of their Secrets, and the tokens that agents need, as far as visible.
+"""Secrets: the clusters that Argo CD knows, by the metadata of their Secrets, and the tokens that agents
+need, as far as visible.
 
-The data of a Secret is never read, and Argo CD matches a cluster by `data.name` (docs/contributing/argocd-behaviour.md#cluster-secrets).
-So a Secret counts as a cluster's when its own name or a label says so, and an Application proves that Argo CD knows the cluster.
+The data of a Secret is never read, and Argo CD matches a cluster by `data.name`
+(docs/contributing/argocd-behaviour.md#cluster-secrets). So a Secret counts as a cluster's when its own name
+or a label says so, and an Application proves that Argo CD knows the cluster.
 """
 
 from collections.abc import Iterator
@@ -17,7 +19,9 @@ def clusters(facts: Facts) -> Iterator[Result]:
     """Does Argo CD know every cluster that an application is, or could be, decided for?"""
     decided, eligible = _pushed(facts)
     secrets = facts.of(Source.CLUSTER_SECRETS)
-    refused = {item.cluster: item.refusal for item in facts.inputs.applications if item.application and item.refusal}
+    refused = {
+        item.cluster: item.refusal for item in facts.inputs.applications if item.application and item.refusal
+    }
     named = {name for name in eligible | refused.keys() if any(_names(secret, name) for secret in secrets)}
     proven = {item.cluster for item in facts.inputs.applications} - refused.keys()
     everyone = facts.inputs.snapshot.clusters.keys() | proven
@@ -28,14 +32,22 @@ def clusters(facts: Facts) -> Iterator[Result]:
     here = [name for name in unproven if name in decided and name not in refused]
     there = [name for name in unproven if name not in decided and name not in refused]
     for name in here if not spare else ():
-        yield error(f"{name} is decided, and Argo CD has no cluster Secret for it: its application is silently left out", _add(name))
+        yield error(
+            f"{name} is decided, and Argo CD has no cluster Secret for it: its application is silently"
+            " left out",
+            _add(name),
+        )
     guessed = [*(here if spare else ()), *there]
     if len(guessed) > spare:
         without = f"at least {len(guessed) - spare} of {some(guessed)}" if spare else some(guessed)
-        yield warning(f"Argo CD has no cluster Secret for {without}: an application that is decided for it is left out", _add(guessed[0]))
+        yield warning(
+            f"Argo CD has no cluster Secret for {without}: an application that is decided for it is left out",
+            _add(guessed[0]),
+        )
     elif guessed:
         yield unknown(
-            f"{some(guessed)}: no Secret shows it in its name or a label; {spare} may hold it in their data, which is not read",
+            f"{some(guessed)}: no Secret shows it in its name or a label; {spare} may hold it in their data,"
+            " which is not read",
             "argocd cluster list  # NAME must be the name of the ManagedCluster",
         )
     if not unproven and not refused:
@@ -59,12 +71,21 @@ def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
 def _names(secret: Object, cluster: str) -> bool:
     metadata = secret["metadata"]
     words = {*(metadata.get("labels") or {}).values(), *(metadata.get("annotations") or {}).values()}
-    usual = {cluster, f"cluster-{cluster}", f"{cluster}-cluster", f"{cluster}-secret", f"{cluster}-cluster-secret"}
+    usual = {
+        cluster,
+        f"cluster-{cluster}",
+        f"{cluster}-cluster",
+        f"{cluster}-secret",
+        f"{cluster}-cluster-secret",
+    }
     return name_of(secret) in usual or cluster in words
 
 
 def _add(cluster: str) -> str:
-    return f"argocd cluster add {cluster} --name {cluster}  # the first is the cluster's context in your kubeconfig"
+    return (
+        f"argocd cluster add {cluster} --name {cluster}  # the first is the cluster's context in your"
+        " kubeconfig"
+    )
 
 
 def tokens(facts: Facts) -> Iterator[Result]:
@@ -74,15 +95,25 @@ def tokens(facts: Facts) -> Iterator[Result]:
     gone = DEAD | ({State.MISSING} if facts.missing(Part.MASKS) is None else set())
     sound = True
     for view in needing:
-        absent = sorted(name for state in gone for name in view.unusual.get(state, ()) if name in view.expected)
+        absent = sorted(
+            name for state in gone for name in view.unusual.get(state, ()) if name in view.expected
+        )
         if absent:
             sound = False
             names = ", ".join(view.scorer.secrets)
-            fix = f"kubectl --context {absent[0]} -n {AGENT_NAMESPACE} get secret {' '.join(view.scorer.secrets)}  # on the cluster itself"
+            fix = (
+                f"kubectl --context {absent[0]} -n {AGENT_NAMESPACE} get secret"
+                f" {' '.join(view.scorer.secrets)}  # on the cluster itself"
+            )
             yield warning(
-                f"{view.scorer.name} has no score on {some(absent)} and needs Secret {names} there, which the hub cannot see",
+                f"{view.scorer.name} has no score on {some(absent)} and needs Secret {names} there, which the"
+                " hub cannot see",
                 fix,
             )
     if sound:
-        scorers = f"{counted(len(needing), 'scorer')} with a token, and no score missing" if needing else "no scorer needs a token"
+        scorers = (
+            f"{counted(len(needing), 'scorer')} with a token, and no score missing"
+            if needing
+            else "no scorer needs a token"
+        )
         yield ok(f"{scorers}; Secrets of clusters are not visible from the hub")

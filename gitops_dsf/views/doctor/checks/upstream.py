@@ -1,4 +1,6 @@
-"""Whether the upstream addon runs beside ours: both write one ConfigMap (docs/contributing/ocm-behaviour.md#works-that-share-an-object)."""
+"""Whether the upstream addon runs beside ours: both write one ConfigMap
+(docs/contributing/ocm-behaviour.md#works-that-share-an-object).
+"""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,54 +13,82 @@ ADDON: Final = "dynamic-scoring-framework"
 """Its ClusterManagementAddOn."""
 WORK: Final = "dynamic-scoring-config-manifestwork"
 """Its ManifestWork in each cluster's namespace."""
-DEPLOYMENT_LABELS: Final = ("app.kubernetes.io/name=dynamic-scoring-framework", "app=dynamic-scoring-addon-controller")
+DEPLOYMENT_LABELS: Final = (
+    "app.kubernetes.io/name=dynamic-scoring-framework",
+    "app=dynamic-scoring-addon-controller",
+)
 """Of its two Deployments: the one that writes works and status, and the one that installs its agents."""
 
 
 def controller(facts: Facts) -> Iterator[Result]:
     """Does the upstream addon run beside ours?"""
     ours = _ours(facts)
-    running = [item for item in facts.of(Source.UPSTREAM_DEPLOYMENTS) if (item.get("spec") or {}).get("replicas", 1)]
+    running = [
+        item for item in facts.of(Source.UPSTREAM_DEPLOYMENTS) if (item.get("spec") or {}).get("replicas", 1)
+    ]
     definition = any(name_of(item) == ADDON for item in facts.of(Source.ADDON_DEFINITIONS))
     theirs = sorted(namespace_of(item) for item in facts.of(Source.UPSTREAM_WORKS))
     if not ours:
         there = running or definition or theirs
-        yield ok("the upstream addon runs, and ours does not" if there else "neither the upstream addon nor ours is installed")
+        yield ok(
+            "the upstream addon runs, and ours does not"
+            if there
+            else "neither the upstream addon nor ours is installed"
+        )
         return
     sound = True
     for item in running:
         sound = False
         namespace, name = namespace_of(item), name_of(item)
         fix = facts.command("-n", namespace, "scale", "deployment", name, "--replicas=0")
-        yield error(f"the upstream controller {namespace}/{name} runs beside ours: both write the scoring ConfigMap and the status", fix)
+        yield error(
+            f"the upstream controller {namespace}/{name} runs beside ours: both write the scoring ConfigMap"
+            " and the status",
+            fix,
+        )
     if definition:
         sound = False
         fix = facts.command("delete", "clustermanagementaddon", ADDON)
-        yield error(f"the upstream add-on {ADDON} is installed beside ours: two agents publish the same scores on each cluster", fix)
+        yield error(
+            f"the upstream add-on {ADDON} is installed beside ours: two agents publish the same scores on"
+            " each cluster",
+            fix,
+        )
     if theirs:
         sound = False
         both = sorted(set(theirs) & {namespace_of(item) for item in facts.of(Source.OUR_WORKS)})
         commands = [facts.command("-n", cluster, "delete", "manifestwork", WORK) for cluster in theirs[:5]]
         what = f"writes the same ConfigMap as ours on {some(both)}" if both else f"is left on {some(theirs)}"
-        yield error(f"the upstream addon's ManifestWork {what}: the last writer wins, and both report Applied", " && ".join(commands))
+        yield error(
+            f"the upstream addon's ManifestWork {what}: the last writer wins, and both report Applied",
+            " && ".join(commands),
+        )
     for item in facts.of(Source.SCORING_CONFIGS):
         sound = False
         namespace, name = namespace_of(item), name_of(item)
         yield warning(
-            f"DynamicScoringConfig {namespace}/{name} is on the hub: an upstream controller, once installed, would start writing works",
-            facts.command("-n", namespace, "delete", "dynamicscoringconfig", name) + "  # config/ in git is what counts",
+            f"DynamicScoringConfig {namespace}/{name} is on the hub: an upstream controller, once installed,"
+            " would start writing works",
+            facts.command("-n", namespace, "delete", "dynamicscoringconfig", name)
+            + "  # config/ in git is what counts",
         )
     if sound:
         yield ok("no part of the upstream addon is on the hub")
 
 
 def _ours(facts: Facts) -> bool:
-    return bool(facts.of(Source.OUR_WORKS)) or any(name_of(item) == ADDON_NAME for item in facts.of(Source.ADDON_DEFINITIONS))
+    return bool(facts.of(Source.OUR_WORKS)) or any(
+        name_of(item) == ADDON_NAME for item in facts.of(Source.ADDON_DEFINITIONS)
+    )
 
 
 def delivers(facts: Facts) -> bool:
-    """Whether the upstream addon does what our works and our add-on would do (delivery.mode UpstreamController)."""
+    """Whether the upstream addon does what our works and our add-on would do (delivery.mode
+    UpstreamController).
+    """
     needed = (Source.OUR_WORKS, Source.ADDON_DEFINITIONS, Source.UPSTREAM_DEPLOYMENTS)
     if any(facts.missing(need) is not None for need in needed) or _ours(facts):
         return False
-    return bool(facts.of(Source.UPSTREAM_DEPLOYMENTS)) or any(name_of(item) == ADDON for item in facts.of(Source.ADDON_DEFINITIONS))
+    return bool(facts.of(Source.UPSTREAM_DEPLOYMENTS)) or any(
+        name_of(item) == ADDON for item in facts.of(Source.ADDON_DEFINITIONS)
+    )

@@ -1,4 +1,6 @@
-"""The dead-scores duty against an API server over HTTP: what it removes, how many, and what it looks at again before."""
+"""The dead-scores duty against an API server over HTTP: what it removes, how many, and what it looks at again
+before.
+"""
 
 import asyncio
 import time
@@ -25,7 +27,9 @@ OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 
 
 class Scene:
-    """Twenty clusters whose score of `cpu` ended long ago, all without an add-on; and a clock that a test moves."""
+    """Twenty clusters whose score of `cpu` ended long ago, all without an add-on; and a clock that a test
+    moves.
+    """
 
     def __init__(self, hub: ObjectHub) -> None:
         self.hub = hub
@@ -33,7 +37,12 @@ class Scene:
         self.claim = FixedClaim()
         self.metrics = Metrics()
         scoring = {"params": {"name": "cpu_score"}}
-        self.hub.put("dynamicscorers", "cpu", namespace=NAMESPACE, spec={"scoring": scoring, "scoreTTLSeconds": int(TTL)})
+        self.hub.put(
+            "dynamicscorers",
+            "cpu",
+            namespace=NAMESPACE,
+            spec={"scoring": scoring, "scoreTTLSeconds": int(TTL)},
+        )
         for number in range(20):
             self.cluster(f"c{number:02}")
             self.score(f"c{number:02}", -TTL - 100 + number)
@@ -46,14 +55,20 @@ class Scene:
         status = {"conditions": [{"type": "Available", "status": available}]}
         self.hub.put("managedclusteraddons", "gitops-dsf-agent", namespace=cluster, status=status)
 
-    def score(self, cluster: str, seconds: float, *, name: str = SCORE, labels: dict[str, str] = OURS) -> None:
+    def score(
+        self, cluster: str, seconds: float, *, name: str = SCORE, labels: dict[str, str] = OURS
+    ) -> None:
         """It ends so many seconds from now."""
         until = datetime.fromtimestamp(int(time.time() + seconds), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         status = {"validUntil": until, "scores": [{"name": "all", "value": 1}]}
-        self.hub.put("addonplacementscores", name, namespace=cluster, metadata={"labels": labels}, status=status)
+        self.hub.put(
+            "addonplacementscores", name, namespace=cluster, metadata={"labels": labels}, status=status
+        )
 
     def left(self, name: str = SCORE) -> list[str]:
-        return sorted(place for kind, place, each in self.hub.objects if kind == "addonplacementscores" and each == name)
+        return sorted(
+            place for kind, place, each in self.hub.objects if kind == "addonplacementscores" and each == name
+        )
 
     def removed(self) -> list[str]:
         return sorted({f"c{number:02}" for number in range(20)} - set(self.left()))
@@ -76,7 +91,14 @@ class Scene:
         async with self.hub.api(claim=self.claim, clock=lambda: self.now) as api:
             view = self.view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace="argocd")
             events = Events(api=api, metrics=self.metrics.events)
-            duty = DeadScoresDuty(api=api, view=view, metrics=self.metrics, events=events, look_seconds=LOOK, clock=lambda: self.now)
+            duty = DeadScoresDuty(
+                api=api,
+                view=view,
+                metrics=self.metrics,
+                events=events,
+                look_seconds=LOOK,
+                clock=lambda: self.now,
+            )
 
             async def again() -> None:
                 for source in (view.scorers, view.scores, view.clusters, view.addons):
@@ -210,7 +232,9 @@ def test_the_hub_removes_what_was_read_or_nothing() -> None:
 def test_scores_of_others_are_left_for_ever_and_read_once_an_hour() -> None:
     async def test(scene: Scene) -> None:
         for cluster in scene.left():
-            scene.score(cluster, -DAY, labels={"app.kubernetes.io/managed-by": "somebody"} if cluster < "c10" else {})
+            scene.score(
+                cluster, -DAY, labels={"app.kubernetes.io/managed-by": "somebody"} if cluster < "c10" else {}
+            )
         scene.score("c00", -2 * DAY, name="resource-usage-score", labels={})
         async with scene.duty() as again:
             await until(lambda: scene.dead == 20)
@@ -347,9 +371,13 @@ def test_a_watch_that_the_hub_refuses_stops_every_removal_until_it_is_back() -> 
     play(test)
 
 
-@pytest.mark.parametrize("word", ["GET addonplacementscores", "GET managedclusters", "GET managedclusteraddons"])
+@pytest.mark.parametrize(
+    "word", ["GET addonplacementscores", "GET managedclusters", "GET managedclusteraddons"]
+)
 def test_a_claim_that_ends_while_a_removal_reads_costs_no_score(word: str) -> None:
-    """As when the process is stopped at that await. The claim that is back again shows that nothing was counted as removed."""
+    """As when the process is stopped at that await. The claim that is back again shows that nothing was
+    counted as removed.
+    """
 
     async def test(scene: Scene) -> None:
         ended: list[str] = []

@@ -25,7 +25,13 @@ class Scene:
 
     def client(self, *, name: str = NAME, url: str = "") -> GitHub:
         place = Address(host="github.test", owner=OWNER, name=name)
-        return GitHub(api=url or self.server.url, place=place, base="main", credentials=Credentials(folder=self.secret), seconds=20)
+        return GitHub(
+            api=url or self.server.url,
+            place=place,
+            base="main",
+            credentials=Credentials(folder=self.secret),
+            seconds=20,
+        )
 
     def branch(self, name: str) -> None:
         git("commit", "--quiet", "--allow-empty", "--message", name, folder=self.repository.clone)
@@ -51,7 +57,11 @@ async def test_a_request_is_opened_found_and_closed(scene: Scene) -> None:
         assert await forge.opened() == []
         assert await forge.latest("gitops-dsf/locks-cpu-1") is None
         request = await forge.open(branch="gitops-dsf/locks-cpu-1", title="Accept", body="Because")
-        assert (request.number, request.branch, request.state) == (1, "gitops-dsf/locks-cpu-1", RequestState.OPEN)
+        assert (request.number, request.branch, request.state) == (
+            1,
+            "gitops-dsf/locks-cpu-1",
+            RequestState.OPEN,
+        )
         assert await forge.opened() == [request]
         await forge.close(request, why="Superseded by #2.")
         closed = await forge.latest("gitops-dsf/locks-cpu-1")
@@ -127,12 +137,16 @@ async def test_limits_faults_and_wrong_tokens_are_told_apart(scene: Scene) -> No
         scene.server.faults = [lambda _method, _path: (200, {"not": "a list"}, {})]
         with pytest.raises(ForgeError, match="not what GitHub documents"):
             await forge.opened()
-        scene.server.faults = [lambda _method, _path: (301, {"message": "Moved Permanently"}, {"Location": "https://else.test/"})]
+        scene.server.faults = [
+            lambda _method, _path: (301, {"message": "Moved Permanently"}, {"Location": "https://else.test/"})
+        ]
         with pytest.raises(ForgeError, match="write its new address as --git-url"):
             await forge.opened()
         scene.server.faults = []
         (scene.secret / "token").write_text("ghp_old", encoding="utf-8")
-        with pytest.raises(ForgeError, match="401 Bad credentials; the token needs: Contents and Pull requests") as caught:
+        with pytest.raises(
+            ForgeError, match="401 Bad credentials; the token needs: Contents and Pull requests"
+        ) as caught:
             await forge.opened()
         assert caught.value.cause is ForgeCause.DENIED
         (scene.secret / "token").write_text(TOKEN, encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Judgements that are kept are those that would be made: whatever happens on the hub, and however often one looks."""
+"""Judgements that are kept are those that would be made: whatever happens on the hub, and however often one
+looks.
+"""
 
 from typing import Any
 
@@ -25,7 +27,12 @@ class Look:
 
     def score(self, cluster: str, until: float, *names: str) -> None:
         scores = [{"name": name, "value": 1} for name in names]
-        self.scene.hub.put("addonplacementscores", "cpu", namespace=cluster, status={"validUntil": stamp(until), "scores": scores})
+        self.scene.hub.put(
+            "addonplacementscores",
+            "cpu",
+            namespace=cluster,
+            status={"validUntil": stamp(until), "scores": scores},
+        )
 
     async def read(self) -> None:
         await self.view.scores.refresh()

@@ -27,7 +27,14 @@ def server(tmp_path: Path) -> Iterator[GitServer]:
 @pytest.fixture
 def repository(server: GitServer) -> GitRepository:
     repository = server.create("fleet")
-    repository.commit({"a.yaml": "a: 1\n", "dir/b c.yaml": "b: \u00fc\n", 'odd "name".txt': "x\n", "dir/run.sh": "#!/bin/sh\n"})
+    repository.commit(
+        {
+            "a.yaml": "a: 1\n",
+            "dir/b c.yaml": "b: \u00fc\n",
+            'odd "name".txt': "x\n",
+            "dir/run.sh": "#!/bin/sh\n",
+        }
+    )
     (repository.clone / "dir/run.sh").chmod(0o755)
     (repository.clone / "link").symlink_to("/etc/passwd")
     (repository.clone / "crlf.yaml").write_bytes(b"a: 1\r\n")
@@ -46,40 +53,67 @@ def clone(url: str, folder: Path) -> Clone:
     return Clone(settings=GitSettings(url=url, author=AUTHOR), folder=folder)
 
 
-async def test_files_are_read_as_they_are_in_the_commit(url: str, repository: GitRepository, tmp_path: Path) -> None:
+async def test_files_are_read_as_they_are_in_the_commit(
+    url: str, repository: GitRepository, tmp_path: Path
+) -> None:
     mine = clone(url, tmp_path / "work")
     head = await mine.fetch("main")
     assert await mine.heads("main", "gitops-dsf/*") == {"main": head} == repository.branches()
     files = await mine.read(head)
-    assert sorted(files) == [".gitattributes", "a.yaml", "crlf.yaml", "dir/b c.yaml", "dir/run.sh", 'odd "name".txt'], "no symbolic link"
+    assert sorted(files) == [
+        ".gitattributes",
+        "a.yaml",
+        "crlf.yaml",
+        "dir/b c.yaml",
+        "dir/run.sh",
+        'odd "name".txt',
+    ], "no symbolic link"
     assert files["dir/b c.yaml"] == "b: \u00fc\n".encode()
-    assert await mine.read(head, lambda path: path.startswith("dir/b")) == {"dir/b c.yaml": "b: \u00fc\n".encode()}
+    assert await mine.read(head, lambda path: path.startswith("dir/b")) == {
+        "dir/b c.yaml": "b: \u00fc\n".encode()
+    }
     assert await mine.read(head, lambda _path: False) == {}
     assert await mine.written_by(head) == "A Platform Engineer <platform@example.com>"
 
 
-async def test_a_commit_changes_what_it_names_and_nothing_else(url: str, repository: GitRepository, tmp_path: Path) -> None:
+async def test_a_commit_changes_what_it_names_and_nothing_else(
+    url: str, repository: GitRepository, tmp_path: Path
+) -> None:
     mine = clone(url, tmp_path / "work")
     head = await mine.fetch("main")
-    files = {"a.yaml": b"a: 2\n", "dir/run.sh": b"#!/bin/sh\necho\n", "new/'q' \"x\".yaml": b"n: 1\n", "crlf.yaml": None, "none": None}
+    files = {
+        "a.yaml": b"a: 2\n",
+        "dir/run.sh": b"#!/bin/sh\necho\n",
+        "new/'q' \"x\".yaml": b"n: 1\n",
+        "crlf.yaml": None,
+        "none": None,
+    }
     commit = await mine.commit(parent=head, files=files, message="Accept\n\nBecause.", at=AT)
     await mine.push(commit, branch="gitops-dsf/locks-1", expected=None)
     assert repository.branches() == {"main": head, "gitops-dsf/locks-1": commit}
-    changed = git("diff", "--raw", "-z", "--no-abbrev", "main", "gitops-dsf/locks-1", folder=repository.bare).split("\0")
+    changed = git(
+        "diff", "--raw", "-z", "--no-abbrev", "main", "gitops-dsf/locks-1", folder=repository.bare
+    ).split("\0")
     assert sorted(changed[1::2]) == ["a.yaml", "crlf.yaml", "dir/run.sh", "new/'q' \"x\".yaml"]
     assert any(line.startswith(":100755 100755") for line in changed[::2]), "the file keeps its mode"
-    shown = git("show", "--no-patch", "--format=%an <%ae>%n%cn <%ce>%n%aI%n%P%n%B", commit, folder=repository.bare)
+    shown = git(
+        "show", "--no-patch", "--format=%an <%ae>%n%cn <%ce>%n%aI%n%P%n%B", commit, folder=repository.bare
+    )
     assert shown == f"{AUTHOR}\n{AUTHOR}\n2026-11-21T08:00:00+00:00\n{head}\nAccept\n\nBecause.\n\n"
     git("fsck", "--strict", folder=repository.bare)
 
 
-async def test_links_count_as_the_files_they_lead_to_and_are_not_written_over(repository: GitRepository, tmp_path: Path) -> None:
+async def test_links_count_as_the_files_they_lead_to_and_are_not_written_over(
+    repository: GitRepository, tmp_path: Path
+) -> None:
     (repository.clone / "dir/same.yaml").symlink_to("../a.yaml")
     (repository.clone / "clusters").symlink_to("dir")
     repository.publish()
     mine = clone(repository.url, tmp_path / "work")
     head = await mine.fetch("main")
-    assert await mine.read(head, lambda path: path in {"dir/same.yaml", "link", "clusters"}) == {"dir/same.yaml": b"a: 1\n"}
+    assert await mine.read(head, lambda path: path in {"dir/same.yaml", "link", "clusters"}) == {
+        "dir/same.yaml": b"a: 1\n"
+    }
     for path, words in (
         ("dir/same.yaml", "is a symbolic link"),
         ("clusters/new.yaml", "clusters is no folder"),
@@ -102,7 +136,9 @@ async def test_whoever_amends_a_commit_counts(repository: GitRepository, tmp_pat
     assert await mine.written_by(await mine.fetch("ours")) == "A Platform Engineer <platform@example.com>"
 
 
-async def test_an_orphan_replaces_its_branch_only_under_its_lease(url: str, repository: GitRepository, tmp_path: Path) -> None:
+async def test_an_orphan_replaces_its_branch_only_under_its_lease(
+    url: str, repository: GitRepository, tmp_path: Path
+) -> None:
     mine = clone(url, tmp_path / "work")
     first = await mine.commit(parent=None, files={"snapshot.yaml": b"a: 1\n"}, message="State", at=AT)
     await mine.push(first, branch="state", expected=None)
@@ -136,7 +172,10 @@ async def test_the_protected_branch_is_never_forced(repository: GitRepository, t
     await mine.advance(again, branch="main")
     assert repository.branches()["main"] == again
     assert (tmp_path / "work/repository.git/shallow").exists(), "history is not fetched"
-    for forced in (mine.push(again, branch="main", expected=again), mine.delete(branch="main", expected=again)):
+    for forced in (
+        mine.push(again, branch="main", expected=again),
+        mine.delete(branch="main", expected=again),
+    ):
         with pytest.raises(GitError, match="main is the protected branch"):
             await forced
     with pytest.raises(GitError, match="link is a symbolic link"):
@@ -155,7 +194,9 @@ async def test_a_rule_of_the_server_is_told(repository: GitRepository, tmp_path:
     assert caught.value.cause is Cause.REJECTED
 
 
-async def test_what_is_missing_or_away_is_told_apart(server: GitServer, repository: GitRepository, tmp_path: Path) -> None:
+async def test_what_is_missing_or_away_is_told_apart(
+    server: GitServer, repository: GitRepository, tmp_path: Path
+) -> None:
     with pytest.raises(GitError) as caught:
         await clone(f"{server.url}/none.git", tmp_path / "none").heads("main")
     assert caught.value.cause is Cause.MISSING
@@ -182,7 +223,9 @@ async def test_many_files_take_one_process(url: str, repository: GitRepository, 
     assert git("ls-tree", "-r", "--name-only", "state", folder=repository.bare).count("\n") == 3000
 
 
-async def test_a_path_that_leaves_the_repository_is_refused(repository: GitRepository, tmp_path: Path) -> None:
+async def test_a_path_that_leaves_the_repository_is_refused(
+    repository: GitRepository, tmp_path: Path
+) -> None:
     mine = clone(repository.url, tmp_path / "work")
     for path in ("../a", "/a", "a//b", ".git/config", "a/.GIT/x", ""):
         with pytest.raises(ValueError, match="no path of a repository"):
@@ -195,7 +238,9 @@ async def test_the_clone_is_made_anew_before_it_grows(repository: GitRepository,
     for number in range(5):
         head = (await mine.heads("main"))["main"]
         assert await mine.fetch("main") == head
-        commit = await mine.commit(parent=head, files={"a.yaml": f"a: {number}\n".encode()}, message="x", at=AT)
+        commit = await mine.commit(
+            parent=head, files={"a.yaml": f"a: {number}\n".encode()}, message="x", at=AT
+        )
         await mine.advance(commit, branch="main")
         kept.append(commit)
     with pytest.raises(GitError):
@@ -216,7 +261,9 @@ async def test_a_work_folder_is_emptied_before_and_removed_after(tmp_path: Path)
     assert not other.exists()
 
 
-async def test_a_cancelled_push_ends_its_processes(server: GitServer, repository: GitRepository, tmp_path: Path) -> None:
+async def test_a_cancelled_push_ends_its_processes(
+    server: GitServer, repository: GitRepository, tmp_path: Path
+) -> None:
     mine = clone(repository.url, tmp_path / "work")
     commit = await mine.commit(parent=None, files={"a": b""}, message="x", at=AT)
     server.manners.push_seconds = 3.0
@@ -230,7 +277,8 @@ async def test_a_cancelled_push_ends_its_processes(server: GitServer, repository
         await task
     assert not _processes(repository.url)
     server.manners.push_seconds = 0.0
-    # What the server had already received may still take effect; whoever comes next asks and goes on from there.
+    # What the server had already received may still take effect; whoever comes next asks and goes on from
+    # there.
     await mine.push(commit, branch="state", expected=(await mine.heads("state")).get("state"))
     assert (await mine.heads("state")) == {"state": commit}
 

@@ -1,4 +1,6 @@
-"""Credentials of a mounted Secret: they reach the server that they are meant for, and are seen nowhere else."""
+"""Credentials of a mounted Secret: they reach the server that they are meant for, and are seen
+nowhere else.
+"""
 
 import asyncio
 import logging
@@ -40,7 +42,9 @@ def secret(tmp_path: Path) -> Path:
 def clone(server: GitServer, secret: Path | None, tmp_path: Path) -> Clone:
     work = tmp_path / "work"
     work.mkdir(exist_ok=True)
-    settings = GitSettings(url=f"{server.url}/fleet.git", author="Fleet <fleet@example.com>", credentials=secret)
+    settings = GitSettings(
+        url=f"{server.url}/fleet.git", author="Fleet <fleet@example.com>", credentials=secret
+    )
     return Clone(settings=settings, folder=work)
 
 
@@ -62,7 +66,9 @@ async def test_each_kind_of_secret_opens_the_server(
     assert list(await clone(server, secret, tmp_path).heads("main")) == ["main"]
 
 
-async def test_a_rotated_secret_counts_at_once_and_errors_do_not_repeat_it(server: GitServer, secret: Path, tmp_path: Path) -> None:
+async def test_a_rotated_secret_counts_at_once_and_errors_do_not_repeat_it(
+    server: GitServer, secret: Path, tmp_path: Path
+) -> None:
     (secret / "token").write_text("old-token-1234", encoding="utf-8")
     server.manners.account = "x-access-token:new-token-5678"
     mine = clone(server, secret, tmp_path)
@@ -74,7 +80,9 @@ async def test_a_rotated_secret_counts_at_once_and_errors_do_not_repeat_it(serve
     assert list(await mine.heads("main")) == ["main"]
 
 
-async def test_without_credentials_nothing_is_asked_for(server: GitServer, secret: Path, tmp_path: Path) -> None:
+async def test_without_credentials_nothing_is_asked_for(
+    server: GitServer, secret: Path, tmp_path: Path
+) -> None:
     server.manners.account = "tom:secret"
     with pytest.raises(GitError, match="could not read Username") as caught:
         await clone(server, None, tmp_path).heads("main")
@@ -98,7 +106,9 @@ async def test_no_process_and_no_log_shows_a_secret_while_a_push_runs(
     while not push.done():
         await asyncio.to_thread(_scan, seen, shown)
     await push
-    assert any("git-remote-http" in line or "git remote-http" in line for line in seen), "the push was watched"
+    assert any("git-remote-http" in line or "git remote-http" in line for line in seen), (
+        "the push was watched"
+    )
     assert any("credential" in line for line in seen)
     assert not shown
     assert "ghp_veryvisible42" not in caplog.text
@@ -115,7 +125,9 @@ def _scan(seen: set[str], shown: set[str]) -> None:
         except OSError:
             continue
         seen.add(line.replace(b"\0", b" ").decode(errors="replace"))
-        if int(folder.name) != os.getpid() and any(form in text for form in forms for text in (line, environment)):
+        if int(folder.name) != os.getpid() and any(
+            form in text for form in forms for text in (line, environment)
+        ):
             shown.add(line.decode(errors="replace"))
 
 
@@ -145,10 +157,16 @@ def test_ssh_understands_its_options(secret: Path, tmp_path: Path) -> None:
     for name in ("ssh-privatekey", "known_hosts"):
         (secret / name).write_text("x", encoding="utf-8")
     (tmp_path / ".ssh").mkdir()
-    (tmp_path / ".ssh/config").write_text("Host *\n  StrictHostKeyChecking no\n  User nobody\n", encoding="utf-8")
+    (tmp_path / ".ssh/config").write_text(
+        "Host *\n  StrictHostKeyChecking no\n  User nobody\n", encoding="utf-8"
+    )
     command = Credentials(folder=secret).ssh_command("git@git.example.com:team/fleet.git")["GIT_SSH_COMMAND"]
     shown = subprocess.run(
-        [*shlex.split(command), "-G", "git@git.example.com"], capture_output=True, text=True, check=True, env={"HOME": str(tmp_path)}
+        [*shlex.split(command), "-G", "git@git.example.com"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"HOME": str(tmp_path)},
     ).stdout.splitlines()
     found = {name: value for name, _, value in (line.partition(" ") for line in shown)}
     assert found["identityfile"] == str(secret / "ssh-privatekey")

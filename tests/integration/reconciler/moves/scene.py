@@ -1,4 +1,6 @@
-"""An ApplicationSet, its Placement, decision and Applications in an `ObjectHub`, as Argo CD and OCM write them."""
+"""An ApplicationSet, its Placement, decision and Applications in an `ObjectHub`, as Argo CD and OCM write
+them.
+"""
 
 import time
 from datetime import UTC, datetime
@@ -15,9 +17,18 @@ from gitops_dsf.reconciler.moves.removal import Removal
 from tests.support.objecthub import ObjectHub
 
 NAMESPACE = "argocd"
-SETS, APPLICATIONS, PLACEMENTS, DECISIONS = "applicationsets", "applications", "placements", "placementdecisions"
+SETS, APPLICATIONS, PLACEMENTS, DECISIONS = (
+    "applicationsets",
+    "applications",
+    "placements",
+    "placementdecisions",
+)
 CLUSTERS = "managedclusters"
-GOOD = {"health": {"status": "Healthy"}, "sync": {"status": "Synced"}, "operationState": {"phase": "Succeeded"}}
+GOOD = {
+    "health": {"status": "Healthy"},
+    "sync": {"status": "Synced"},
+    "operationState": {"phase": "Succeeded"},
+}
 PROGRESSING = {**GOOD, "health": {"status": "Progressing"}}
 
 
@@ -41,7 +52,11 @@ def situation(*decided: str, overdue: bool = False) -> Situation:
 def removal(api: HubApi) -> Removal:
     """Whose informer of clusters has seen none yet."""
     informer = Informer(api=api, path=CLUSTERS_PATH, project=cluster)
-    return Removal(api=api, argocd_namespace=NAMESPACE, reach=Reachability(clusters=informer, clock=time.monotonic, hub_time=api.now))
+    return Removal(
+        api=api,
+        argocd_namespace=NAMESPACE,
+        reach=Reachability(clusters=informer, clock=time.monotonic, hub_time=api.now),
+    )
 
 
 class Scene:
@@ -53,7 +68,10 @@ class Scene:
         self.decide("a")
 
     def application_set(self, *, uid: str = "set-1", **spec: Any) -> None:
-        annotations = {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak", "gitops-dsf.io/moves-timeout-seconds": "60"}
+        annotations = {
+            "gitops-dsf.io/moves-strategy": "MakeBeforeBreak",
+            "gitops-dsf.io/moves-timeout-seconds": "60",
+        }
         selector = {"matchLabels": {PLACEMENT_LABEL: "web"}}
         body = {
             "generators": [{"clusterDecisionResource": {"configMapRef": "x", "labelSelector": selector}}],
@@ -61,9 +79,13 @@ class Scene:
             "syncPolicy": {"applicationsSync": "create-update"},
             **spec,
         }
-        self.hub.put(SETS, "web", namespace=NAMESPACE, metadata={"uid": uid, "annotations": annotations}, spec=body)
+        self.hub.put(
+            SETS, "web", namespace=NAMESPACE, metadata={"uid": uid, "annotations": annotations}, spec=body
+        )
 
-    def available(self, cluster: str, status: str = "True", *, since: float | None = None, taints: tuple[str, ...] = ()) -> None:
+    def available(
+        self, cluster: str, status: str = "True", *, since: float | None = None, taints: tuple[str, ...] = ()
+    ) -> None:
         """The ManagedCluster; `since` in seconds from now."""
         condition = {"type": "ManagedClusterConditionAvailable", "status": status}
         if since is not None:
@@ -72,7 +94,13 @@ class Scene:
         spec = {"taints": [{"key": key, "effect": "NoSelect"} for key in taints]}
         self.hub.put(CLUSTERS, cluster, spec=spec, status={"conditions": [condition]})
 
-    def decide(self, *clusters: str, selected: int | None = None, owner: str = "placement-1", wanted: int | None = None) -> None:
+    def decide(
+        self,
+        *clusters: str,
+        selected: int | None = None,
+        owner: str = "placement-1",
+        wanted: int | None = None,
+    ) -> None:
         """One page, then the status, as OCM does it; `selected` where the status says something else."""
         owners = [{"kind": "Placement", "name": "web", "uid": owner, "controller": True}]
         self.hub.put(
@@ -85,7 +113,9 @@ class Scene:
         count = len(clusters) if selected is None else selected
         status = {"numberOfSelectedClusters": count, "decisionGroups": [{"clusterCount": count}]}
         spec = {"numberOfClusters": wanted}
-        self.hub.put(PLACEMENTS, "web", namespace=NAMESPACE, metadata={"uid": "placement-1"}, spec=spec, status=status)
+        self.hub.put(
+            PLACEMENTS, "web", namespace=NAMESPACE, metadata={"uid": "placement-1"}, spec=spec, status=status
+        )
 
     def copy(self, cluster: str, *, status: Any = None, **metadata: Any) -> None:
         """The same UID each time: it changed, and was not made anew."""

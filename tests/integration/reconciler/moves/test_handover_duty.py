@@ -1,4 +1,6 @@
-"""The duty over informers of an API server: what it deletes and when, what it says while it waits, and that a new leader begins anew."""
+"""The duty over informers of an API server: what it deletes and when, what it says while it waits, and that a
+new leader begins anew.
+"""
 
 import asyncio
 import contextlib
@@ -38,10 +40,14 @@ class Leader:
 
     async def __aenter__(self) -> Self:
         self.api = await self.hub.api(claim=self.claim, clock=lambda: self.now).__aenter__()
-        self.view = HubView(api=self.api, hub_namespace="hub", argocd_namespace=NAMESPACE, metrics=self.metrics.watches)
+        self.view = HubView(
+            api=self.api, hub_namespace="hub", argocd_namespace=NAMESPACE, metrics=self.metrics.watches
+        )
         watch = DecisionWatch(view=self.view, metrics=self.metrics, clock=lambda: self.now)
         events = Events(api=self.api, metrics=self.metrics.events)
-        self.duty = HandoverDuty(api=self.api, view=self.view, metrics=self.metrics, events=events, watch=watch, pace=0.01)
+        self.duty = HandoverDuty(
+            api=self.api, view=self.view, metrics=self.metrics, events=events, watch=watch, pace=0.01
+        )
         self.shown = contextlib.ExitStack()
         self.shown.enter_context(self.metrics.watches.following(self.view.informers))
         self.task = asyncio.create_task(self.duty.run())
@@ -55,9 +61,12 @@ class Leader:
         await self.api.__aexit__(None, None, None)
 
     async def after(self, seconds: float) -> None:
-        """Time goes by, the informers see what there is, and the duty looks, at least once, at all of it and at what it made of it."""
+        """Time goes by, the informers see what there is, and the duty looks, at least once, at all of it and
+        at what it made of it.
+        """
         self.now += seconds
-        # Of two looks the second began after the informers were read. Twice: it may delete, and until the informers see that, it is "Gone".
+        # Of two looks the second began after the informers were read. Twice: it may delete, and until the
+        # informers see that, it is "Gone".
         for _ in range(4):
             await self.view.refresh()
             looks = self.duty.looks
@@ -105,8 +114,13 @@ def test_a_move_from_beginning_to_end() -> None:
             assert leader.waits() == {"NewCopyNotHealthy": 1}
             assert scene.hub.events("MoveWaits") == []
             await leader.after(NEWS_SECONDS)
-            assert scene.hub.events("MoveWaits") == ["web-a on a is still there: web-b is Progressing/Synced (NewCopyNotHealthy)"]
-            assert leader.value("moves_waiting_seconds", applicationset="web") == SETTLE_SECONDS + 1 + NEWS_SECONDS
+            assert scene.hub.events("MoveWaits") == [
+                "web-a on a is still there: web-b is Progressing/Synced (NewCopyNotHealthy)"
+            ]
+            assert (
+                leader.value("moves_waiting_seconds", applicationset="web")
+                == SETTLE_SECONDS + 1 + NEWS_SECONDS
+            )
             assert scene.copies() == ["web-a", "web-b"]
             scene.copy("b")
             await leader.after(1)
@@ -137,7 +151,9 @@ def test_a_new_leader_waits_for_the_decision_and_the_time_out_anew() -> None:
             assert leader.waits() == {"NewCopyNotHealthy": 1}
             await leader.after(1)
             assert scene.copies() == ["web-b"]
-            assert scene.hub.events("CopyRemoved") == ["web-a on a is deleted: the time-out is over, and b is no less healthy"]
+            assert scene.hub.events("CopyRemoved") == [
+                "web-a on a is deleted: the time-out is over, and b is no less healthy"
+            ]
 
     leading(test)
 
@@ -191,7 +207,9 @@ def test_a_hub_that_refuses_is_asked_again_later_and_said_so() -> None:
             assert len(scene.deletions()) == 1
             await leader.after(NEWS_SECONDS)
             assert len(scene.deletions()) == 2
-            assert [text[:46] for text in scene.hub.events("MoveWaits")] == ["web-a on a is still there: DELETE /apis/argopr"]
+            assert [text[:46] for text in scene.hub.events("MoveWaits")] == [
+                "web-a on a is still there: DELETE /apis/argopr"
+            ]
             await leader.after(RETRIES.first * 2)
             assert scene.copies() == ["web-b"]
 
@@ -251,7 +269,13 @@ def test_a_new_leader_waits_for_what_the_one_before_may_have_sent() -> None:
     leading(test)
 
 
-READS = ["GET applicationsets", "GET applications", "GET managedclusters", "GET placementdecisions", "GET placements"]
+READS = [
+    "GET applicationsets",
+    "GET applications",
+    "GET managedclusters",
+    "GET placementdecisions",
+    "GET placements",
+]
 """Of a removal."""
 
 
@@ -342,8 +366,12 @@ def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided() -> N
     leading(test)
 
 
-@pytest.mark.parametrize(("seconds", "left"), [(HOLD_SECONDS - 60, ["web-a", "web-b"]), (HOLD_SECONDS + 60, ["web-b"])])
-def test_a_new_leader_takes_the_time_of_the_return_from_the_condition(seconds: float, left: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "left"), [(HOLD_SECONDS - 60, ["web-a", "web-b"]), (HOLD_SECONDS + 60, ["web-b"])]
+)
+def test_a_new_leader_takes_the_time_of_the_return_from_the_condition(
+    seconds: float, left: list[str]
+) -> None:
     async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
         scene.available("a", since=-seconds)
         scene.decide("b")
@@ -371,7 +399,10 @@ def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back() ->
             await leader.after(NEWS_SECONDS)
             assert "GET applicationsets/web" not in scene.hub.asked
             (words,) = scene.hub.events("MoveWaits")
-            assert "what it rests on may be old: WATCH /apis/cluster.open-cluster-management.io/v1/managedclusters: 403" in words
+            assert (
+                "what it rests on may be old: WATCH"
+                " /apis/cluster.open-cluster-management.io/v1/managedclusters: 403" in words
+            )
             assert not leader.view.ready
             assert leader.value("watch_broken", resource="managedclusters") == 1
             scene.hub.refusals.clear()
@@ -397,7 +428,9 @@ def test_what_is_not_understood_whole_is_left_alone_and_said() -> None:
             await leader.after(SETTLE_SECONDS)
             await leader.after(NEWS_SECONDS)
             assert leader.waits() == {"Generators": 1}
-            assert leader.value("moves_waiting_seconds", applicationset="web") is None, "it will never end by itself"
+            assert leader.value("moves_waiting_seconds", applicationset="web") is None, (
+                "it will never end by itself"
+            )
             assert scene.hub.events("MoveWaits")[0].endswith("with the label of one Placement (Generators)")
             scene.application_set(syncPolicy={"applicationsSync": "sync"})
             await leader.after(1)
@@ -417,7 +450,9 @@ def test_a_deletion_that_takes_long_is_shown_and_not_repeated() -> None:
             await leader.after(SETTLE_SECONDS)
             await leader.after(NEWS_SECONDS)
             assert leader.waits() == {"Going": 2}
-            assert scene.hub.events("MoveWaits") == ["web-a on a is still there: Argo CD is deleting it with its workload (Going)"]
+            assert scene.hub.events("MoveWaits") == [
+                "web-a on a is still there: Argo CD is deleting it with its workload (Going)"
+            ]
             scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
             await leader.after(1)
             assert scene.copies() == ["web-b"]

@@ -1,4 +1,6 @@
-"""The duty over informers of an API server: when it asks an ApplicationSet to look, and what becomes of a request that the hub refuses."""
+"""The duty over informers of an API server: when it asks an ApplicationSet to look, and what becomes of a
+request that the hub refuses.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,7 +27,9 @@ class Leader:
         self.hub, self.view, self.metrics, self.now = hub, view, metrics, 1000.0
 
     async def after(self, seconds: float) -> None:
-        """Time goes by, and the informers see what there is; that an ApplicationSet changed wakes the duty."""
+        """Time goes by, and the informers see what there is; that an ApplicationSet changed wakes
+        the duty.
+        """
         self.now += seconds
         item = self.hub.get(SETS, "web", namespace=NAMESPACE)
         assert item is not None

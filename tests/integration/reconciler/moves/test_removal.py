@@ -1,4 +1,6 @@
-"""A removal against an API server on which somebody else writes between any two requests, and which may be the last thing that we do."""
+"""A removal against an API server on which somebody else writes between any two requests, and which may be
+the last thing that we do.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -28,7 +30,15 @@ from tests.support.objecthub import ObjectHub
 
 def candidate() -> Candidate:
     """web moved from a to b, as the informers saw it."""
-    old = Application(name="web-a", uid="copy-a", owner="web", owner_uid="set-1", application="web", cluster="a", prunes=True)
+    old = Application(
+        name="web-a",
+        uid="copy-a",
+        owner="web",
+        owner_uid="set-1",
+        application="web",
+        cluster="a",
+        prunes=True,
+    )
     return Candidate(
         set_name="web",
         set_uid="set-1",
@@ -89,13 +99,19 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "more copies wanted": (lambda scene: scene.decide("b", wanted=2), "WantedCount"),
     "no Placement": (lambda scene: scene.hub.objects.pop((PLACEMENTS, NAMESPACE, "web")), "PlacementGone"),
     "new copy not healthy": (lambda scene: scene.copy("b", status=PROGRESSING), "NewCopyNotHealthy"),
-    "new copy gone": (lambda scene: scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-b")), "NewCopyMissing"),
+    "new copy gone": (
+        lambda scene: scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-b")),
+        "NewCopyMissing",
+    ),
     "new copy going": (lambda scene: scene.copy("b", deletionTimestamp=GOING), "Going"),
     "old copy going": (lambda scene: scene.copy("a", deletionTimestamp=GOING), "Going"),
     "old copy made anew": (lambda scene: scene.copy("a", uid="another"), "Gone"),
     "old copy nobody's": (lambda scene: scene.copy("a", ownerReferences=[]), "Gone"),
     "old copy without finalizer": (lambda scene: scene.copy("a", finalizers=[]), "WorkloadWouldStay"),
-    "policy deletes": (lambda scene: scene.application_set(syncPolicy={"applicationsSync": "sync"}), "Changed"),
+    "policy deletes": (
+        lambda scene: scene.application_set(syncPolicy={"applicationsSync": "sync"}),
+        "Changed",
+    ),
     "other generators": (lambda scene: scene.application_set(generators=[]), "Changed"),
     "ApplicationSet made anew": (lambda scene: scene.application_set(uid="set-2"), "Changed"),
     "the old copy's cluster is away": (lambda scene: scene.available("a", "Unknown"), "ClusterUnreachable"),
@@ -158,7 +174,14 @@ def test_one_that_changes_all_the_time_is_left_for_later() -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["GET applicationsets", "GET applications", "GET managedclusters", "GET placementdecisions", "GET placements", "DELETE applications"],
+    [
+        "GET applicationsets",
+        "GET applications",
+        "GET managedclusters",
+        "GET placementdecisions",
+        "GET placements",
+        "DELETE applications",
+    ],
 )
 @pytest.mark.parametrize("status", [0, 403, 500])
 def test_a_request_that_fails_deletes_nothing(word: str, status: int) -> None:
@@ -174,7 +197,9 @@ def test_a_request_that_fails_deletes_nothing(word: str, status: int) -> None:
 @pytest.mark.parametrize("requests", range(1, 8))
 @pytest.mark.parametrize("meanwhile", ["nothing", "flips back", "new copy fails"])
 def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) -> None:
-    """The one that dies may have deleted; the one that follows begins anew, and between them nothing goes twice or too early."""
+    """The one that dies may have deleted; the one that follows begins anew, and between them nothing goes
+    twice or too early.
+    """
 
     async def test(scene: Scene, removal: Removal) -> None:
         task = asyncio.create_task(removal.attempt(candidate()))

@@ -1,6 +1,8 @@
-"""Any sequence of decisions, health, looks of Argo CD, attempts and crashes: what is deleted was rightly deleted at that moment.
+"""Any sequence of decisions, health, looks of Argo CD, attempts and crashes: what is deleted was rightly
+deleted at that moment.
 
-The informers are taken to be as wrong as they can be: every attempt is for a copy that they wrongly say may go.
+The informers are taken to be as wrong as they can be: every attempt is for a copy that they wrongly say may
+go.
 """
 
 import asyncio
@@ -13,7 +15,15 @@ from hypothesis import strategies as st
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.reconciler.moves.handover import Action, Verdict
 from gitops_dsf.reconciler.moves.removal import Candidate, Removal
-from tests.integration.reconciler.moves.scene import APPLICATIONS, GOOD, HANDOVER, NAMESPACE, PROGRESSING, Scene, situation
+from tests.integration.reconciler.moves.scene import (
+    APPLICATIONS,
+    GOOD,
+    HANDOVER,
+    NAMESPACE,
+    PROGRESSING,
+    Scene,
+    situation,
+)
 from tests.integration.reconciler.moves.scene import removal as removal_of
 from tests.support import virtual_time
 from tests.support.laws import examples
@@ -22,7 +32,9 @@ from tests.support.objecthub import ObjectHub
 CLUSTERS = "abcd"
 BAD = {**GOOD, "health": {"status": "Degraded"}}
 READS = ("GET applicationsets", "GET applications", "GET managedclusters", "GET placementdecisions")
-"""At which others act. From the last read to the deletion nothing changes: the time until that arrives is nobody's."""
+"""At which others act. From the last read to the deletion nothing changes: the time until that arrives is
+nobody's.
+"""
 TOO_LATE = {"health": READS[2:], "available": READS[3:]}
 """Reads after which these changes are not seen."""
 
@@ -30,8 +42,14 @@ CHANGES = st.one_of(
     st.tuples(st.just("decide"), st.frozensets(st.sampled_from(CLUSTERS), max_size=2)),
     st.tuples(st.just("page without status"), st.frozensets(st.sampled_from(CLUSTERS), max_size=2)),
     st.tuples(st.just("argo"), st.just(None)),
-    st.tuples(st.just("available"), st.tuples(st.sampled_from(CLUSTERS), st.sampled_from(["True", "True", "Unknown"]))),
-    st.tuples(st.just("health"), st.tuples(st.sampled_from(CLUSTERS), st.sampled_from([GOOD, GOOD, PROGRESSING, BAD]))),
+    st.tuples(
+        st.just("available"),
+        st.tuples(st.sampled_from(CLUSTERS), st.sampled_from(["True", "True", "Unknown"])),
+    ),
+    st.tuples(
+        st.just("health"),
+        st.tuples(st.sampled_from(CLUSTERS), st.sampled_from([GOOD, GOOD, PROGRESSING, BAD])),
+    ),
 )
 
 
@@ -110,7 +128,13 @@ class World:
 async def attempt(world: World, removal: Removal, step: Attempt) -> None:
     world.overdue = step.overdue
     asked = len(world.hub.asked)
-    copy = Application(name=f"web-{step.cluster}", uid=f"copy-{step.cluster}", owner_uid="set-1", application="web", cluster=step.cluster)
+    copy = Application(
+        name=f"web-{step.cluster}",
+        uid=f"copy-{step.cluster}",
+        owner_uid="set-1",
+        application="web",
+        cluster=step.cluster,
+    )
     candidate = Candidate(
         set_name="web",
         set_uid="set-1",

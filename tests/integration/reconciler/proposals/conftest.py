@@ -8,7 +8,15 @@ import pytest
 
 from gitops_dsf.reconciler.proposals import look, worker
 from gitops_dsf.reconciler.proposals.exchange import Answer, Ask
-from tests.integration.reconciler.proposals.scene import SETTINGS, TOKEN, Scene, cluster, page, scorer, surroundings
+from tests.integration.reconciler.proposals.scene import (
+    SETTINGS,
+    TOKEN,
+    Scene,
+    cluster,
+    page,
+    scorer,
+    surroundings,
+)
 from tests.support.github.server import GitHubServer
 from tests.support.objecthub import ObjectHub
 
@@ -37,7 +45,9 @@ spec:
 
 @pytest.fixture(autouse=True)
 def _worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker's part is done in this process, unless the test is marked `worker`: a process of its own imports for half a second."""
+    """The worker's part is done in this process, unless the test is marked `worker`: a process of its own
+    imports for half a second.
+    """
     if request.node.get_closest_marker("worker") is None:
         monkeypatch.setattr(look, "ask", _answered)
 
@@ -53,7 +63,9 @@ async def _answered(question: Ask) -> Answer:
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Iterator[Scene]:
-    """A fleet of five clusters, scorers cpu and mem whose locks say what their pages say. The hub is to be entered by the test."""
+    """A fleet of five clusters, scorers cpu and mem whose locks say what their pages say. The hub is to be
+    entered by the test.
+    """
     with surroundings(tmp_path) as (server, repository, pages, secret):
         files = {"gitops-dsf.yaml": SETTINGS, "rendered/platform/x.yaml": "x: 1\n", "README.md": "ours\n"}
         for name in ("cpu", "mem"):
@@ -63,7 +75,14 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         for number in range(1, 6):
             files[f"clusters/c{number}.yaml"] = cluster(f"c{number}")
         repository.commit(dict(files))
-        found = Scene(hub=ObjectHub(), server=server, repository=repository, pages=pages, secret=secret, work=tmp_path / "work")
+        found = Scene(
+            hub=ObjectHub(),
+            server=server,
+            repository=repository,
+            pages=pages,
+            secret=secret,
+            work=tmp_path / "work",
+        )
         for number in range(1, 6):
             found.joins(f"c{number}")
         yield found

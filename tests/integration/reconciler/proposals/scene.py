@@ -1,4 +1,6 @@
-"""A hub, a fleet repository over HTTP, scoring APIs' pages, perhaps a forge, and the duty at work among them."""
+"""A hub, a fleet repository over HTTP, scoring APIs' pages, perhaps a forge, and the duty at work
+among them.
+"""
 
 import asyncio
 import contextlib
@@ -68,7 +70,11 @@ spec:
 
 
 def page(score: str, *, query: str = "up", interval: int = 60) -> Any:
-    source = {"type": "Prometheus", "path": "/api/v1/query_range", "params": {"query": query, "range": 600, "step": 60}}
+    source = {
+        "type": "Prometheus",
+        "path": "/api/v1/query_range",
+        "params": {"query": query, "range": 600, "step": 60},
+    }
     return says(source=source, scoring={"path": "/scoring", "params": {"name": score, "interval": interval}})
 
 
@@ -90,7 +96,13 @@ class Scene:
         """What another duty writes into the status."""
         reason = "Drifted" if drifted else "InSync"
         status = {"conditions": [{"type": "ConfigSynced", "status": "False", "reason": reason}]}
-        self.hub.put("dynamicscorers", name, namespace=HUB, spec={"scoring": {"params": {"name": f"{name}_score"}}}, status=status)
+        self.hub.put(
+            "dynamicscorers",
+            name,
+            namespace=HUB,
+            spec={"scoring": {"params": {"name": f"{name}_score"}}},
+            status=status,
+        )
 
     def departs(self, name: str) -> None:
         """Its page says another interval than its lock, and the hub knows."""
@@ -98,7 +110,12 @@ class Scene:
         self.drifts(name)
 
     def joins(self, name: str, *, accepted: bool = True, **labels: str) -> None:
-        self.hub.put("managedclusters", name, metadata={"labels": {"region": "eu", **labels}}, spec={"hubAcceptsClient": accepted})
+        self.hub.put(
+            "managedclusters",
+            name,
+            metadata={"labels": {"region": "eu", **labels}},
+            spec={"hubAcceptsClient": accepted},
+        )
 
     def leaves(self, name: str) -> None:
         del self.hub.objects["managedclusters", "", name]
@@ -113,11 +130,21 @@ class Scene:
         return branch
 
     def changed(self, branch: str) -> list[str]:
-        return git("diff", "--name-only", "--no-renames", f"main...{branch}", folder=self.repository.bare).split()
+        return git(
+            "diff", "--name-only", "--no-renames", f"main...{branch}", folder=self.repository.bare
+        ).split()
 
     def errors(self, branch: str, folder: Path) -> list[str]:
         """What `gitops-dsf validate` says of a branch."""
-        git("clone", "--quiet", "--branch", branch, str(self.repository.bare), str(folder), folder=self.repository.bare)
+        git(
+            "clone",
+            "--quiet",
+            "--branch",
+            branch,
+            str(self.repository.bare),
+            str(folder),
+            folder=self.repository.bare,
+        )
         return [str(item) for item in check(folder / self.folder).diagnostics if item.severity == "error"]
 
     @contextlib.asynccontextmanager
@@ -132,7 +159,12 @@ class Scene:
                 events=Events(api=api, metrics=metrics.events),
                 metrics=metrics,
                 git=GitSettings(
-                    url=self.repository.url, author=AUTHOR, credentials=self.secret, work_dir=self.work, path=self.folder, branch="main"
+                    url=self.repository.url,
+                    author=AUTHOR,
+                    credentials=self.secret,
+                    work_dir=self.work,
+                    path=self.folder,
+                    branch="main",
                 ),
                 settings=ProposalSettings(
                     **{
@@ -164,10 +196,18 @@ class Working:
     task: "asyncio.Task[None]"
 
     def count(self, kind: str, outcome: str) -> float:
-        return self.metrics.registry.get_sample_value("gitops_dsf_reconciler_proposals_total", {"kind": kind, "outcome": outcome}) or 0.0
+        return (
+            self.metrics.registry.get_sample_value(
+                "gitops_dsf_reconciler_proposals_total", {"kind": kind, "outcome": outcome}
+            )
+            or 0.0
+        )
 
     def open(self, kind: str) -> float:
-        return self.metrics.registry.get_sample_value("gitops_dsf_reconciler_proposal_open", {"kind": kind}) or 0.0
+        return (
+            self.metrics.registry.get_sample_value("gitops_dsf_reconciler_proposal_open", {"kind": kind})
+            or 0.0
+        )
 
     async def until(self, condition: Callable[[], object], what: str, *, seconds: float = 60) -> None:
         try:
@@ -181,12 +221,16 @@ class Working:
     async def looks_again(self, kind: str, outcome: str, *, times: int = 2) -> None:
         """Waits until it looked that many times more, with this outcome."""
         before = self.count(kind, outcome)
-        await self.until(lambda: self.count(kind, outcome) >= before + times, f"{times} more {outcome} {kind}")
+        await self.until(
+            lambda: self.count(kind, outcome) >= before + times, f"{times} more {outcome} {kind}"
+        )
 
 
 @contextlib.contextmanager
 def surroundings(folder: Path) -> Iterator[tuple[GitServer, GitRepository, PageServer, Path]]:
-    """Git server with the repository `team/fleet`, pages, and a Secret's folder with a token that the git server asks for."""
+    """Git server with the repository `team/fleet`, pages, and a Secret's folder with a token that the git
+    server asks for.
+    """
     secret = folder / "secret"
     secret.mkdir()
     (secret / "token").write_text(f"{TOKEN}\n", encoding="utf-8")

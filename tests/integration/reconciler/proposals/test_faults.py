@@ -14,7 +14,9 @@ pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 
 @pytest.mark.parametrize("requests", [1, 4, 8])
-async def test_a_leader_that_ends_in_the_midst_leaves_the_rest_to_the_next(scene: Scene, forge: GitHubServer, requests: int) -> None:
+async def test_a_leader_that_ends_in_the_midst_leaves_the_rest_to_the_next(
+    scene: Scene, forge: GitHubServer, requests: int
+) -> None:
     """It ends after so many requests to the git server: before it pushed, between two pushes, after both."""
     scene.departs("cpu")
     scene.joins("c6")
@@ -48,7 +50,9 @@ async def _offers_each_once(scene: Scene, forge: GitHubServer) -> None:
     git("fsck", "--strict", folder=scene.repository.bare)
 
 
-async def test_two_that_think_they_lead_offer_it_once(scene: Scene, forge: GitHubServer, tmp_path: Path) -> None:
+async def test_two_that_think_they_lead_offer_it_once(
+    scene: Scene, forge: GitHubServer, tmp_path: Path
+) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as one:
         scene.work = tmp_path / "other"
@@ -73,14 +77,18 @@ async def test_git_that_is_away_or_wants_another_token_delays_only(scene: Scene)
         await working.until(lambda: scene.proposals, "the rotated token works")
 
 
-async def test_a_repository_that_cannot_be_read_is_told(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_repository_that_cannot_be_read_is_told(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     scene.repository.commit({"gitops-dsf.yaml": None})
     async with scene.hub, scene.working() as working:
         await working.until(lambda: working.count("inventory", "failed") >= 1, "it is counted")
     assert "the repository has no gitops-dsf.yaml; --git-path names the folder" in caplog.text
 
 
-async def test_mistakes_of_others_keep_the_inventory_as_it_is(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+async def test_mistakes_of_others_keep_the_inventory_as_it_is(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     scene.repository.commit({"clusters/c1.yaml": "kind: [\n"})
     scene.joins("c6")
     async with scene.hub, scene.working() as working:
@@ -98,7 +106,10 @@ async def test_direct_commits_go_on_top_of_the_newest_head(scene: Scene) -> None
     scene.leaves("c5")
     before = scene.repository.branches()["main"]
     async with scene.hub, scene.working() as working:
-        await working.until(lambda: working.count("locks", "pushed") == 2 and working.count("inventory", "pushed") == 1, "all are in")
+        await working.until(
+            lambda: working.count("locks", "pushed") == 2 and working.count("inventory", "pushed") == 1,
+            "all are in",
+        )
         await working.until(lambda: working.task.done() or True, "")
     assert list(scene.repository.branches()) == ["main"]
     log = git("log", "--format=%s", f"{before}..main", folder=scene.repository.bare).splitlines()
@@ -107,7 +118,9 @@ async def test_direct_commits_go_on_top_of_the_newest_head(scene: Scene) -> None
         "Accept what /config of scorer mem says",
         "Add cluster c6",
     ]
-    assert "clusters/c5.yaml" in git("ls-tree", "-r", "--name-only", "main", folder=scene.repository.bare), "people remove clusters"
+    assert "clusters/c5.yaml" in git("ls-tree", "-r", "--name-only", "main", folder=scene.repository.bare), (
+        "people remove clusters"
+    )
 
 
 async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_revert_it(scene: Scene) -> None:
@@ -134,14 +147,20 @@ async def test_direct_commits_follow_a_page_that_goes_back_and_forth(scene: Scen
     async with scene.hub, scene.working() as working:
         for number, interval in enumerate((30, 60, 30), start=1):
             scene.pages.pages["/cpu/config"] = page("cpu_score", interval=interval)
-            await working.until(lambda count=number: working.count("locks", "pushed") == count, f"commit {number}")
+            await working.until(
+                lambda count=number: working.count("locks", "pushed") == count, f"commit {number}"
+            )
     assert working.count("locks", "refused") == 0
     assert "interval: 30" in scene.repository.read("locks/cpu.yaml")
 
 
-async def test_a_lock_behind_a_link_stops_no_other_direct_commit(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_lock_behind_a_link_stops_no_other_direct_commit(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
-    scene.repository.commit({"shared/cpu.yaml": scene.repository.read("locks/cpu.yaml"), "locks/cpu.yaml": None})
+    scene.repository.commit(
+        {"shared/cpu.yaml": scene.repository.read("locks/cpu.yaml"), "locks/cpu.yaml": None}
+    )
     (scene.repository.clone / "locks/cpu.yaml").symlink_to("../shared/cpu.yaml")
     scene.repository.publish()
     for name in ("cpu", "mem"):
@@ -153,7 +172,9 @@ async def test_a_lock_behind_a_link_stops_no_other_direct_commit(scene: Scene, c
     assert "interval: 30" in scene.repository.read("locks/mem.yaml")
 
 
-async def test_a_protected_branch_that_refuses_direct_commits_is_told(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_protected_branch_that_refuses_direct_commits_is_told(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     scene.settings = {"direct": True}
     hook = scene.repository.bare / "hooks/pre-receive"
     hook.parent.mkdir(exist_ok=True)

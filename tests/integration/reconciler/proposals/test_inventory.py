@@ -20,7 +20,9 @@ async def test_joined_and_relabelled_clusters_are_offered_together(scene: Scene,
         branch = scene.one
         assert branch.startswith("gitops-dsf/inventory-")
         assert scene.changed(branch) == ["clusters/c2.yaml", "clusters/c6.yaml"]
-        assert scene.repository.read("clusters/c2.yaml", branch=branch) == cluster("c2", region="us"), "the comment stays"
+        assert scene.repository.read("clusters/c2.yaml", branch=branch) == cluster("c2", region="us"), (
+            "the comment stays"
+        )
         assert "tier: gold" in scene.repository.read("clusters/c6.yaml", branch=branch)
         assert "feature" not in scene.repository.read("clusters/c6.yaml", branch=branch)
         assert scene.errors(branch, tmp_path / "copy") == []
@@ -32,7 +34,9 @@ async def test_joined_and_relabelled_clusters_are_offered_together(scene: Scene,
 
 
 async def test_a_cluster_that_is_gone_for_long_is_removed(scene: Scene, tmp_path: Path) -> None:
-    scene.repository.commit({"clusters/c5.yaml": None, "clusters/c1.yaml": cluster("c1") + "---\n" + cluster("c5")})
+    scene.repository.commit(
+        {"clusters/c5.yaml": None, "clusters/c1.yaml": cluster("c1") + "---\n" + cluster("c5")}
+    )
     scene.leaves("c5")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
@@ -66,7 +70,9 @@ async def test_absence_counts_after_ten_minutes_only(scene: Scene) -> None:
         first = scene.one
         assert scene.changed(first) == ["clusters/c6.yaml"]
         now[0] += 700.0
-        await working.until(lambda: scene.proposals and first not in scene.proposals, "another one takes its place")
+        await working.until(
+            lambda: scene.proposals and first not in scene.proposals, "another one takes its place"
+        )
         assert scene.changed(scene.one) == ["clusters/c5.yaml", "clusters/c6.yaml"]
         await working.until(lambda: working.count("inventory", "superseded") == 1, "it is counted")
 
@@ -94,7 +100,12 @@ async def test_an_empty_hub_removes_nothing(scene: Scene) -> None:
 
 
 async def test_a_cluster_on_its_way_out_is_left_alone(scene: Scene) -> None:
-    scene.hub.put("managedclusters", "c5", metadata={"deletionTimestamp": "2026-11-21T08:00:00Z"}, spec={"hubAcceptsClient": False})
+    scene.hub.put(
+        "managedclusters",
+        "c5",
+        metadata={"deletionTimestamp": "2026-11-21T08:00:00Z"},
+        spec={"hubAcceptsClient": False},
+    )
     scene.joins("c6")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
@@ -105,8 +116,13 @@ async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
     scene: Scene, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     """A mask names the cluster that left."""
-    mask = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScoringConfig\nmetadata:\n"
-    mask += "  name: dynamic-scoring-config\nspec:\n  masks:\n    - clusterName: c5\n      scoreName: cpu_score\n"
+    mask = (
+        "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind:"
+        " DynamicScoringConfig\nmetadata:\n"
+    )
+    mask += (
+        "  name: dynamic-scoring-config\nspec:\n  masks:\n    - clusterName: c5\n      scoreName: cpu_score\n"
+    )
     scene.repository.commit({"config/masks.yaml": mask})
     scene.leaves("c5")
     async with scene.hub, scene.working() as working:
@@ -143,4 +159,6 @@ async def test_two_looks_must_agree(scene: Scene) -> None:
         await working.looks_again("inventory", "waiting")
         first = scene.one
         now[0] += 600
-        await working.until(lambda: scene.proposals and first not in scene.proposals, "ten minutes after the last push")
+        await working.until(
+            lambda: scene.proposals and first not in scene.proposals, "ten minutes after the last push"
+        )

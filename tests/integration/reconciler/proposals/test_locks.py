@@ -26,8 +26,14 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Scene, 
         shown = git("show", "--no-patch", "--format=%an <%ae>%n%B", branch, folder=scene.repository.bare)
         assert shown.startswith(f"{AUTHOR}\nAccept what /config of scorer cpu says\n")
         assert "- config.scoring.params.interval: 60 -> 30" in shown
-        assert (working.count("locks", "pushed"), working.open("locks"), working.open("inventory")) == (1, 1, 0)
-        assert scene.hub.events("LockProposed") == [f"/config differs from the lock; what it says is on branch {branch}"]
+        assert (working.count("locks", "pushed"), working.open("locks"), working.open("inventory")) == (
+            1,
+            1,
+            0,
+        )
+        assert scene.hub.events("LockProposed") == [
+            f"/config differs from the lock; what it says is on branch {branch}"
+        ]
     assert not (tmp_path / "work/proposals").exists(), "nothing is left behind"
 
 
@@ -54,7 +60,9 @@ async def test_newer_content_supersedes_and_none_withdraws(scene: Scene) -> None
         await working.until(lambda: scene.proposals, "a branch appears")
         first = scene.one
         scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
-        await working.until(lambda: scene.proposals and first not in scene.proposals, "another one takes its place")
+        await working.until(
+            lambda: scene.proposals and first not in scene.proposals, "another one takes its place"
+        )
         assert "interval: 45" in scene.repository.read("locks/cpu.yaml", branch=scene.one)
         await working.until(lambda: working.count("locks", "superseded") == 1, "it is counted")
         scene.pages.pages["/cpu/config"] = page("cpu_score", interval=60)
@@ -68,7 +76,12 @@ async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Sce
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
         before = scene.proposals
-        for wrong in (page("mem_score"), page("cpu_score", query="avg("), Answer(status=500), Answer(body=b"<html>", media="text/html")):
+        for wrong in (
+            page("mem_score"),
+            page("cpu_score", query="avg("),
+            Answer(status=500),
+            Answer(body=b"<html>", media="text/html"),
+        ):
             scene.pages.pages["/cpu/config"] = wrong
             await working.looks_again("locks", "undecided")
             assert scene.proposals == before
@@ -140,7 +153,9 @@ async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: 
 
 async def test_locks_that_share_a_file_are_offered_apart(scene: Scene, tmp_path: Path) -> None:
     texts = [scene.repository.read(f"locks/{name}.yaml") for name in ("cpu", "mem")]
-    scene.repository.commit({"locks/all.yaml": "---\n".join(texts), "locks/cpu.yaml": None, "locks/mem.yaml": None})
+    scene.repository.commit(
+        {"locks/all.yaml": "---\n".join(texts), "locks/cpu.yaml": None, "locks/mem.yaml": None}
+    )
     for name in ("cpu", "mem"):
         scene.departs(name)
     async with scene.hub, scene.working() as working:
@@ -163,7 +178,9 @@ async def test_never_more_than_so_many_at_once(scene: Scene) -> None:
 
 
 async def test_another_fleet_of_the_repository_is_not_touched(scene: Scene, tmp_path: Path) -> None:
-    files = {path: scene.repository.read(path) for path in git("ls-files", folder=scene.repository.clone).split()}
+    files = {
+        path: scene.repository.read(path) for path in git("ls-files", folder=scene.repository.clone).split()
+    }
     moved = {f"fleets/eu/{path}": text for path, text in files.items()}
     scene.repository.commit({**dict.fromkeys(files), **moved})
     theirs = "gitops-dsf/locks-cpu-0123456789abcdef"

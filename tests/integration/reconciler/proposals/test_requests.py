@@ -16,14 +16,19 @@ LIMIT = (403, {"message": "You have exceeded a secondary rate limit"}, {"retry-a
 async def test_a_request_is_opened_superseded_and_withdrawn(scene: Scene, forge: GitHubServer) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
-        await working.until(lambda: forge.opened() == [scene.one] if scene.proposals else False, "a request is opened")
+        await working.until(
+            lambda: forge.opened() == [scene.one] if scene.proposals else False, "a request is opened"
+        )
         (first,) = forge.pulls
         assert (first.title, first.base) == ("Accept what /config of scorer cpu says", "main")
         assert "config.scoring.params.interval: 60 -> 30" in first.body
         await working.looks_again("locks", "unchanged")
         assert len(forge.pulls) == 1
         scene.pages.pages["/cpu/config"] = page("cpu_score", interval=45)
-        await working.until(lambda: len(forge.opened()) == 1 and len(scene.proposals) == 1 and len(forge.pulls) == 2, "superseded")
+        await working.until(
+            lambda: len(forge.opened()) == 1 and len(scene.proposals) == 1 and len(forge.pulls) == 2,
+            "superseded",
+        )
         assert first.state == "closed"
         assert first.comments == [f"Superseded by branch `{scene.one}`."]
         scene.pages.pages["/cpu/config"] = page("cpu_score")
@@ -35,7 +40,9 @@ async def test_a_request_is_opened_superseded_and_withdrawn(scene: Scene, forge:
     assert [pull.state for pull in forge.pulls] == ["closed", "closed", "open"]
 
 
-async def test_what_people_closed_is_not_offered_again_whoever_leads(scene: Scene, forge: GitHubServer) -> None:
+async def test_what_people_closed_is_not_offered_again_whoever_leads(
+    scene: Scene, forge: GitHubServer
+) -> None:
     scene.departs("cpu")
     async with scene.hub:
         async with scene.working() as working:
@@ -51,7 +58,9 @@ async def test_what_people_closed_is_not_offered_again_whoever_leads(scene: Scen
     assert len(forge.pulls) == 2
 
 
-async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(scene: Scene, forge: GitHubServer) -> None:
+async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(
+    scene: Scene, forge: GitHubServer
+) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: len(forge.opened()) == 1, "a request is opened")
@@ -85,7 +94,9 @@ async def test_what_people_pushed_to_a_merged_branch_is_not_written_over(
     assert f"{branch} is not written anew: its last commit is by A Platform Engineer" in caplog.text
 
 
-async def test_a_request_that_was_not_opened_in_time_is_opened_later(scene: Scene, forge: GitHubServer) -> None:
+async def test_a_request_that_was_not_opened_in_time_is_opened_later(
+    scene: Scene, forge: GitHubServer
+) -> None:
     """A limit, a fault or the end of the process between push and request."""
     failing = {"POST": LIMIT}
     forge.faults = [lambda method, path: failing.get(method) if path.endswith("/pulls") else None]
@@ -100,7 +111,9 @@ async def test_a_request_that_was_not_opened_in_time_is_opened_later(scene: Scen
     assert working.count("locks", "pushed") == 1
 
 
-async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(scene: Scene, forge: GitHubServer) -> None:
+async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(
+    scene: Scene, forge: GitHubServer
+) -> None:
     answers = {"now": (502, {"message": "Bad Gateway"}, {})}
     forge.faults = [lambda _method, _path: answers.get("now")]
     scene.departs("cpu")
@@ -108,13 +121,17 @@ async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(
         for fault in ((502, {}, {}), LIMIT, (401, {"message": "Bad credentials"}, {})):
             answers["now"] = fault
             before = working.count("locks", "failed")
-            await working.until(lambda before=before: working.count("locks", "failed") > before, "it is counted")
+            await working.until(
+                lambda before=before: working.count("locks", "failed") > before, "it is counted"
+            )
             assert scene.proposals == {}
         answers.clear()
         await working.until(lambda: len(forge.opened()) == 1, "all is well again")
 
 
-async def test_a_push_that_the_rules_refuse_stops_no_other(scene: Scene, forge: GitHubServer, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_push_that_the_rules_refuse_stops_no_other(
+    scene: Scene, forge: GitHubServer, caplog: pytest.LogCaptureFixture
+) -> None:
     hook = scene.repository.bare / "hooks/update"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\ncase $1 in *locks-cpu*) echo 'not so' >&2; exit 1;; esac\n", encoding="utf-8")
@@ -130,7 +147,9 @@ async def test_a_push_that_the_rules_refuse_stops_no_other(scene: Scene, forge: 
 
 
 async def test_texts_of_strangers_stay_texts(scene: Scene, forge: GitHubServer, tmp_path: Path) -> None:
-    scene.pages.pages["/cpu/config"] = page("cpu_score", query='up{job="```@everyone {subject} [x](http://evil)"}')
+    scene.pages.pages["/cpu/config"] = page(
+        "cpu_score", query='up{job="```@everyone {subject} [x](http://evil)"}'
+    )
     scene.drifts("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: len(forge.opened()) == 1, "a request is opened")

@@ -1,4 +1,5 @@
-"""Many scoring APIs in a process of their own, so that they cost the caller nothing: `python manypages.py GOOD HANGING`.
+"""Many scoring APIs in a process of their own, so that they cost the caller nothing: `python manypages.py
+GOOD HANGING`.
 
 Prints their ports as one JSON array, those that hang spread evenly, and serves until its standard input ends.
 """
@@ -13,7 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 BODY = b'{"name":"cpu"}'
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(BODY), BODY)
+ANSWER = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
+    % (len(BODY), BODY)
+)
 
 
 @contextmanager
@@ -25,7 +29,10 @@ def many_pages(*, good: int, hanging: int) -> Iterator[tuple[list[str], set[str]
         assert process.stdout is not None
         ports, silent = json.loads(process.stdout.readline())
         try:
-            yield [f"http://127.0.0.1:{port}" for port in ports], {f"http://127.0.0.1:{port}" for port in silent}
+            yield (
+                [f"http://127.0.0.1:{port}" for port in ports],
+                {f"http://127.0.0.1:{port}" for port in silent},
+            )
         finally:
             process.stdin.close()
 

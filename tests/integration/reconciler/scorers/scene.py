@@ -29,18 +29,36 @@ class Scene:
         self.hub, self.url = hub, url
 
     def scorer(self, name: str, *, created: str = LONG_AGO, **spec: Any) -> None:
-        whole = {"configURL": f"{self.url}/config", "scoring": {"params": {"name": name, "interval": 5}}, "scoreTTLSeconds": 900, **spec}
+        whole = {
+            "configURL": f"{self.url}/config",
+            "scoring": {"params": {"name": name, "interval": 5}},
+            "scoreTTLSeconds": 900,
+            **spec,
+        }
         self.hub.put(
-            "dynamicscorers", name, namespace=NAMESPACE, metadata={"generation": 1, "creationTimestamp": created}, spec=whole, status={}
+            "dynamicscorers",
+            name,
+            namespace=NAMESPACE,
+            metadata={"generation": 1, "creationTimestamp": created},
+            spec=whole,
+            status={},
         )
 
     def cluster(self, *names: str, created: str = LONG_AGO, **labels: str) -> None:
         for name in names:
             self.hub.put("managedclusters", name, metadata={"labels": labels, "creationTimestamp": created})
-            self.hub.put("managedclusteraddons", "gitops-dsf-agent", namespace=name, metadata={"creationTimestamp": created})
+            self.hub.put(
+                "managedclusteraddons",
+                "gitops-dsf-agent",
+                namespace=name,
+                metadata={"creationTimestamp": created},
+            )
 
     def score(self, cluster: str, resource: str = "cpu", *, seconds: float = 900, names: str = "all") -> None:
-        status = {"validUntil": stamp(time.time() + seconds), "scores": [{"name": name, "value": 1} for name in names.split()]}
+        status = {
+            "validUntil": stamp(time.time() + seconds),
+            "scores": [{"name": name, "value": 1} for name in names.split()],
+        }
         self.hub.put("addonplacementscores", resource, namespace=cluster, status=status)
 
     def unpublish(self, cluster: str, resource: str = "cpu") -> None:
@@ -49,7 +67,9 @@ class Scene:
     def masks(self, text: str) -> None:
         self.hub.put("configmaps", "gitops-dsf-masks", namespace=NAMESPACE, data={"masks": text})
 
-    def placement(self, name: str, *, resource: str = "cpu", dimension: str = "all", decided: str = "", **spec: Any) -> None:
+    def placement(
+        self, name: str, *, resource: str = "cpu", dimension: str = "all", decided: str = "", **spec: Any
+    ) -> None:
         coordinate = {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": dimension}}
         policy = {"mode": "Exact", "configurations": [{"scoreCoordinate": coordinate, "weight": 10}]}
         if self.hub.get("placements", name, namespace=ARGOCD) is None:
@@ -74,7 +94,11 @@ class Scene:
     def events(self, kind: str) -> list[tuple[str, str, int]]:
         """(object, reason, count) of one kind of object, in the order in which they were first said."""
         found = [item for (plural, _, _), item in self.hub.objects.items() if plural == "events"]
-        return [(each["involvedObject"]["name"], each["reason"], each["count"]) for each in found if each["involvedObject"]["kind"] == kind]
+        return [
+            (each["involvedObject"]["name"], each["reason"], each["count"])
+            for each in found
+            if each["involvedObject"]["kind"] == kind
+        ]
 
     def patched(self) -> list[str]:
         return [word.partition("/")[2] for word in self.hub.asked if word.startswith("PATCH dynamicscorers/")]

@@ -46,7 +46,10 @@ async def test_masks_selectors_and_add_ons_say_where_scores_are_expected(pages: 
         await it.duty.once()
         status, reason, message = scene.condition("cpu")
         assert (status, reason) == ("True", "Fresh")
-        assert message.startswith("fresh on 1 cluster; missing or masked on 1 cluster (c2): the hub has no ConfigMap gitops-dsf-masks")
+        assert message.startswith(
+            "fresh on 1 cluster; missing or masked on 1 cluster (c2): the hub has no ConfigMap"
+            " gitops-dsf-masks"
+        )
         scene.masks('[{"clusterName": "c?", "scoreName": "mem"}]')
         await it.duty.once()
         assert scene.condition("cpu")[1:] == ("Missing", "fresh on 1 cluster; missing on 1 cluster (c2)")
@@ -71,10 +74,18 @@ async def test_what_comes_to_be_expected_has_time(pages: PageServer) -> None:
         scene.score("c1")
         scene.masks('[{"clusterName": "c2", "scoreName": "cpu"}]')
         await it.duty.once()
-        assert scene.condition("cpu") == ("True", "Fresh", "fresh on 1 cluster; not published yet on 1 cluster (new)")
+        assert scene.condition("cpu") == (
+            "True",
+            "Fresh",
+            "fresh on 1 cluster; not published yet on 1 cluster (new)",
+        )
         scene.masks("[]")
         await it.duty.once()
-        assert scene.condition("cpu") == ("True", "Fresh", "fresh on 1 cluster; not published yet on 2 clusters (c2, new)")
+        assert scene.condition("cpu") == (
+            "True",
+            "Fresh",
+            "fresh on 1 cluster; not published yet on 2 clusters (c2, new)",
+        )
 
 
 async def test_placements_that_rank_by_a_missing_score_are_named(pages: PageServer) -> None:
@@ -90,13 +101,19 @@ async def test_placements_that_rank_by_a_missing_score_are_named(pages: PageServ
         await it.duty.once()
         assert it.metric("placement_missing_scores", placement="web", scorer="cpu") == 0
         assert it.metric("placement_missing_scores", placement="typo", scorer="cpu") == 3
-        assert scene.condition("cpu") == ("True", "Fresh", "fresh on 3 clusters. Placement typo counts 3 clusters as 0")
+        assert scene.condition("cpu") == (
+            "True",
+            "Fresh",
+            "fresh on 3 clusters. Placement typo counts 3 clusters as 0",
+        )
         scene.unpublish("c2")
         scene.score("c3", seconds=-5)
         for _ in range(2):
             await it.duty.once()
         assert it.metric("placement_missing_scores", placement="web", scorer="cpu") == 2
-        assert scene.condition("cpu")[2].endswith(". Placement typo counts 3 clusters as 0; Placement web counts 2 clusters as 0")
+        assert scene.condition("cpu")[2].endswith(
+            ". Placement typo counts 3 clusters as 0; Placement web counts 2 clusters as 0"
+        )
         assert scene.events("Placement") == [("typo", "ScoresMissing", 1), ("web", "ScoresMissing", 1)]
         scene.score("c2")
         scene.score("c3")
@@ -106,7 +123,9 @@ async def test_placements_that_rank_by_a_missing_score_are_named(pages: PageServ
         assert messages[1].startswith("ranks by cpu, and counts 2 clusters (c2, c3) as 0")
 
 
-async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_the_placement(pages: PageServer) -> None:
+async def test_what_a_placement_may_choose_changes_with_clusters_decisions_and_the_placement(
+    pages: PageServer,
+) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         scene = Scene(hub, pages.url)
         scene.scorer("cpu", clusterSelector={"matchLabels": {"runs": "yes"}})
@@ -164,7 +183,9 @@ async def test_a_hub_that_does_not_answer_ends_the_pass(pages: PageServer) -> No
         assert await it.duty.once() == 15
 
 
-async def test_a_leader_that_stops_in_the_middle_leaves_the_rest_to_the_next_and_nothing_twice(pages: PageServer) -> None:
+async def test_a_leader_that_stops_in_the_middle_leaves_the_rest_to_the_next_and_nothing_twice(
+    pages: PageServer,
+) -> None:
     async with ObjectHub() as hub:
         scene = Scene(hub, pages.url)
         for name in ("a", "b", "c", "d", "e"):
@@ -173,7 +194,9 @@ async def test_a_leader_that_stops_in_the_middle_leaves_the_rest_to_the_next_and
         pages.pages["/healthz"] = Answer(status=500)
         async with working(hub) as first:
             work = asyncio.create_task(first.duty.once())
-            hub.between = lambda word: work.cancel() if word.startswith("PATCH") and len(scene.patched()) == 3 else None  # type: ignore[func-returns-value]
+            hub.between = lambda word: (
+                work.cancel() if word.startswith("PATCH") and len(scene.patched()) == 3 else None
+            )  # type: ignore[func-returns-value]
             await asyncio.gather(work, return_exceptions=True)
             assert work.cancelled()
         hub.between = lambda _: None

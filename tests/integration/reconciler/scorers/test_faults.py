@@ -1,4 +1,6 @@
-"""Why a scoring API is not reached, told apart by real servers that fail in each way, down to the reason of the condition."""
+"""Why a scoring API is not reached, told apart by real servers that fail in each way, down to the reason of
+the condition.
+"""
 
 import asyncio
 import datetime as dt
@@ -37,11 +39,17 @@ class Authority:
         basic = x509.BasicConstraints(ca=True, path_length=0)
         usage = x509.KeyUsage(**{name: name == "key_cert_sign" for name in USAGES})
         identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
-        signed = own.add_extension(basic, critical=True).add_extension(usage, critical=True).add_extension(identifier, critical=False)
+        signed = (
+            own.add_extension(basic, critical=True)
+            .add_extension(usage, critical=True)
+            .add_extension(identifier, critical=False)
+        )
         self._pem = signed.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
         self.trust = ssl.create_default_context(cadata=self._pem)
 
-    def server(self, name: str, *, address: ipaddress.IPv4Address = LOOPBACK, until: dt.datetime = NOW + DAY) -> ssl.SSLContext:
+    def server(
+        self, name: str, *, address: ipaddress.IPv4Address = LOOPBACK, until: dt.datetime = NOW + DAY
+    ) -> ssl.SSLContext:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         names = x509.SubjectAlternativeName([x509.IPAddress(address)])
@@ -56,7 +64,9 @@ class Authority:
         context.load_cert_chain(path)
         return context
 
-    def _builder(self, subject: x509.Name, key: ec.EllipticCurvePublicKey, *, until: dt.datetime) -> x509.CertificateBuilder:
+    def _builder(
+        self, subject: x509.Name, key: ec.EllipticCurvePublicKey, *, until: dt.datetime
+    ) -> x509.CertificateBuilder:
         return x509.CertificateBuilder(
             issuer_name=self._name,
             subject_name=subject,
@@ -110,7 +120,9 @@ def probed(url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 20
 
 
 def verdicts(url: str, *, trust: ssl.SSLContext | None = None, seconds: float = 20.0) -> tuple[str, str]:
-    """Reason and message of Healthy when it was Active before, which takes several failures, and never reached."""
+    """Reason and message of Healthy when it was Active before, which takes several failures, and never
+    reached.
+    """
     answer = probed(url, trust=trust, seconds=seconds).health
     down = Health(status=HealthStatus.ACTIVE)
     for _ in range(FAILURES):
@@ -162,7 +174,10 @@ def test_a_name_that_nobody_has() -> None:
 def test_a_server_that_says_nothing() -> None:
     with api() as server:
         server.pages["/healthz"] = server.hang
-        assert verdicts(server.url, seconds=1.0) == ("Timeout", f"{server.url}/healthz gave no complete answer within 1 s")
+        assert verdicts(server.url, seconds=1.0) == (
+            "Timeout",
+            f"{server.url}/healthz gave no complete answer within 1 s",
+        )
         assert server.asked["/config"] == 0
 
 

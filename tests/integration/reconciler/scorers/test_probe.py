@@ -12,7 +12,10 @@ from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.scorers.probe import probe
 from gitops_dsf.sync.fetch import Fetcher
 
-ANSWER = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 14\r\nConnection: close\r\n\r\n{"name":"cpu"}'
+ANSWER = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 14\r\nConnection:"
+    b' close\r\n\r\n{"name":"cpu"}'
+)
 
 
 async def server(stack: AsyncExitStack) -> str:
@@ -42,7 +45,9 @@ def test_a_page_that_several_scorers_share_is_asked_once_and_without_full_not_at
         async with AsyncExitStack() as stack:
             url = await server(stack)
             async with Fetcher() as fetcher:
-                found = await probe([made("a", url), made("b", url), made("c", url, mode="None")], fetcher=fetcher)
+                found = await probe(
+                    [made("a", url), made("b", url), made("c", url, mode="None")], fetcher=fetcher
+                )
         assert found["a"].health is found["b"].health is found["c"].health
         assert found["a"].config is found["b"].config
         assert found["c"].config is None

@@ -1,4 +1,6 @@
-"""A round over many scoring APIs of which some hang: who answers is judged right, and nobody waits for those that do not."""
+"""A round over many scoring APIs of which some hang: who answers is judged right, and nobody waits for those
+that do not.
+"""
 
 import asyncio
 import json

@@ -31,7 +31,9 @@ async def probing(hub: ObjectHub) -> AsyncIterator[HubView]:
     async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=20.0)) as fetcher:
         view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace=ARGOCD)
         events = Events(api=api, metrics=metrics.events)
-        duty = ScorerDuty(api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=1000.0)
+        duty = ScorerDuty(
+            api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=1000.0
+        )
         await view.scorers.refresh()
         work = asyncio.create_task(duty.run())
         try:
@@ -66,7 +68,9 @@ async def test_a_change_of_one_scorer_is_no_probe_of_the_others(pages: PageServe
             assert (pages.asked["/one"], pages.asked["/two"]) == (3, 1)
 
 
-async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_before_it_was(pages: PageServer) -> None:
+async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_before_it_was(
+    pages: PageServer,
+) -> None:
     async with ObjectHub() as hub, working(hub) as it:
         Scene(hub, pages.url).scorer("cpu")
         await it.duty.once()
@@ -78,7 +82,9 @@ async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_befor
         assert message.startswith("never reached from the hub")
 
 
-async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_another(pages: PageServer) -> None:
+async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_another(
+    pages: PageServer,
+) -> None:
     for generation, status in ((1, "False"), (2, "Unknown")):
         async with ObjectHub() as hub:
             scene = Scene(hub, pages.url)
@@ -87,7 +93,9 @@ async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_
                 await first.duty.once()
             # With the same generation: as if the API had stopped.
             change(hub, "cpu", configURL=NOBODY)
-            (hub.get("dynamicscorers", "cpu", namespace=NAMESPACE) or {})["metadata"]["generation"] = generation
+            (hub.get("dynamicscorers", "cpu", namespace=NAMESPACE) or {})["metadata"]["generation"] = (
+                generation
+            )
             async with working(hub) as second:
                 await second.duty.once()
             assert scene.condition("cpu", "Healthy")[0] == status

@@ -56,7 +56,14 @@ class Stage:
     """A duty, and what it did so far."""
 
     def __init__(
-        self, hub: ApiServer, repository: GitRepository, work: Path, *, prometheus: str = "", url: str = "", interval: float = 0.2
+        self,
+        hub: ApiServer,
+        repository: GitRepository,
+        work: Path,
+        *,
+        prometheus: str = "",
+        url: str = "",
+        interval: float = 0.2,
     ) -> None:
         self.hub, self.repository, self.work, self.prometheus = hub, repository, work, prometheus
         self.url, self.interval = url or repository.url, interval
@@ -65,7 +72,9 @@ class Stage:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        access = Access(host=self.hub.url, trust=ssl.create_default_context(), authorization=f"Bearer {TOKEN}", proxy=None)
+        access = Access(
+            host=self.hub.url, trust=ssl.create_default_context(), authorization=f"Bearer {TOKEN}", proxy=None
+        )
         async with HubApi(load=lambda: access) as api:
             view = HubView(api=api, hub_namespace=hubobjects.HUB, argocd_namespace=hubobjects.ARGOCD)
             await view.refresh()
@@ -84,7 +93,10 @@ class Stage:
                 await asyncio.gather(work, return_exceptions=True)
 
     def count(self, outcome: str) -> float:
-        return self.registry.get_sample_value("gitops_dsf_reconciler_state_pushes_total", {"outcome": outcome}) or 0.0
+        return (
+            self.registry.get_sample_value("gitops_dsf_reconciler_state_pushes_total", {"outcome": outcome})
+            or 0.0
+        )
 
     async def until(self, outcome: str, *, more_than: float = 0) -> None:
         async with asyncio.timeout(60):
@@ -93,36 +105,48 @@ class Stage:
 
     def snapshot(self, folder: Path) -> Snapshot:
         folder.mkdir()
-        tar = subprocess.run(["git", "archive", BRANCH], cwd=self.repository.bare, check=True, capture_output=True).stdout
+        tar = subprocess.run(
+            ["git", "archive", BRANCH], cwd=self.repository.bare, check=True, capture_output=True
+        ).stdout
         subprocess.run(["tar", "-x", "-C", str(folder)], input=tar, check=True)
         return from_path(folder)
 
 
-async def test_a_snapshot_is_what_the_hub_holds(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+async def test_a_snapshot_is_what_the_hub_holds(
+    hub: ApiServer, repository: GitRepository, tmp_path: Path
+) -> None:
     hub.page = 2
     stage = Stage(hub, repository, tmp_path / "work")
     async with stage.running():
         await stage.until("unchanged")
     found = stage.snapshot(tmp_path / "out")
-    assert {name: {cluster: dict(one.items()) for cluster, one in table.items()} for name, table in found.scores.items()} == {
+    assert {
+        name: {cluster: dict(one.items()) for cluster, one in table.items()}
+        for name, table in found.scores.items()
+    } == {
         "cpu": {"cluster1": {"cpu": 80}, "cluster2": {"cpu": 60}, "cluster3": {"cpu": 40}},
         "mem": {f"cluster{n}": {"mem": 50} for n in (1, 2, 3)},
     }
-    assert [(item.metadata.namespace, item.metadata.name, item.placement, item.cluster_names) for item in found.decisions] == [
-        ("argocd", "guestbook-decision-1", "guestbook", ("cluster1",))
-    ]
+    assert [
+        (item.metadata.namespace, item.metadata.name, item.placement, item.cluster_names)
+        for item in found.decisions
+    ] == [("argocd", "guestbook-decision-1", "guestbook", ("cluster1",))]
     assert sorted(found.clusters) == ["cluster1", "cluster2", "cluster3"]
     assert found.observed_at is not None
     assert abs(found.observed_at - datetime.now(UTC)) < timedelta(minutes=1)
     until = found.scores["cpu"]["cluster1"].valid_until
     assert until is not None
     assert until > found.observed_at
-    assert git("log", "--format=%an <%ae> %P", BRANCH, folder=repository.bare).strip() == AUTHOR, "one commit without a parent"
+    assert git("log", "--format=%an <%ae> %P", BRANCH, folder=repository.bare).strip() == AUTHOR, (
+        "one commit without a parent"
+    )
     assert stage.count("pushed") == 1, "nothing changed since"
     assert not list((tmp_path / "work").rglob("*")), "nothing is left behind"
 
 
-async def test_what_changes_is_pushed_in_place_of_what_was(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+async def test_what_changes_is_pushed_in_place_of_what_was(
+    hub: ApiServer, repository: GitRepository, tmp_path: Path
+) -> None:
     stage = Stage(hub, repository, tmp_path / "work")
     async with stage.running():
         await stage.until("unchanged")
@@ -137,7 +161,9 @@ async def test_what_changes_is_pushed_in_place_of_what_was(hub: ApiServer, repos
     assert dict(stage.snapshot(tmp_path / "out").scores["cpu"]["cluster1"].items()) == {"cpu": 81}
 
 
-async def test_a_new_leader_goes_on_from_the_branch(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+async def test_a_new_leader_goes_on_from_the_branch(
+    hub: ApiServer, repository: GitRepository, tmp_path: Path
+) -> None:
     stage = Stage(hub, repository, tmp_path / "work")
     async with stage.running():
         await stage.until("pushed")
@@ -159,8 +185,17 @@ async def test_raw_scores_come_from_prometheus_and_are_missed_without_harm(
         if "mem" in query:
             Answer(status=503, body=b"overloaded")(handler)
             return
-        result = [{"metric": {"__name__": "dynamic_score", "ds_cluster": "cluster1", "ds_score_name": "cpu"}, "value": [1, "80.123456"]}]
-        Answer(body=json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}}).encode())(handler)
+        result = [
+            {
+                "metric": {"__name__": "dynamic_score", "ds_cluster": "cluster1", "ds_score_name": "cpu"},
+                "value": [1, "80.123456"],
+            }
+        ]
+        Answer(
+            body=json.dumps(
+                {"status": "success", "data": {"resultType": "vector", "result": result}}
+            ).encode()
+        )(handler)
 
     with PageServer() as prometheus:
         prometheus.pages["/prometheus/api/v1/query"] = answer
@@ -196,14 +231,18 @@ async def test_half_a_hub_is_no_snapshot(hub: ApiServer, repository: GitReposito
     assert repository.branches()[BRANCH] == tip
 
 
-async def test_a_server_that_is_away_is_asked_again(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+async def test_a_server_that_is_away_is_asked_again(
+    hub: ApiServer, repository: GitRepository, tmp_path: Path
+) -> None:
     stage = Stage(hub, repository, tmp_path / "work", url="http://127.0.0.1:9/fleet.git")
     async with stage.running():
         await stage.until("failed")
     assert stage.count("pushed") == 0
 
 
-async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
+async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(
+    hub: ApiServer, repository: GitRepository, tmp_path: Path
+) -> None:
     one, other = (Stage(hub, repository, tmp_path / name, interval=0.01) for name in ("one", "other"))
     async with one.running(), other.running():
         for value in range(60, 66):
@@ -214,7 +253,9 @@ async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(hub: Ap
     assert one.snapshot(tmp_path / "out").score_count == 6
 
 
-def test_a_preview_reads_the_branch(hub: ApiServer, repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_preview_reads_the_branch(
+    hub: ApiServer, repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     stage = Stage(hub, repository, tmp_path / "work")
 
     async def once() -> None:
@@ -224,7 +265,11 @@ def test_a_preview_reads_the_branch(hub: ApiServer, repository: GitRepository, t
     asyncio.run(once())
     fleet = tmp_path / "fleet"
     assert main(["init", str(fleet)]) == 0
-    for arguments in (["init", "-q"], ["remote", "add", "origin", repository.url], ["fetch", "-q", "origin", BRANCH]):
+    for arguments in (
+        ["init", "-q"],
+        ["remote", "add", "origin", repository.url],
+        ["fetch", "-q", "origin", BRANCH],
+    ):
         git(*arguments, folder=fleet)
     git("update-ref", f"refs/remotes/origin/{BRANCH}", "FETCH_HEAD", folder=fleet)
     capsys.readouterr()

@@ -1,4 +1,6 @@
-"""The suspension duty against an API server over HTTP: what it writes, what it leaves, and on its bad days."""
+"""The suspension duty against an API server over HTTP: what it writes, what it leaves, and on its
+bad days.
+"""
 
 import asyncio
 import json
@@ -47,7 +49,12 @@ class Scene:
             "dynamicscorers",
             name,
             namespace=NAMESPACE,
-            spec={"configURL": f"http://{name}:8000/config", "scoring": scoring, "scoreTTLSeconds": 60, **spec},
+            spec={
+                "configURL": f"http://{name}:8000/config",
+                "scoring": scoring,
+                "scoreTTLSeconds": 60,
+                **spec,
+            },
         )
 
     def agent(self, cluster: str, available: str) -> None:
@@ -63,7 +70,13 @@ class Scene:
         self.health[scorer] = Health(status=status)
 
     def write(self, text: str, **labels: str) -> None:
-        self.hub.put("configmaps", LIST, namespace=NAMESPACE, metadata={"labels": labels}, data={"scorers": text, "note": "theirs"})
+        self.hub.put(
+            "configmaps",
+            LIST,
+            namespace=NAMESPACE,
+            metadata={"labels": labels},
+            data={"scorers": text, "note": "theirs"},
+        )
 
     @property
     def text(self) -> str | None:

@@ -1,4 +1,6 @@
-"""The limit on removals: 10 % of a scorer's clusters per TTL, at least one, whatever the order and however often it restarts."""
+"""The limit on removals: 10 % of a scorer's clusters per TTL, at least one, whatever the order and however
+often it restarts.
+"""
 
 import pytest
 from hypothesis import given
@@ -62,8 +64,14 @@ STEPS = st.lists(
 )
 
 
-@given(steps=STEPS, sizes=st.fixed_dictionaries({"cpu": st.integers(1, 60), "mem": st.integers(1, 60)}), republished=st.booleans())
-def test_no_span_of_a_ttl_sees_more_than_the_limit(steps: list[tuple[str, float, str]], sizes: dict[str, int], republished: bool) -> None:
+@given(
+    steps=STEPS,
+    sizes=st.fixed_dictionaries({"cpu": st.integers(1, 60), "mem": st.integers(1, 60)}),
+    republished=st.booleans(),
+)
+def test_no_span_of_a_ttl_sees_more_than_the_limit(
+    steps: list[tuple[str, float, str]], sizes: dict[str, int], republished: bool
+) -> None:
     now = 0.0
     it = Allowance(started=now)
     present = {resource: names(size) for resource, size in sizes.items()}

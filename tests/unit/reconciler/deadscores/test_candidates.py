@@ -30,7 +30,11 @@ def managed(name: str = "a", available: str = "True", **metadata: Any) -> Manage
         (managed(available=""), ALIVE, ""),
         (managed(), agent(available=""), ""),
         (None, ALIVE, "there is no such ManagedCluster"),
-        (managed(deletionTimestamp=datetime(2026, 1, 1, tzinfo=UTC)), ALIVE, "the ManagedCluster is being deleted"),
+        (
+            managed(deletionTimestamp=datetime(2026, 1, 1, tzinfo=UTC)),
+            ALIVE,
+            "the ManagedCluster is being deleted",
+        ),
         (managed(available="False"), ALIVE, "the cluster is not available"),
         (managed(available="Unknown"), ALIVE, "the cluster is not available"),
         (managed(), None, "the agent's add-on is not installed"),
@@ -39,7 +43,9 @@ def managed(name: str = "a", available: str = "True", **metadata: Any) -> Manage
         (managed(), agent(available="Unknown"), "the agent's add-on is not available"),
     ],
 )
-def test_who_can_renew_a_score(holder: ManagedCluster | None, agent: ManagedClusterAddOn | None, why: str) -> None:
+def test_who_can_renew_a_score(
+    holder: ManagedCluster | None, agent: ManagedClusterAddOn | None, why: str
+) -> None:
     assert absence(holder, agent) == why
 
 
@@ -54,6 +60,12 @@ def test_the_oldest_comes_first_and_what_may_live_never() -> None:
         "endless": ScoreSummary(valid_until=None, count=1),
         "alive": ScoreSummary(valid_until=NOW - 9 * TTL, count=1),
     }
-    found = find_dead("cpu", scores, clusters={"alive": managed("alive")}, addons={"alive": ALIVE}, ttl=TTL, now=NOW)
-    assert [(dead.resource, dead.cluster) for dead in found] == [("cpu", "as-long-ago"), ("cpu", "longer-ago"), ("cpu", "long-ago")]
+    found = find_dead(
+        "cpu", scores, clusters={"alive": managed("alive")}, addons={"alive": ALIVE}, ttl=TTL, now=NOW
+    )
+    assert [(dead.resource, dead.cluster) for dead in found] == [
+        ("cpu", "as-long-ago"),
+        ("cpu", "longer-ago"),
+        ("cpu", "long-ago"),
+    ]
     assert {dead.why for dead in found} == {"there is no such ManagedCluster"}

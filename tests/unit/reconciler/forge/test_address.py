@@ -13,7 +13,11 @@ from gitops_dsf.reconciler.forge.address import Address, address, github_api
         ("https://github.com/team/fleet/", "github.com", "https://api.github.com"),
         ("git@github.com:team/fleet.git", "github.com", "https://api.github.com"),
         ("ssh://git@ssh.github.com:443/team/fleet.git", "ssh.github.com", "https://api.github.com"),
-        ("https://GitHub.example.com:8443/team/fleet", "github.example.com", "https://github.example.com/api/v3"),
+        (
+            "https://GitHub.example.com:8443/team/fleet",
+            "github.example.com",
+            "https://github.example.com/api/v3",
+        ),
         ("git@github.example.com:team/fleet", "github.example.com", "https://github.example.com/api/v3"),
     ],
 )
@@ -26,7 +30,13 @@ def test_every_form_of_url_names_the_repository(url: str, host: str, api: str) -
 
 @pytest.mark.parametrize(
     "url",
-    ["https://github.com/fleet.git", "https://github.com/a/b/c", "git@github.com:fleet.git", "file:///srv/fleet.git", "https://h/../x"],
+    [
+        "https://github.com/fleet.git",
+        "https://github.com/a/b/c",
+        "git@github.com:fleet.git",
+        "file:///srv/fleet.git",
+        "https://h/../x",
+    ],
 )
 def test_a_url_without_owner_and_name_is_refused(url: str) -> None:
     with pytest.raises(UsageError, match="need an owner and a name"):

@@ -17,7 +17,12 @@ AT = 1795248000
         (403, {"x-ratelimit-remaining": "17"}, "no", 0),
         (403, {"retry-after": "45"}, "You have exceeded a secondary rate limit", 45),
         (429, {"retry-after": "Sat, 21 Nov 2026 08:02:00 GMT"}, "", 120),
-        (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(AT + 600)}, "API rate limit exceeded", 600),
+        (
+            403,
+            {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(AT + 600)},
+            "API rate limit exceeded",
+            600,
+        ),
         (429, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(AT - 5)}, "", 1),
         (429, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": str(AT + 999_999)}, "", 3600),
         (403, {}, "You have exceeded a secondary rate limit", 60),

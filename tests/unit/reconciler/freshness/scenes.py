@@ -15,23 +15,37 @@ def raw(item: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(item).encode())
 
 
-def made(name: str = "cpu", *, interval: int = 5, uid: str = "u", generation: int = 1, score: str = "", **spec: Any) -> DynamicScorer:
+def made(
+    name: str = "cpu", *, interval: int = 5, uid: str = "u", generation: int = 1, score: str = "", **spec: Any
+) -> DynamicScorer:
     params = {"name": score or name, "interval": interval}
     whole = {"configURL": "http://a/config", "scoring": {"params": params}, "scoreTTLSeconds": 900, **spec}
     metadata = {"name": name, "namespace": "hub", "uid": uid, "generation": generation}
     return scorer(raw({"metadata": metadata, "spec": whole}))[1]
 
 
-def land(name: str, *, claims: dict[str, str] | None = None, going: bool = False, **labels: str) -> ManagedCluster:
+def land(
+    name: str, *, claims: dict[str, str] | None = None, going: bool = False, **labels: str
+) -> ManagedCluster:
     status = {"clusterClaims": [{"name": key, "value": value} for key, value in (claims or {}).items()]}
-    metadata = {"name": name, "labels": labels, **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if going else {})}
+    metadata = {
+        "name": name,
+        "labels": labels,
+        **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if going else {}),
+    }
     return cluster(raw({"metadata": metadata, "status": status}))[1]
 
 
 def ranking(*pairs: tuple[str, str], uid: str = "p", predicates: Any = ()) -> PlacementSummary:
     configurations = [
-        {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": dimension}}, "weight": 1}
+        {
+            "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": dimension}},
+            "weight": 1,
+        }
         for resource, dimension in pairs
     ]
-    spec = {"predicates": list(predicates), "prioritizerPolicy": {"mode": "Exact", "configurations": configurations}}
+    spec = {
+        "predicates": list(predicates),
+        "prioritizerPolicy": {"mode": "Exact", "configurations": configurations},
+    }
     return placement(raw({"metadata": {"name": "web", "uid": uid}, "spec": spec}))[1]

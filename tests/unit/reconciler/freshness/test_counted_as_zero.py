@@ -9,7 +9,9 @@ from tests.unit.reconciler.freshness.scenes import land, ranking
 
 HERE = ScoreSummary(valid_until=0.0, count=1)
 ZONE_X = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "x"}}}}
-GPU = {"requiredClusterSelector": {"claimSelector": {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}}}
+GPU = {
+    "requiredClusterSelector": {"claimSelector": {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}}
+}
 CLUSTERS = {
     "a": land("a", zone="x"),
     "b": land("b", zone="x"),
@@ -19,7 +21,14 @@ CLUSTERS = {
 
 
 def zeros(
-    *, published: str = "", dead: str = "", missing: str = "", waiting: str = "", decided: str = "", ours: bool = True, **placement: Any
+    *,
+    published: str = "",
+    dead: str = "",
+    missing: str = "",
+    waiting: str = "",
+    decided: str = "",
+    ours: bool = True,
+    **placement: Any,
 ) -> str:
     scored = Scored(missing=frozenset(missing.split()), waiting=frozenset(waiting.split())) if ours else None
     found = counted_as_zero(
@@ -44,7 +53,9 @@ def test_only_those_that_pass_a_predicate() -> None:
     assert zeros(missing="a c", predicates=[ZONE_X, GPU]) == "a c"
 
 
-def test_a_decided_cluster_without_a_score_counts_even_if_it_is_masked_or_nobody_is_known_to_publish() -> None:
+def test_a_decided_cluster_without_a_score_counts_even_if_it_is_masked_or_nobody_is_known_to_publish() -> (
+    None
+):
     assert zeros(published="a", decided="a b") == "b"
     assert zeros(decided="b", ours=False) == "b"
     assert zeros(decided="c", missing="c", predicates=[ZONE_X]) == "c"

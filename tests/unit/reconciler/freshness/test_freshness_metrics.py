@@ -19,8 +19,14 @@ def series(registry: CollectorRegistry, name: str) -> dict[tuple[str, ...], floa
 def test_what_is_not_named_any_more_goes() -> None:
     registry = CollectorRegistry()
     metrics = FreshnessMetrics(registry)
-    metrics.set_late({"cpu": {"expired": frozenset("ab"), "missing": frozenset("c"), "expiring": frozenset()}})
-    assert series(registry, "score_not_fresh").keys() == {("cpu", "a", "expired"), ("cpu", "b", "expired"), ("cpu", "c", "missing")}
+    metrics.set_late(
+        {"cpu": {"expired": frozenset("ab"), "missing": frozenset("c"), "expiring": frozenset()}}
+    )
+    assert series(registry, "score_not_fresh").keys() == {
+        ("cpu", "a", "expired"),
+        ("cpu", "b", "expired"),
+        ("cpu", "c", "missing"),
+    }
     metrics.set_late({"cpu": {"expired": frozenset("a"), "missing": frozenset(), "expiring": frozenset()}})
     assert series(registry, "score_not_fresh") == {("cpu", "a", "expired"): 1}
     metrics.set_clusters({("cpu", "fresh"): 2, ("cpu", "missing"): 1})
@@ -36,7 +42,12 @@ def test_each_scorer_has_its_share_when_they_are_too_many() -> None:
     registry = CollectorRegistry()
     metrics = FreshnessMetrics(registry)
     many = frozenset(f"c{number}" for number in range(SERIES))
-    metrics.set_late({"cpu": {"expired": frozenset(), "missing": many}, "mem": {"expired": frozenset({"c7"}), "missing": many}})
+    metrics.set_late(
+        {
+            "cpu": {"expired": frozenset(), "missing": many},
+            "mem": {"expired": frozenset({"c7"}), "missing": many},
+        }
+    )
     found = series(registry, "score_not_fresh")
     assert len(found) == SERIES
     assert sum(scorer == "cpu" for scorer, _, _ in found) == SERIES // 2

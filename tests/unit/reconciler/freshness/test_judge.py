@@ -20,14 +20,32 @@ def fresh(seconds: float = 900, count: int = 1) -> ScoreSummary:
 
 
 def look(
-    scores: Mapping[str, ScoreSummary], expected: str = "", *, since: float = 0, masks_known: bool = True, now: float = NOW, **spec: Any
+    scores: Mapping[str, ScoreSummary],
+    expected: str = "",
+    *,
+    since: float = 0,
+    masks_known: bool = True,
+    now: float = NOW,
+    **spec: Any,
 ) -> Scored:
-    return judge(made(**spec), scores, expected=frozenset(expected), since=lambda _: since, masks_known=masks_known, now=now)
+    return judge(
+        made(**spec),
+        scores,
+        expected=frozenset(expected),
+        since=lambda _: since,
+        masks_known=masks_known,
+        now=now,
+    )
 
 
 def test_all_fresh() -> None:
     found = look({"a": fresh(), "b": fresh()}, "ab")
-    assert (found.fresh, found.status, found.reason, found.message) == (2, "True", "Fresh", "fresh on 2 clusters")
+    assert (found.fresh, found.status, found.reason, found.message) == (
+        2,
+        "True",
+        "Fresh",
+        "fresh on 2 clusters",
+    )
     assert look({"a": fresh()}, "a").message == "fresh on 1 cluster"
 
 
@@ -40,7 +58,10 @@ def test_less_than_a_quarter_of_the_ttl_is_about_to_expire() -> None:
 def test_expired_or_empty() -> None:
     found = look({"a": fresh(), "b": fresh(-1), "c": fresh(count=0), "d": fresh(0)}, "abcd")
     assert (found.fresh, found.expired, found.status, found.reason) == (2, {"b", "c"}, "False", "Expired")
-    assert found.message == "fresh on 2 clusters, about to expire on 1 cluster (d); expired or empty on 2 clusters (b, c)"
+    assert (
+        found.message
+        == "fresh on 2 clusters, about to expire on 1 cluster (d); expired or empty on 2 clusters (b, c)"
+    )
 
 
 def test_what_should_be_there_and_is_not_is_missing() -> None:
@@ -76,7 +97,8 @@ def test_without_masks_nobody_is_blamed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "reason"), [({"suspend": True}, "Suspended"), ({"scoreDestination": "None"}, "NotPublished"), ({}, "NoCluster")]
+    ("spec", "reason"),
+    [({"suspend": True}, "Suspended"), ({"scoreDestination": "None"}, "NotPublished"), ({}, "NoCluster")],
 )
 def test_nowhere_to_run(spec: dict[str, Any], reason: str) -> None:
     found = look({}, "", **spec)
@@ -84,12 +106,18 @@ def test_nowhere_to_run(spec: dict[str, Any], reason: str) -> None:
 
 
 SCORES = st.dictionaries(
-    st.sampled_from("abcdef"), st.builds(ScoreSummary, st.none() | st.integers(9000, 12000).map(float), st.integers(0, 2)), max_size=6
+    st.sampled_from("abcdef"),
+    st.builds(ScoreSummary, st.none() | st.integers(9000, 12000).map(float), st.integers(0, 2)),
+    max_size=6,
 )
 
 
-@given(SCORES, st.sets(st.sampled_from("abcdef")).map("".join), st.integers(0, 3000), st.integers(9000, 10_000))
-def test_nothing_changes_by_time_alone_before_it_says_so(scores: dict[str, ScoreSummary], expected: str, later: int, since: int) -> None:
+@given(
+    SCORES, st.sets(st.sampled_from("abcdef")).map("".join), st.integers(0, 3000), st.integers(9000, 10_000)
+)
+def test_nothing_changes_by_time_alone_before_it_says_so(
+    scores: dict[str, ScoreSummary], expected: str, later: int, since: int
+) -> None:
     found = look(scores, expected, since=since)
     then = NOW + later
     if then < found.until:

@@ -11,10 +11,16 @@ from gitops_dsf.reconciler.git.trouble import Cause, cause_of, in_short
         ("fatal: Authentication failed for 'https://git.example.com/fleet.git/'", Cause.DENIED),
         ("fatal: could not read Username for 'https://x': terminal prompts disabled", Cause.DENIED),
         ("fatal: unable to access 'https://x/': The requested URL returned error: 403", Cause.DENIED),
-        ("git@x: Permission denied (publickey).\nfatal: Could not read from remote repository.", Cause.DENIED),
+        (
+            "git@x: Permission denied (publickey).\nfatal: Could not read from remote repository.",
+            Cause.DENIED,
+        ),
         ("Host key verification failed.", Cause.DENIED),
         ("fatal: unable to access 'https://x/': Could not resolve host: x", Cause.AWAY),
-        ("fatal: unable to access 'http://x/': Failed to connect to x port 80: Connection refused", Cause.AWAY),
+        (
+            "fatal: unable to access 'http://x/': Failed to connect to x port 80: Connection refused",
+            Cause.AWAY,
+        ),
         ("fatal: unable to access 'https://x/': The requested URL returned error: 502", Cause.AWAY),
         ("error: RPC failed; HTTP 429", Cause.AWAY),
         ("fatal: repository 'http://x/none.git/' not found", Cause.MISSING),

@@ -24,7 +24,9 @@ def test_usual_forms_are_taken(url: str) -> None:
     assert is_ssh(url) == ("git@" in url or url.startswith("git."))
 
 
-@pytest.mark.parametrize("url", ["https://tom:secret@git.example.com/fleet", "https://token@git.example.com/fleet"])
+@pytest.mark.parametrize(
+    "url", ["https://tom:secret@git.example.com/fleet", "https://token@git.example.com/fleet"]
+)
 def test_a_url_with_a_secret_is_refused_and_not_repeated(url: str) -> None:
     with pytest.raises(UsageError, match="Secret of --git-credentials") as caught:
         checked(url)
@@ -33,7 +35,17 @@ def test_a_url_with_a_secret_is_refused_and_not_repeated(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "fleet", "--upload-pack=x", "ext::sh -c id", "https://", "https://host", "https://host/a b", "ftp://h/x"]
+    "url",
+    [
+        "",
+        "fleet",
+        "--upload-pack=x",
+        "ext::sh -c id",
+        "https://",
+        "https://host",
+        "https://host/a b",
+        "ftp://h/x",
+    ],
 )
 def test_other_texts_are_refused(url: str) -> None:
     with pytest.raises(UsageError, match="write https://host/owner"):

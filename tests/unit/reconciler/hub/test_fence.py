@@ -23,7 +23,9 @@ def reason(fence: Fence) -> str:
         (-60, *["LeaseNotHeld"] * 2),
     ],
 )
-def test_a_deletion_needs_room_for_its_own_time_out_and_other_writes_a_claim(left: float, write: str, deletion: str) -> None:
+def test_a_deletion_needs_room_for_its_own_time_out_and_other_writes_a_claim(
+    left: float, write: str, deletion: str
+) -> None:
     fence = Fence(claim=FixedClaim(seconds=left))
     refusal = fence.write()
     assert ("" if refusal is None else refusal.reason, reason(fence)) == (write, deletion)

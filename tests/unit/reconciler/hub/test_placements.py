@@ -10,7 +10,9 @@ from gitops_dsf.reconciler.hub.kinds import placement
 
 
 def read(**spec: Any) -> PlacementSummary:
-    return placement(msgspec.Raw(json.dumps({"metadata": {"name": "web", "uid": "u"}, "spec": spec}).encode()))[1]
+    return placement(
+        msgspec.Raw(json.dumps({"metadata": {"name": "web", "uid": "u"}, "spec": spec}).encode())
+    )[1]
 
 
 def predicate(**selector: Any) -> dict[str, Any]:
@@ -22,7 +24,11 @@ def test_it_ranks_by_scores_with_a_weight() -> None:
         return {"scoreCoordinate": {"type": kind, **coordinate}, "weight": weight}
 
     add_on = {"addOn": {"resourceName": "cpu", "scoreName": "free"}}
-    policy = [configuration("BuiltIn", 1, builtIn="Steady"), configuration("AddOn", 0, **add_on), configuration("AddOn", 1, **add_on)]
+    policy = [
+        configuration("BuiltIn", 1, builtIn="Steady"),
+        configuration("AddOn", 0, **add_on),
+        configuration("AddOn", 1, **add_on),
+    ]
     found = read(prioritizerPolicy={"configurations": policy}, numberOfClusters=2)
     assert found.ranked_by == (RankedBy(resource="cpu", dimension="free", weight=1),)
     assert (found.uid, found.wanted) == ("u", 2)
@@ -35,7 +41,9 @@ def test_predicates_are_alternatives_whose_parts_must_all_hold() -> None:
     assert read(predicates=[predicate(**zone)]).may_choose(labels={"zone": "x"}, claims={})
     assert not read(predicates=[predicate(**zone)]).may_choose(labels={}, claims={})
     assert not read(predicates=[predicate(**zone, **gpu)]).may_choose(labels={"zone": "x"}, claims={})
-    assert read(predicates=[predicate(**zone), predicate(**gpu)]).may_choose(labels={}, claims={"gpu": "a100"})
-    assert read(predicates=[predicate(labelSelector={"matchExpressions": [{"key": "a", "operator": "Wrong"}]})]).may_choose(
-        labels={}, claims={}
+    assert read(predicates=[predicate(**zone), predicate(**gpu)]).may_choose(
+        labels={}, claims={"gpu": "a100"}
     )
+    assert read(
+        predicates=[predicate(labelSelector={"matchExpressions": [{"key": "a", "operator": "Wrong"}]})]
+    ).may_choose(labels={}, claims={})

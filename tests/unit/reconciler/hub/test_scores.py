@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from gitops_dsf.reconciler.hub.scores import NAMINGS, ScoreSummary, ScoreTable
 
 KEYS = st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")).map("/".join)
-ITEMS = st.builds(ScoreSummary, st.floats(0, 9), st.integers(0, 3), st.none() | st.frozensets(st.sampled_from("pq")))
+ITEMS = st.builds(
+    ScoreSummary, st.floats(0, 9), st.integers(0, 3), st.none() | st.frozensets(st.sampled_from("pq"))
+)
 
 
 @given(st.lists(st.tuples(KEYS, ITEMS | st.none())))

@@ -16,7 +16,10 @@ def page(*clusters: str, owner: str = "p1") -> DecisionPage:
 
 
 def placement(selected: int | None, *groups: int, **metadata: Any) -> PlacementNow:
-    status = {"numberOfSelectedClusters": selected, "decisionGroups": [{"clusterCount": count} for count in groups]}
+    status = {
+        "numberOfSelectedClusters": selected,
+        "decisionGroups": [{"clusterCount": count} for count in groups],
+    }
     item = {"metadata": {"name": "web", "uid": "p1", **metadata}, "spec": {}, "status": status}
     return msgspec.json.decode(json.dumps(item), type=PlacementNow)
 
@@ -50,7 +53,13 @@ def test_anything_else_is_a_doubt(pages: list[DecisionPage], of: PlacementNow | 
 
 
 def test_a_page_knows_the_placement_that_controls_it() -> None:
-    owners = [{"kind": "Thing", "uid": "x", "controller": True}, {"kind": "Placement", "uid": "p1", "controller": True}]
+    owners = [
+        {"kind": "Thing", "uid": "x", "controller": True},
+        {"kind": "Placement", "uid": "p1", "controller": True},
+    ]
     labels = {"cluster.open-cluster-management.io/placement": "web"}
-    item = {"metadata": {"name": "web-decision-1", "labels": labels, "ownerReferences": owners}, "status": {"decisions": None}}
+    item = {
+        "metadata": {"name": "web-decision-1", "labels": labels, "ownerReferences": owners},
+        "status": {"decisions": None},
+    }
     assert decision_page(msgspec.Raw(json.dumps(item).encode())) == ("web-decision-1", page())

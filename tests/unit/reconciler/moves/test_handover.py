@@ -23,7 +23,14 @@ def name_on(cluster: str) -> str:
 
 
 def copy(cluster: str, **fields: Any) -> Application:
-    made = {"name": name_on(cluster), "uid": f"uid-{cluster}", "owner": "web", "owner_uid": "1", "application": "web", "prunes": True}
+    made = {
+        "name": name_on(cluster),
+        "uid": f"uid-{cluster}",
+        "owner": "web",
+        "owner_uid": "1",
+        "application": "web",
+        "prunes": True,
+    }
     return Application(**{**made, "cluster": cluster, **GOOD, **fields})
 
 
@@ -65,7 +72,11 @@ def test_it_waits_for_a_new_copy_that_is_not_there_yet(fields: dict[str, Any], w
 def test_it_waits_for_a_copy_that_does_not_exist_whatever_the_time() -> None:
     for overdue in (False, True):
         (verdict,) = judge(situation("b", copy("a"), overdue=overdue))
-        assert (verdict.action, verdict.reason, verdict.message) == (Action.WAIT, "NewCopyMissing", "no Application yet: b is decided")
+        assert (verdict.action, verdict.reason, verdict.message) == (
+            Action.WAIT,
+            "NewCopyMissing",
+            "no Application yet: b is decided",
+        )
 
 
 def test_one_of_three_moves() -> None:
@@ -84,11 +95,16 @@ def test_an_old_copy_stands_in_for_each_new_one_that_is_not_healthy() -> None:
 
 
 def test_nothing_goes_before_one_new_copy_has_arrived() -> None:
-    assert set(short(judge(situation("c", copy("a"), copy("b"), copy("c", **NEW)))).values()) == {"wait NewCopyNotHealthy"}
+    assert set(short(judge(situation("c", copy("a"), copy("b"), copy("c", **NEW)))).values()) == {
+        "wait NewCopyNotHealthy"
+    }
 
 
 def test_the_least_healthy_goes_first_and_one_at_a_time() -> None:
-    assert short(judge(situation("c", copy("a"), copy("b", **BAD), copy("c")))) == {"a": "wait Queued", "b": "remove Healthy"}
+    assert short(judge(situation("c", copy("a"), copy("b", **BAD), copy("c")))) == {
+        "a": "wait Queued",
+        "b": "remove Healthy",
+    }
     found = judge(situation("c", copy("a"), copy("b", **BAD, deleting=True), copy("c")))
     assert short(found) == {"a": "wait Going", "b": "wait Going"}
     assert [verdict.message for verdict in found] == [
@@ -98,8 +114,12 @@ def test_the_least_healthy_goes_first_and_one_at_a_time() -> None:
 
 
 def test_a_smaller_decision_costs_no_copy_below_the_number_asked_for() -> None:
-    assert short(judge(situation("ab", copy("a"), copy("b"), copy("c"), asked_for=3))) == {"c": "wait WantedCount"}
-    assert short(judge(situation("ab", copy("a"), copy("b"), copy("c"), asked_for=2))) == {"c": "remove Healthy"}
+    assert short(judge(situation("ab", copy("a"), copy("b"), copy("c"), asked_for=3))) == {
+        "c": "wait WantedCount"
+    }
+    assert short(judge(situation("ab", copy("a"), copy("b"), copy("c"), asked_for=2))) == {
+        "c": "remove Healthy"
+    }
     found = short(judge(situation("abd", *map(copy, "abcd"), asked_for=3)))
     assert found == {"c": "remove Healthy"}
 
@@ -121,7 +141,9 @@ def test_a_smaller_decision_costs_no_copy_below_the_number_asked_for() -> None:
         ({"health": "", "sync": ""}, {"health": "", "sync": ""}, True),
     ],
 )
-def test_after_the_time_out_a_copy_goes_for_one_that_is_no_less_healthy(old: dict[str, Any], new: dict[str, Any], goes: bool) -> None:
+def test_after_the_time_out_a_copy_goes_for_one_that_is_no_less_healthy(
+    old: dict[str, Any], new: dict[str, Any], goes: bool
+) -> None:
     copies = (copy("a", **{**GOOD, **old}), copy("b", **{**GOOD, **new}))
     assert short(judge(situation("b", *copies)))["a"].startswith("wait ")
     found = short(judge(situation("b", *copies, overdue=True)))
@@ -188,7 +210,9 @@ def test_an_empty_decision_is_never_judged() -> None:
 CLUSTERS = "abcdef"
 STATES = st.fixed_dictionaries(
     {
-        "health": st.sampled_from(["Healthy"] * 8 + ["Progressing", "Degraded", "Missing", "Suspended", "Unknown", ""]),
+        "health": st.sampled_from(
+            ["Healthy"] * 8 + ["Progressing", "Degraded", "Missing", "Suspended", "Unknown", ""]
+        ),
         "sync": st.sampled_from(["Synced"] * 8 + ["OutOfSync", ""]),
         "phase": st.sampled_from(["Succeeded"] * 8 + ["Running", "Failed", ""]),
         "deleting": st.sampled_from([False] * 15 + [True]),
@@ -208,7 +232,11 @@ def situations(draw: st.DrawFn) -> Situation:
         unreachable=draw(st.frozensets(st.sampled_from(CLUSTERS), max_size=1)),
         returned=draw(st.frozensets(st.sampled_from(CLUSTERS), max_size=1)),
         overdue=draw(st.booleans()),
-        best=draw(st.dictionaries(st.sampled_from([f"uid-{cluster}" for cluster in CLUSTERS]), st.integers(1, 3), max_size=1)),
+        best=draw(
+            st.dictionaries(
+                st.sampled_from([f"uid-{cluster}" for cluster in CLUSTERS]), st.integers(1, 3), max_size=1
+            )
+        ),
         name_on=name_on,
     )
 
@@ -220,7 +248,11 @@ def removed(found: Situation) -> Application | None:
 
 
 def healthy(copies: tuple[Application, ...], unreachable: frozenset[str]) -> int:
-    return sum(1 for item in copies if item.health == "Healthy" and not item.deleting and item.cluster not in unreachable)
+    return sum(
+        1
+        for item in copies
+        if item.health == "Healthy" and not item.deleting and item.cluster not in unreachable
+    )
 
 
 @settings(examples(100))
@@ -238,14 +270,20 @@ def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(found
         assert sum(is_good(item, found.unreachable) for item in rest) >= found.wanted
         assert any(is_good(item, found.unreachable) and item.cluster in found.decided for item in rest)
     elif chosen.health == "Healthy":
-        alive = sum(item.health in {"Healthy", "Suspended"} and item.cluster not in found.unreachable for item in rest)
+        alive = sum(
+            item.health in {"Healthy", "Suspended"} and item.cluster not in found.unreachable for item in rest
+        )
         assert alive >= found.wanted
     else:
-        assert {item.cluster for item in rest} >= found.decided or healthy(rest, found.unreachable) >= found.wanted
+        assert {item.cluster for item in rest} >= found.decided or healthy(
+            rest, found.unreachable
+        ) >= found.wanted
 
 
 @given(situations(), st.randoms(use_true_random=False))
-def test_the_order_of_copies_does_not_matter_and_asking_twice_gives_the_same(found: Situation, random: Any) -> None:
+def test_the_order_of_copies_does_not_matter_and_asking_twice_gives_the_same(
+    found: Situation, random: Any
+) -> None:
     shuffled = list(found.copies)
     random.shuffle(shuffled)
     assert judge(replace(found, copies=tuple(shuffled))) == judge(found) == judge(found)

@@ -25,8 +25,13 @@ def raw(item: Any) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(item).encode())
 
 
-def made(*, generators: Any = None, name: str = "web-{{.name}}", timeout: str = "60", **changed: Any) -> ApplicationSet:
-    annotations = {"gitops-dsf.io/moves-strategy": "MakeBeforeBreak", "gitops-dsf.io/moves-timeout-seconds": timeout}
+def made(
+    *, generators: Any = None, name: str = "web-{{.name}}", timeout: str = "60", **changed: Any
+) -> ApplicationSet:
+    annotations = {
+        "gitops-dsf.io/moves-strategy": "MakeBeforeBreak",
+        "gitops-dsf.io/moves-timeout-seconds": timeout,
+    }
     metadata = {"name": "web", "uid": "1", "annotations": annotations, **changed.pop("metadata", {})}
     spec = {
         "generators": [{"clusterDecisionResource": GENERATOR}] if generators is None else generators,
@@ -79,7 +84,14 @@ def test_others_are_left_alone_in_silence(changed: dict[str, Any]) -> None:
         [{"clusterDecisionResource": GENERATOR, "selector": {"matchLabels": {"a": "b"}}}],
         [{"clusterDecisionResource": {**GENERATOR, "name": "web-decision-1"}}],
         [{"clusterDecisionResource": {**GENERATOR, "template": {"metadata": {"name": "other"}}}}],
-        [{"clusterDecisionResource": {**GENERATOR, "labelSelector": {"matchLabels": {PLACEMENT_LABEL: "web", "group": "a"}}}}],
+        [
+            {
+                "clusterDecisionResource": {
+                    **GENERATOR,
+                    "labelSelector": {"matchLabels": {PLACEMENT_LABEL: "web", "group": "a"}},
+                }
+            }
+        ],
         [
             {
                 "clusterDecisionResource": {
@@ -101,7 +113,12 @@ def test_a_generator_that_says_more_than_the_decision_is_an_obstacle(generators:
 
 
 @pytest.mark.parametrize(
-    "changed", [{"name": "web"}, {"name": "web-{{.name}}-{{.score}}"}, {"name": "web-{{.name}}", "templatePatch": "metadata: {}"}]
+    "changed",
+    [
+        {"name": "web"},
+        {"name": "web-{{.name}}-{{.score}}"},
+        {"name": "web-{{.name}}", "templatePatch": "metadata: {}"},
+    ],
 )
 def test_a_name_that_cannot_be_foretold_is_an_obstacle(changed: dict[str, Any]) -> None:
     found = made(**changed)
@@ -130,8 +147,14 @@ def test_a_copy() -> None:
         "finalizers": ["resources-finalizer.argocd.argoproj.io/background"],
         "deletionTimestamp": "2026-01-01T00:00:00Z",
     }
-    status = {"health": {"status": "Healthy"}, "sync": {"status": "Synced", "revision": "1"}, "operationState": {"phase": "Succeeded"}}
-    item = raw({"metadata": metadata, "spec": {"destination": {"name": "a", "namespace": "web"}}, "status": status})
+    status = {
+        "health": {"status": "Healthy"},
+        "sync": {"status": "Synced", "revision": "1"},
+        "operationState": {"phase": "Succeeded"},
+    }
+    item = raw(
+        {"metadata": metadata, "spec": {"destination": {"name": "a", "namespace": "web"}}, "status": status}
+    )
     wanted = Application(
         name="web-a",
         uid="u",
@@ -150,6 +173,12 @@ def test_a_copy() -> None:
 
 
 def test_a_copy_that_is_pulled_runs_where_its_annotation_says() -> None:
-    metadata = {"name": "web-a", "uid": "u", "annotations": {"apps.open-cluster-management.io/ocm-managed-cluster": "a"}}
-    found = application(raw({"metadata": metadata, "spec": {"destination": {"server": "https://kubernetes.default.svc"}}}))[1]
+    metadata = {
+        "name": "web-a",
+        "uid": "u",
+        "annotations": {"apps.open-cluster-management.io/ocm-managed-cluster": "a"},
+    }
+    found = application(
+        raw({"metadata": metadata, "spec": {"destination": {"server": "https://kubernetes.default.svc"}}})
+    )[1]
     assert (found.cluster, found.health, found.prunes, found.owner) == ("a", "", False, "")

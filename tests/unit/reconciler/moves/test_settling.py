@@ -141,7 +141,9 @@ CLUSTERS = st.frozensets(st.sampled_from("abc"))
 
 
 @given(st.lists(st.tuples(CLUSTERS, st.floats(0, 30)), min_size=1, max_size=20))
-def test_whatever_happens_the_last_decision_is_told_unless_it_is_empty(history: list[tuple[frozenset[str], float]]) -> None:
+def test_whatever_happens_the_last_decision_is_told_unless_it_is_empty(
+    history: list[tuple[frozenset[str], float]],
+) -> None:
     settling, now = Settling(unions=Unions()), 0.0
     sent: list[frozenset[str]] = []
     for union, pause in history:

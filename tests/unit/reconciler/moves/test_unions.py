@@ -12,7 +12,9 @@ def page(*clusters: str, placement: str = "web") -> DecisionPage:
 
 def test_a_first_sight_is_no_change() -> None:
     unions = Unions()
-    assert unions.observe([page("a"), page("b")], 1) == Seen(new=frozenset({"web"}), changed=frozenset(), gone=frozenset())
+    assert unions.observe([page("a"), page("b")], 1) == Seen(
+        new=frozenset({"web"}), changed=frozenset(), gone=frozenset()
+    )
     assert unions.get("web") == Union(clusters=frozenset("ab"), since=1)
     assert unions.get("other") is None
 

@@ -5,7 +5,17 @@ from hypothesis import strategies as st
 
 from gitops_dsf.reconciler.forge import Request, RequestState
 from gitops_dsf.reconciler.forge.protocol import CLOSED_BY_US
-from gitops_dsf.reconciler.proposals.decide import Decision, Drop, Finding, Limits, Open, Outcome, Push, Situation, decide
+from gitops_dsf.reconciler.proposals.decide import (
+    Decision,
+    Drop,
+    Finding,
+    Limits,
+    Open,
+    Outcome,
+    Push,
+    Situation,
+    decide,
+)
 from gitops_dsf.reconciler.proposals.proposal import Kind, Proposal, Subject
 
 SUBJECT = Subject(kind=Kind.LOCKS, scorer="cpu")
@@ -27,8 +37,18 @@ def case(
     why: str = "",
     limits: Limits = FREE,
 ) -> Decision:
-    now = Situation(branches={name: f"commit of {name}" for name in branches}, opened=opened, latest=latest, declined=declined)
-    return decide(Finding(subject=SUBJECT, proposal=proposal, why=why), branch=MINE if proposal else "", now=now, limits=limits)
+    now = Situation(
+        branches={name: f"commit of {name}" for name in branches},
+        opened=opened,
+        latest=latest,
+        declined=declined,
+    )
+    return decide(
+        Finding(subject=SUBJECT, proposal=proposal, why=why),
+        branch=MINE if proposal else "",
+        now=now,
+        limits=limits,
+    )
 
 
 def kinds(decision: Decision) -> list[str]:
@@ -50,7 +70,12 @@ def test_an_older_one_goes_after_the_newer_is_there() -> None:
     assert kinds(decision) == ["Push", "Open", "Drop"]
     drop = decision.steps[2]
     assert isinstance(drop, Drop)
-    assert (drop.branch, drop.commit, drop.outcome, drop.request) == (OLD, "commit of old", Outcome.SUPERSEDED, request(OLD))
+    assert (drop.branch, drop.commit, drop.outcome, drop.request) == (
+        OLD,
+        "commit of old",
+        Outcome.SUPERSEDED,
+        request(OLD),
+    )
     assert kinds(case(OLD, MINE)) == ["Drop"]
 
 
@@ -61,7 +86,9 @@ def test_a_push_whose_request_was_never_opened_is_opened() -> None:
 def test_what_people_refused_is_left_and_what_we_closed_or_they_merged_is_not() -> None:
     refused = case(OLD, opened={OLD: request(OLD)}, latest=request(MINE, RequestState.CLOSED))
     assert (kinds(refused), refused.outcome) == (["Drop"], Outcome.REFUSED)
-    assert case(MINE, opened={}, latest=request(MINE, RequestState.CLOSED)) == Decision(steps=[], outcome=Outcome.REFUSED)
+    assert case(MINE, opened={}, latest=request(MINE, RequestState.CLOSED)) == Decision(
+        steps=[], outcome=Outcome.REFUSED
+    )
     assert kinds(case(opened={}, latest=request(MINE, RequestState.CLOSED, ours=True))) == ["Push", "Open"]
     merged = case(MINE, opened={}, latest=request(MINE, RequestState.MERGED))
     assert merged.steps[0] == Push(proposal=PROPOSAL, branch=MINE, expected="commit of mine")
@@ -83,7 +110,10 @@ def test_limits_delay() -> None:
 
 def test_nothing_to_change_withdraws_and_not_knowing_does_not() -> None:
     drops = case(OLD, MINE, proposal=None).steps
-    assert [step.outcome for step in drops if isinstance(step, Drop)] == [Outcome.WITHDRAWN, Outcome.WITHDRAWN]
+    assert [step.outcome for step in drops if isinstance(step, Drop)] == [
+        Outcome.WITHDRAWN,
+        Outcome.WITHDRAWN,
+    ]
     assert case(proposal=None) == Decision(steps=[])
     assert case(OLD, MINE, proposal=None, why="the page is away") == Decision(outcome=Outcome.UNDECIDED)
     assert case(OLD, proposal=None, limits=Limits(settled=False, may_push=True, has_room=True)) == Decision()
@@ -108,7 +138,9 @@ def test_whatever_the_case(
     limits: Limits,
     proposal: Proposal | None,
 ) -> None:
-    decision = case(*branches, opened=opened, latest=latest, declined=declined, limits=limits, proposal=proposal)
+    decision = case(
+        *branches, opened=opened, latest=latest, declined=declined, limits=limits, proposal=proposal
+    )
     dropped = [step.branch for step in decision.steps if isinstance(step, Drop)]
     pushes = [step for step in decision.steps if isinstance(step, Push)]
     assert proposal is None or MINE not in dropped, "what is to be offered is never dropped"

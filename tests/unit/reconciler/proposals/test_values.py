@@ -14,8 +14,12 @@ CPU = Subject(kind=Kind.LOCKS, scorer="cpu.predictor")
 CLUSTERS = Subject(kind=Kind.INVENTORY)
 
 
-def proposal(subject: Subject = CPU, *, details: tuple[str, ...] = ("a: 1 -> 2",), **files: bytes | None) -> Proposal:
-    return Proposal(subject=subject, files=files or {"locks/cpu.yaml": b"x"}, title="Accept it", details=details)
+def proposal(
+    subject: Subject = CPU, *, details: tuple[str, ...] = ("a: 1 -> 2",), **files: bytes | None
+) -> Proposal:
+    return Proposal(
+        subject=subject, files=files or {"locks/cpu.yaml": b"x"}, title="Accept it", details=details
+    )
 
 
 def test_a_branch_is_named_by_content() -> None:
@@ -78,17 +82,28 @@ def test_messages() -> None:
     message = commit_message(proposal(), template="")
     assert message.splitlines()[:2] == ["Accept it", ""]
     assert message.endswith("- a: 1 -> 2")
-    assert commit_message(proposal(details=("{subject}",)), template="fix: {subject} {{x}}\n\n{body}").startswith("fix: Accept it {x}\n\n")
-    for wrong, words in (("{subject", "no partner"), ("{title}", "{title} is not known"), ("{subject.__class__}", "is not known")):
+    assert commit_message(
+        proposal(details=("{subject}",)), template="fix: {subject} {{x}}\n\n{body}"
+    ).startswith("fix: Accept it {x}\n\n")
+    for wrong, words in (
+        ("{subject", "no partner"),
+        ("{title}", "{title} is not known"),
+        ("{subject.__class__}", "is not known"),
+    ):
         with pytest.raises(UsageError, match=re.escape(words)):
             check_template(wrong)
     check_template("")
     check_template("{subject}\n{body}\n{{}}")
 
 
-@pytest.mark.parametrize("words", ["[skip ci]", "[ci skip]", "[no ci]", "[Skip Actions]", "[actions skip]", "[ci-skip]", "[[skip ci]]"])
+@pytest.mark.parametrize(
+    "words",
+    ["[skip ci]", "[ci skip]", "[no ci]", "[Skip Actions]", "[actions skip]", "[ci-skip]", "[[skip ci]]"],
+)
 def test_texts_of_strangers_command_neither_ci_nor_forge(words: str) -> None:
-    message = commit_message(proposal(details=(f"description: a -> {words} fixes #12", "query: rate(x[5m])")), template="")
+    message = commit_message(
+        proposal(details=(f"description: a -> {words} fixes #12", "query: rate(x[5m])")), template=""
+    )
     assert words not in message
     assert not re.search(r"\[(skip|ci|no|actions)[ -](ci|skip|actions)\]|#[0-9]", message, re.IGNORECASE)
     assert "rate(x[5m])" in message

@@ -37,8 +37,17 @@ def made(status: Any = None, **spec: Any) -> DynamicScorer:
         "params": {"query": "up", "range": 60, "step": 5},
     }
     scoring = {"host": "http://a", "path": "/scoring", "params": {"name": "cpu", "interval": 5}}
-    whole = {"configURL": "http://a/config", "configSyncMode": "Full", "source": source, "scoring": scoring, "scoreTTLSeconds": 900, **spec}
-    return scorer(raw({"metadata": {"name": "cpu", "generation": 3, "uid": "u"}, "spec": whole, "status": status or {}}))[1]
+    whole = {
+        "configURL": "http://a/config",
+        "configSyncMode": "Full",
+        "source": source,
+        "scoring": scoring,
+        "scoreTTLSeconds": 900,
+        **spec,
+    }
+    return scorer(
+        raw({"metadata": {"name": "cpu", "generation": 3, "uid": "u"}, "spec": whole, "status": status or {}})
+    )[1]
 
 
 def after(*answers: Page | Fault, start: Health | None = None) -> Health:
@@ -72,20 +81,36 @@ def test_what_no_probe_ever_reached_stays_unknown() -> None:
         ({"scoring": {"params": {"name": "cpu", "interval": 5}}}, "InSync", "says what was accepted"),
         ({"name": "x", "description": "y", "scoring": {"path": "/scoring"}}, "InSync", ""),
         ({"source": {"params": {"query": "down"}}}, "Drifted", "source.params.query is down instead of up"),
-        ({"source": {"host": "http://evil"}}, "Drifted", "source.host is http://evil instead of http://prom:9090"),
-        ({"source": {"params": {"query": "up; sum("}}}, "Invalid", "PromQL of /config: the query ends too early"),
+        (
+            {"source": {"host": "http://evil"}},
+            "Drifted",
+            "source.host is http://evil instead of http://prom:9090",
+        ),
+        (
+            {"source": {"params": {"query": "up; sum("}}},
+            "Invalid",
+            "PromQL of /config: the query ends too early",
+        ),
         ({"source": 5}, "Invalid", "has another shape"),
     ],
 )
 def test_a_page_against_what_was_accepted(page: Any, reason: str, words: str) -> None:
-    found = compare(made(), Page(url="http://a/config", media="application/json", body=json.dumps(page).encode()))
+    found = compare(
+        made(), Page(url="http://a/config", media="application/json", body=json.dumps(page).encode())
+    )
     assert found.reason == reason
     assert words in found.message
 
 
 def test_the_status_is_one_that_the_crd_takes_and_settles_after_one_patch() -> None:
-    sync = ConfigSync(status="False", reason="Drifted", message="m" * 5000, config={"scoring": {"params": {"name": "cpu"}}})
-    observed: dict[str, Any] = {"health": after(GOOD), "config": sync, "scored": Scored(status="False", reason="NoScores", message="none")}
+    sync = ConfigSync(
+        status="False", reason="Drifted", message="m" * 5000, config={"scoring": {"params": {"name": "cpu"}}}
+    )
+    observed: dict[str, Any] = {
+        "health": after(GOOD),
+        "config": sync,
+        "scored": Scored(status="False", reason="NoScores", message="none"),
+    }
     status = desired(made(), now=1_700_000_000, **observed)
     DynamicScorerStatus.model_validate(status)
     assert status["observedGeneration"] == 3
@@ -101,7 +126,9 @@ def test_the_status_is_one_that_the_crd_takes_and_settles_after_one_patch() -> N
     assert patch(again.status, without)["lastSyncedConfig"] is None
 
 
-OBJECTS = st.dictionaries(st.text(max_size=3), JSON_VALUES.filter(lambda value: value is not None), max_size=4)
+OBJECTS = st.dictionaries(
+    st.text(max_size=3), JSON_VALUES.filter(lambda value: value is not None), max_size=4
+)
 
 
 @given(OBJECTS, OBJECTS)
@@ -110,15 +137,25 @@ def test_a_patch_leads_from_one_to_the_other(before: dict[str, Any], target: dic
 
 
 def without_nulls(value: Any) -> Any:
-    return {key: without_nulls(item) for key, item in value.items() if item is not None} if isinstance(value, dict) else value
+    return (
+        {key: without_nulls(item) for key, item in value.items() if item is not None}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def test_little_is_kept_of_each_object() -> None:
     score = {
         "metadata": {"name": "cpu", "namespace": "c1", "managedFields": [1]},
-        "status": {"validUntil": "2023-11-14T22:13:20Z", "scores": [{"name": "a", "value": 1}, {"name": "b", "value": 2}]},
+        "status": {
+            "validUntil": "2023-11-14T22:13:20Z",
+            "scores": [{"name": "a", "value": 1}, {"name": "b", "value": 2}],
+        },
     }
-    assert score_summary(raw(score)) == ("c1/cpu", ScoreSummary(valid_until=1_700_000_000.0, count=2, names=frozenset("ab")))
+    assert score_summary(raw(score)) == (
+        "c1/cpu",
+        ScoreSummary(valid_until=1_700_000_000.0, count=2, names=frozenset("ab")),
+    )
     empty = ScoreSummary(valid_until=None, count=0, names=frozenset())
     assert score_summary(raw({"metadata": {"name": "cpu", "namespace": "c1"}})) == ("c1/cpu", empty)
     many = {
@@ -127,9 +164,15 @@ def test_little_is_kept_of_each_object() -> None:
     }
     assert score_summary(raw(many))[1] == ScoreSummary(valid_until=None, count=9)
     label = "cluster.open-cluster-management.io/placement"
-    page = {"metadata": {"name": "web-1", "labels": {label: "web"}}, "status": {"decisions": [{"clusterName": "c1", "reason": ""}]}}
+    page = {
+        "metadata": {"name": "web-1", "labels": {label: "web"}},
+        "status": {"decisions": [{"clusterName": "c1", "reason": ""}]},
+    }
     assert decision_page(raw(page))[1].clusters == {"c1"}
-    assert decision_page(raw({"metadata": {"name": "web-1"}, "status": {"decisions": None}}))[1].clusters == frozenset()
+    assert (
+        decision_page(raw({"metadata": {"name": "web-1"}, "status": {"decisions": None}}))[1].clusters
+        == frozenset()
+    )
     generators = [
         {"clusterDecisionResource": {"labelSelector": {"matchLabels": {label: "web"}}}},
         {
@@ -138,7 +181,9 @@ def test_little_is_kept_of_each_object() -> None:
                     {"list": {}},
                     {
                         "clusterDecisionResource": {
-                            "labelSelector": {"matchExpressions": [{"key": label, "operator": "In", "values": ["a", "b"]}]}
+                            "labelSelector": {
+                                "matchExpressions": [{"key": label, "operator": "In", "values": ["a", "b"]}]
+                            }
                         }
                     },
                 ]
@@ -148,7 +193,11 @@ def test_little_is_kept_of_each_object() -> None:
     name, found = application_set(
         raw(
             {
-                "metadata": {"name": "web", "uid": "7", "annotations": {"argocd.argoproj.io/application-set-refresh": "true"}},
+                "metadata": {
+                    "name": "web",
+                    "uid": "7",
+                    "annotations": {"argocd.argoproj.io/application-set-refresh": "true"},
+                },
                 "spec": {"generators": generators},
             }
         )

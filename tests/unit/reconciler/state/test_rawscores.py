@@ -20,7 +20,8 @@ def sample(cluster: str, value: str, **labels: str) -> _Sample:
 
 def test_dimensions_are_filled_as_the_agent_does() -> None:
     found = by_cluster(
-        scorer(scoreDimensionFormat="${node}/${scoreName}"), [sample("a", "1.5", ds_node="n1"), sample("a", "2", ds_node="")]
+        scorer(scoreDimensionFormat="${node}/${scoreName}"),
+        [sample("a", "1.5", ds_node="n1"), sample("a", "2", ds_node="")],
     )
     assert found == {"a": {"n1/cpu": 1.5, "/cpu": 2.0}}
 
@@ -33,10 +34,13 @@ def test_results_that_share_a_dimension_are_aggregated(how: str, expected: float
 
 def test_the_last_of_different_results_is_not_known() -> None:
     assert by_cluster(scorer(), [sample("a", "2", ds_node="n1"), sample("a", "4", ds_node="n2")]) == {"a": {}}
-    assert by_cluster(scorer(), [sample("a", "2", ds_node="n1"), sample("a", "2", ds_node="n2")]) == {"a": {"cpu": 2.0}}
+    assert by_cluster(scorer(), [sample("a", "2", ds_node="n1"), sample("a", "2", ds_node="n2")]) == {
+        "a": {"cpu": 2.0}
+    }
 
 
 def test_what_is_no_number_or_of_no_cluster_is_left_out() -> None:
-    assert by_cluster(scorer(), [sample("a", "NaN"), sample("b", "+Inf"), sample("", "1"), sample("c", "x"), sample("d", "1")]) == {
-        "d": {"cpu": 1.0}
-    }
+    assert by_cluster(
+        scorer(),
+        [sample("a", "NaN"), sample("b", "+Inf"), sample("", "1"), sample("c", "x"), sample("d", "1")],
+    ) == {"d": {"cpu": 1.0}}

@@ -1,4 +1,6 @@
-"""Rounding may make a snapshot change less often, and never say something else about the moment when it was seen."""
+"""Rounding may make a snapshot change less often, and never say something else about the moment when it was
+seen.
+"""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -25,7 +27,11 @@ def test_what_was_fresh_stays_fresh_and_what_was_expired_expired(until: datetime
 
 def test_a_renewal_within_the_hour_changes_nothing() -> None:
     first = valid_until(NOW + timedelta(minutes=15), observed=NOW)
-    assert first == valid_until(NOW + timedelta(minutes=22), observed=NOW + timedelta(minutes=7)) == datetime(2026, 6, 1, 13, tzinfo=UTC)
+    assert (
+        first
+        == valid_until(NOW + timedelta(minutes=22), observed=NOW + timedelta(minutes=7))
+        == datetime(2026, 6, 1, 13, tzinfo=UTC)
+    )
     assert valid_until(None, observed=NOW) is None
 
 

@@ -6,7 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.reconciler.scorers.health import HealthStatus
-from gitops_dsf.reconciler.suspension.circuit import TRIAL_EVERY, TRIAL_SECONDS, Case, Circuit, Ruling, too_many_down
+from gitops_dsf.reconciler.suspension.circuit import (
+    TRIAL_EVERY,
+    TRIAL_SECONDS,
+    Case,
+    Circuit,
+    Ruling,
+    too_many_down,
+)
 from gitops_dsf.reconciler.suspension.hearing import Hearing
 
 ACTIVE, INACTIVE, UNKNOWN = HealthStatus.ACTIVE, HealthStatus.INACTIVE, HealthStatus.UNKNOWN
@@ -15,9 +22,19 @@ STALE = Hearing(expected=4, fresh=1, stale=3)
 NOBODY: frozenset[str] = frozenset()
 
 
-def case(scorer: str = "cpu", verdict: HealthStatus | None = INACTIVE, hearing: Hearing = STALE, **other: object) -> Case:
+def case(
+    scorer: str = "cpu", verdict: HealthStatus | None = INACTIVE, hearing: Hearing = STALE, **other: object
+) -> Case:
     return replace(
-        Case(scorer=scorer, score=f"{scorer}_score", api=f"http://{scorer}:8000", stopped=False, verdict=verdict, hearing=hearing), **other
+        Case(
+            scorer=scorer,
+            score=f"{scorer}_score",
+            api=f"http://{scorer}:8000",
+            stopped=False,
+            verdict=verdict,
+            hearing=hearing,
+        ),
+        **other,
     )  # type: ignore[arg-type]
 
 
@@ -96,10 +113,14 @@ def test_a_trial_finds_out_whether_agents_reach_what_the_hub_does_not() -> None:
     assert it.rule([case()], listed, TRIAL_EVERY - 1).names == listed
     ruling = it.rule([case()], listed, TRIAL_EVERY)
     assert ruling.names == NOBODY
-    assert [change.why for change in ruling.lifted] == ["for a trial: agents may reach its API although the hub does not"]
+    assert [change.why for change in ruling.lifted] == [
+        "for a trial: agents may reach its API although the hub does not"
+    ]
     over = TRIAL_EVERY + TRIAL_SECONDS
     assert it.rule([case()], NOBODY, over - 1).names == NOBODY
-    assert it.rule([case(hearing=Hearing(expected=4, fresh=4))], NOBODY, over).names == NOBODY, "the agents reach it"
+    assert it.rule([case(hearing=Hearing(expected=4, fresh=4))], NOBODY, over).names == NOBODY, (
+        "the agents reach it"
+    )
     assert it.rule([case()], NOBODY, over).names == listed, "they do not"
     assert it.rule([case()], listed, over + TRIAL_EVERY - 1).names == listed
 
@@ -121,7 +142,9 @@ def test_the_only_scorer_may_be_suspended_and_one_of_two() -> None:
     assert not too_many_down([case(), *others(1)])
     assert not too_many_down([case(), case("far", UNKNOWN), case("new", None)])
     assert too_many_down([case(), case("mem")])
-    assert not too_many_down([case(api="one"), case("mem", api="one"), case("net", ACTIVE, api="other")]), "one API serves two"
+    assert not too_many_down([case(api="one"), case("mem", api="one"), case("net", ACTIVE, api="other")]), (
+        "one API serves two"
+    )
     assert not too_many_down([])
 
 
@@ -132,7 +155,11 @@ def test_a_scorer_without_a_score_name_cannot_be_named() -> None:
 
 
 def test_scorers_that_share_a_name_are_suspended_together_or_not_at_all() -> None:
-    pair = [case("a", score="same"), case("b", score="same", hearing=Hearing(expected=2, fresh=2)), *others(4)]
+    pair = [
+        case("a", score="same"),
+        case("b", score="same", hearing=Hearing(expected=2, fresh=2)),
+        *others(4),
+    ]
     it = circuit()
     it.rule(pair, NOBODY, 0.0)
     assert it.rule(pair, NOBODY, HOLD).names == NOBODY
@@ -150,12 +177,17 @@ CASES = st.lists(
         api=st.sampled_from("pqrs"),
         stopped=st.booleans() | st.just(False),
         verdict=st.sampled_from((None, ACTIVE, INACTIVE, INACTIVE, INACTIVE, UNKNOWN)),
-        hearing=st.builds(Hearing, expected=st.integers(0, 5), fresh=st.integers(0, 2), stale=st.integers(0, 5)),
+        hearing=st.builds(
+            Hearing, expected=st.integers(0, 5), fresh=st.integers(0, 2), stale=st.integers(0, 5)
+        ),
     ),
     max_size=6,
     unique_by=lambda item: item.scorer,
 )
-STEPS = st.lists(st.tuples(CASES, st.frozensets(st.sampled_from("abcxy"), max_size=2) | st.none(), st.floats(0, 2_000)), max_size=12)
+STEPS = st.lists(
+    st.tuples(CASES, st.frozensets(st.sampled_from("abcxy"), max_size=2) | st.none(), st.floats(0, 2_000)),
+    max_size=12,
+)
 
 
 @given(steps=STEPS)
@@ -183,7 +215,9 @@ def test_laws(steps: list[tuple[list[Case], frozenset[str] | None, float]]) -> N
         if too_many_down(cases):
             assert not new
         if new:
-            assert len({each.api for each in cases if each.score in new}) <= max(1, len({each.api for each in cases}) // 2)
+            assert len({each.api for each in cases if each.score in new}) <= max(
+                1, len({each.api for each in cases}) // 2
+            )
         assert ruling.names <= {each.score for each in cases}
         settled = it.rule(cases, ruling.names, now)
         assert settled.names == ruling.names, "what was ruled stands"

@@ -33,7 +33,10 @@ def test_only_the_five_folders_and_the_settings_are_read(tmp_path: Path) -> None
         "apps/f.txt",
     ):
         write(tmp_path, name)
-    assert [document.file for document in load(tmp_path).documents] == ["clusters/a.yaml", "clusters/eu/b.yml"]
+    assert [document.file for document in load(tmp_path).documents] == [
+        "clusters/a.yaml",
+        "clusters/eu/b.yml",
+    ]
 
 
 def test_a_folder_that_is_not_there_is_an_error_for_people(tmp_path: Path) -> None:
@@ -64,7 +67,10 @@ def test_links_inside_are_followed_and_links_outside_are_not(tmp_path: Path) -> 
     (root / "clusters" / "dir").symlink_to(tmp_path)
     (root / "apps").symlink_to(tmp_path)
     names = [(code, place.split(":")[0]) for code, place in found(root)]
-    assert names == [("DSF009", f) for f in ("apps", "clusters/dir", "clusters/loop.yaml", "clusters/nowhere.yaml", "clusters/out.yaml")]
+    assert names == [
+        ("DSF009", f)
+        for f in ("apps", "clusters/dir", "clusters/loop.yaml", "clusters/nowhere.yaml", "clusters/out.yaml")
+    ]
     assert len(load(root).documents) == 2
 
 
@@ -77,7 +83,10 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
 def test_sizes_are_limited(tmp_path: Path) -> None:
     write(tmp_path, "clusters/a.yaml", "#" * 50)
     write(tmp_path, "clusters/b.yaml", "#" * 50)
-    assert found(tmp_path, Limits(file_bytes=49)) == [("DSF008", "clusters/a.yaml:1:1"), ("DSF008", "clusters/b.yaml:1:1")]
+    assert found(tmp_path, Limits(file_bytes=49)) == [
+        ("DSF008", "clusters/a.yaml:1:1"),
+        ("DSF008", "clusters/b.yaml:1:1"),
+    ]
     assert found(tmp_path, Limits(total_bytes=99)) == [("DSF008", "clusters/b.yaml:1:1")]
 
 
@@ -88,7 +97,10 @@ def test_an_empty_repository_is_a_finding(tmp_path: Path) -> None:
 def test_a_folder_inside_of_a_repository_is_told_from_an_empty_one(tmp_path: Path) -> None:
     (tmp_path / "gitops-dsf.yaml").write_text("a: 1")
     (tmp_path / "scorers").mkdir()
-    assert load(tmp_path / "scorers").diagnostics[0].hint == "the fleet repository is the folder above: name that one"
+    assert (
+        load(tmp_path / "scorers").diagnostics[0].hint
+        == "the fleet repository is the folder above: name that one"
+    )
 
 
 def test_a_syntax_error_ends_its_document_only() -> None:
@@ -140,7 +152,9 @@ def test_noise_does_not_bury_other_findings() -> None:
         ("a: &x [*x]\n", "DSF007", 1, 4, "alias"),
     ],
 )
-def test_mistakes_have_their_place_and_words(text: str, code: str, line: int, column: int, words: str) -> None:
+def test_mistakes_have_their_place_and_words(
+    text: str, code: str, line: int, column: int, words: str
+) -> None:
     [item] = load_text(text, file="f.yaml").diagnostics
     assert (item.code, item.position.line, item.position.column) == (code, line, column)
     assert words in item.message
@@ -148,7 +162,9 @@ def test_mistakes_have_their_place_and_words(text: str, code: str, line: int, co
 
 def test_aliases_are_read_while_they_stay_small() -> None:
     assert load_text("a: &x [1, 2]\nb: *x\n", file="f.yaml").documents[0].data == {"a": [1, 2], "b": [1, 2]}
-    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
+    bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9)
+    )
     [item] = load_text(bomb, file="f.yaml").diagnostics
     assert (item.code, item.position.line) == ("DSF007", 5)
 

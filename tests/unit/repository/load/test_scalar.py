@@ -9,7 +9,17 @@ from tests.support import yamlfast
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        *[("true", True), ("FALSE", False), ("", None), ("~", None), ("null", None), ("12", 12), ("-3", -3), ("+4", 4), ("0", 0)],
+        *[
+            ("true", True),
+            ("FALSE", False),
+            ("", None),
+            ("~", None),
+            ("null", None),
+            ("12", 12),
+            ("-3", -3),
+            ("+4", 4),
+            ("0", 0),
+        ],
         *[("1.5", 1.5), ("-0.5", -0.5), (".5", 0.5), ("1.5e+3", 1500.0), ("1e-3", 0.001), ("0x1F", 31)],
         *[
             ("cpu", "cpu"),
@@ -19,7 +29,16 @@ from tests.support import yamlfast
             ("2025-01-01", "2025-01-01"),
             ("64Gi", "64Gi"),
         ],
-        *[("none", "none"), ("None", "None"), ("yess", "yess"), ("-", "-"), ("+", "+"), (".", "."), ("0xZZ", "0xZZ"), ("1.2.3", "1.2.3")],
+        *[
+            ("none", "none"),
+            ("None", "None"),
+            ("yess", "yess"),
+            ("-", "-"),
+            ("+", "+"),
+            (".", "."),
+            ("0xZZ", "0xZZ"),
+            ("1.2.3", "1.2.3"),
+        ],
     ],
 )
 def test_agreed_scalars_have_a_value(text: str, value: object) -> None:
@@ -32,8 +51,24 @@ def test_agreed_scalars_have_a_value(text: str, value: object) -> None:
     ("text", "instead"),
     [
         *[("yes", "true"), ("NO", "false"), ("On", "true"), ("off", "false"), ("y", "true"), ("N", "false")],
-        *[("017", "15"), ("0o17", "15"), ("0b11", "3"), ("1_000", "1000"), ("12e03", "12000"), ("1.", "1"), ("08", "8")],
-        *[("1_0.5", "10.5"), (".inf", ""), ("-.INF", ""), (".nan", ""), ("<<", ""), ("9" * 30, ""), ("1e+999", "")],
+        *[
+            ("017", "15"),
+            ("0o17", "15"),
+            ("0b11", "3"),
+            ("1_000", "1000"),
+            ("12e03", "12000"),
+            ("1.", "1"),
+            ("08", "8"),
+        ],
+        *[
+            ("1_0.5", "10.5"),
+            (".inf", ""),
+            ("-.INF", ""),
+            (".nan", ""),
+            ("<<", ""),
+            ("9" * 30, ""),
+            ("1e+999", ""),
+        ],
     ],
 )
 def test_disputed_scalars_are_ambiguous(text: str, instead: str) -> None:

@@ -6,7 +6,10 @@ from gitops_dsf.repository.load import load_text
 from gitops_dsf.repository.migrate import rewrite
 from gitops_dsf.repository.model.validate import declare
 
-HEAD = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\nmetadata: {name: cpu}\nspec:\n"
+HEAD = (
+    "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\nmetadata: {name:"
+    " cpu}\nspec:\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -18,9 +21,15 @@ HEAD = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: D
         ('  "Description": x\n', '  "description": x\n'),
         ("  scoreDestination: AddonPlacementScore\n", "  scoreDestination: AddOnPlacementScore\n"),
         ("  source: {type: prometheus}\n", "  source: {type: Prometheus}\n"),
-        ("  source: {endpoint: {host: a, path: b}, type: None}\n", "  source: {host: a, path: b, type: None}\n"),
+        (
+            "  source: {endpoint: {host: a, path: b}, type: None}\n",
+            "  source: {host: a, path: b, type: None}\n",
+        ),
         ("  source:\n    endpoint:\n      host: a\n      path: b\n", "  source:\n    host: a\n    path: b\n"),
-        ("  source:\n      endpoint: # c\n            host: a\n      type: None", "  source:\n      # c\n      host: a\n      type: None"),
+        (
+            "  source:\n      endpoint: # c\n            host: a\n      type: None",
+            "  source:\n      # c\n      host: a\n      type: None",
+        ),
         ("  source:\n    endpoint: {host: a, path: b}  # c\n", "  source:\n    host: a\n    path: b  # c\n"),
         (
             "  source:\n    query:\n      query: |\n        up\n      range: 1\n",
@@ -30,7 +39,10 @@ HEAD = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: D
         ("  scoring:\n    params:\n      model: a\n", "  scoring:\n    arguments:\n      model: a\n"),
         ("  name: a # n\n  scoring: {params: {name: b}}\n", "  # n\n  scoring: {params: {name: b}}\n"),
         ("  name: a\n  scoring: {host: h}\n", "  scoring: {params: {name: a}, host: h}\n"),
-        ("  name: 'a'\n  scoring:\n    params:\n      interval: 5\n", "  scoring:\n    params:\n      name: 'a'\n      interval: 5\n"),
+        (
+            "  name: 'a'\n  scoring:\n    params:\n      interval: 5\n",
+            "  scoring:\n    params:\n      name: 'a'\n      interval: 5\n",
+        ),
     ],
 )
 def test_rewritings(old: str, new: str) -> None:
@@ -56,7 +68,9 @@ def test_what_has_no_safe_rewriting_is_left_and_named(text: str) -> None:
     result = rewrite(HEAD + text, file="f.yaml")
     assert result.text == HEAD + text
     assert len(result.left) == 1
-    assert [item.code for item in declare(load_text(HEAD + text, file="scorers/f.yaml")).diagnostics].count("DSF020") == 1
+    assert [item.code for item in declare(load_text(HEAD + text, file="scorers/f.yaml")).diagnostics].count(
+        "DSF020"
+    ) == 1
 
 
 @pytest.mark.parametrize(
@@ -88,7 +102,10 @@ def test_a_broken_document_is_reported_and_the_others_are_rewritten() -> None:
 def test_the_older_version_and_what_it_hides_are_rewritten() -> None:
     """The samples of upstream's early releases; a cluster set's v1 is somebody else's."""
     other = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: a}\n"
-    masks = 'apiVersion: "dynamic-scoring.open-cluster-management.io/v1" # old\nkind: DynamicScoringConfig\nspec:\n  mask: []\n'
+    masks = (
+        'apiVersion: "dynamic-scoring.open-cluster-management.io/v1" # old\nkind:'
+        " DynamicScoringConfig\nspec:\n  mask: []\n"
+    )
     text = f"{HEAD.replace('v1alpha1', 'v1')}  configSyncMode: full\n---\n{other}---\n{masks}"
     result = rewrite(text, file="f.yaml")
     new_masks = masks.replace('/v1"', '/v1alpha1"').replace("mask:", "masks:")

@@ -8,7 +8,10 @@ from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 
-HEAD = "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\nmetadata: {name: cpu}\n"
+HEAD = (
+    "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\nmetadata: {name:"
+    " cpu}\n"
+)
 SPEC = "spec:\n  description: d\n  configURL: http://a\n  configSyncMode: None\n"
 
 
@@ -24,8 +27,20 @@ def test_every_kind_has_a_folder() -> None:
     ("rest", "code", "column", "message", "hint"),
     [
         ("  suspent: true\n", "DSF013", 3, "suspent is not a field of spec", "did you mean suspend?"),
-        ("  source: {zzz: 1}\n", "DSF013", 12, "zzz is not a field of spec.source", "known here: type, host, path, params, auth"),
-        ("  suspend: 'true'\n", "DSF015", 12, 'spec.suspend must be true or false, not the text "true"', "remove the quotes"),
+        (
+            "  source: {zzz: 1}\n",
+            "DSF013",
+            12,
+            "zzz is not a field of spec.source",
+            "known here: type, host, path, params, auth",
+        ),
+        (
+            "  suspend: 'true'\n",
+            "DSF015",
+            12,
+            'spec.suspend must be true or false, not the text "true"',
+            "remove the quotes",
+        ),
         (
             "  scoreTTLSeconds: '900'\n",
             "DSF015",
@@ -40,19 +55,91 @@ def test_every_kind_has_a_folder() -> None:
             "spec.scoreTTLSeconds must be a whole number, not the number 1.5",
             "scoreTTLSeconds: Seconds",
         ),
-        ("  scoreDimensionFormat: 5\n", "DSF015", 25, "spec.scoreDimensionFormat must be text, not the number 5", 'quote it: "5"'),
-        ("  scoreDimensionFormat: true\n", "DSF015", 25, "spec.scoreDimensionFormat must be text, not true", 'quote it: "true"'),
-        ("  description2:\n", "DSF013", 3, "description2 is not a field of spec", "did you mean description?"),
-        ("  scoreDimensionFormat: 1.10\n", "DSF015", 25, "spec.scoreDimensionFormat must be text, not the number 1.10", 'quote it: "1.10"'),
-        ("  scoreDimensionFormat: 0x1F\n", "DSF015", 25, "spec.scoreDimensionFormat must be text, not the number 0x1F", 'quote it: "0x1F"'),
-        ("  scoreAggregation: ''\n", "DSF016", 21, "spec.scoreAggregation: an empty text is not allowed", "write Last"),
-        ("  source: [a]\n", "DSF015", 11, "spec.source must be an object, not a list", "source: Where the metrics come from"),
-        ("  scoreAggregation: Avg\n", "DSF016", 21, "spec.scoreAggregation: Avg is not allowed", "write Last, Mean, Min, Max or Sum"),
-        ("  publish: {deadband: 201}\n", "DSF016", 23, "spec.publish.deadband: 201 is not allowed", "write 200 or less"),
-        ("  scoreRange: {min: 1}\n", "DSF014", 3, "spec.scoreRange.max is missing", "add max (Raw score that becomes outputMax)"),
+        (
+            "  scoreDimensionFormat: 5\n",
+            "DSF015",
+            25,
+            "spec.scoreDimensionFormat must be text, not the number 5",
+            'quote it: "5"',
+        ),
+        (
+            "  scoreDimensionFormat: true\n",
+            "DSF015",
+            25,
+            "spec.scoreDimensionFormat must be text, not true",
+            'quote it: "true"',
+        ),
+        (
+            "  description2:\n",
+            "DSF013",
+            3,
+            "description2 is not a field of spec",
+            "did you mean description?",
+        ),
+        (
+            "  scoreDimensionFormat: 1.10\n",
+            "DSF015",
+            25,
+            "spec.scoreDimensionFormat must be text, not the number 1.10",
+            'quote it: "1.10"',
+        ),
+        (
+            "  scoreDimensionFormat: 0x1F\n",
+            "DSF015",
+            25,
+            "spec.scoreDimensionFormat must be text, not the number 0x1F",
+            'quote it: "0x1F"',
+        ),
+        (
+            "  scoreAggregation: ''\n",
+            "DSF016",
+            21,
+            "spec.scoreAggregation: an empty text is not allowed",
+            "write Last",
+        ),
+        (
+            "  source: [a]\n",
+            "DSF015",
+            11,
+            "spec.source must be an object, not a list",
+            "source: Where the metrics come from",
+        ),
+        (
+            "  scoreAggregation: Avg\n",
+            "DSF016",
+            21,
+            "spec.scoreAggregation: Avg is not allowed",
+            "write Last, Mean, Min, Max or Sum",
+        ),
+        (
+            "  publish: {deadband: 201}\n",
+            "DSF016",
+            23,
+            "spec.publish.deadband: 201 is not allowed",
+            "write 200 or less",
+        ),
+        (
+            "  scoreRange: {min: 1}\n",
+            "DSF014",
+            3,
+            "spec.scoreRange.max is missing",
+            "add max (Raw score that becomes outputMax)",
+        ),
         ("  scoreRange: {min: 1, max: 1}\n", "DSF016", 15, "spec.scoreRange: min 1 must be below max 1", ""),
-        ("  scoreRange: {min: .inf, max: 1}\n", "DSF004", 21, ".inf: not a number that JSON", "write a number"),
-        ("  source: {params: {step: -1}}\n", "DSF107", 27, "spec.source.params.step is -1; it cannot be negative", "step: Seconds between"),
+        (
+            "  scoreRange: {min: .inf, max: 1}\n",
+            "DSF004",
+            21,
+            ".inf: not a number that JSON",
+            "write a number",
+        ),
+        (
+            "  source: {params: {step: -1}}\n",
+            "DSF107",
+            27,
+            "spec.source.params.step is -1; it cannot be negative",
+            "step: Seconds between",
+        ),
     ],
 )
 def test_mistakes_are_told_in_words(rest: str, code: str, column: int, message: str, hint: str) -> None:
@@ -68,18 +155,29 @@ def test_a_missing_choice_is_told_with_its_values() -> None:
 
 
 def test_nothing_of_the_validator_shows() -> None:
-    text = HEAD + (
-        "spec: {description: [], configURL: {}, configSyncMode: 3, "
+    text = (
+        HEAD + "spec: {description: [], configURL: {}, configSyncMode: 3, "
         "source: {type: x, params: {range: a}}, scoring: 1, publish: {deadband: a}}\n"
     )
     words = " ".join(f"{item.message} {item.hint}" for item in findings(text)).lower()
     assert not any(
-        word in words for word in ("input should", "pydantic", "literal", "dict", "none required", "extra_forbidden", "validation")
+        word in words
+        for word in (
+            "input should",
+            "pydantic",
+            "literal",
+            "dict",
+            "none required",
+            "extra_forbidden",
+            "validation",
+        )
     )
 
 
 def test_what_the_api_server_adds_is_accepted() -> None:
-    exported = HEAD.replace("{name: cpu}", "{name: cpu, uid: x, generation: 2, creationTimestamp: null, managedFields: [{}]}")
+    exported = HEAD.replace(
+        "{name: cpu}", "{name: cpu, uid: x, generation: 2, creationTimestamp: null, managedFields: [{}]}"
+    )
     assert findings(exported + SPEC + "status: {healthStatus: Active}\n") == []
 
 
@@ -114,13 +212,33 @@ spec:
         ("kind: DynamicScorer\napiVersion: null\n", "DSF014", "apiVersion is missing", "add apiVersion"),
         ("apiVersion: apps/v1\nmetadata: {name: a}\n", "DSF014", "kind is missing", "add kind"),
         ("apiVersion: v1\nkind: List\n", "DSF012", "kind List", "write each item as a document"),
-        ("apiVersion: v1\nkind: ManagedClustr\n", "DSF012", "kind ManagedClustr", "did you mean ManagedCluster?"),
-        ("apiVersion: v1\nkind: applicationset\n", "DSF012", "kind applicationset", "did you mean ApplicationSet?"),
+        (
+            "apiVersion: v1\nkind: ManagedClustr\n",
+            "DSF012",
+            "kind ManagedClustr",
+            "did you mean ManagedCluster?",
+        ),
+        (
+            "apiVersion: v1\nkind: applicationset\n",
+            "DSF012",
+            "kind applicationset",
+            "did you mean ApplicationSet?",
+        ),
         ("apiVersion: v1\nkind: Placements\n", "DSF012", "kind Placements", "did you mean Placement?"),
         ("apiVersion: v1\nkind: no kind\n", "DSF012", "kind no kind", "known kinds:"),
         ("apiVersion: gitops-dsf.io/v1alpha1\nkind: Fleet\n", "DSF012", "kind Fleet", "known kinds:"),
-        ("apiVersion: gitops-dsf.io/v2\nkind: FleetRepository\n", "DSF012", "FleetRepository is not known", "write apiVersion: gitops-dsf"),
-        (HEAD.replace("v1alpha1", "v1"), "DSF012", "DynamicScorer is not known in apiVersion", "write apiVersion: dynamic-scoring"),
+        (
+            "apiVersion: gitops-dsf.io/v2\nkind: FleetRepository\n",
+            "DSF012",
+            "FleetRepository is not known",
+            "write apiVersion: gitops-dsf",
+        ),
+        (
+            HEAD.replace("v1alpha1", "v1"),
+            "DSF012",
+            "DynamicScorer is not known in apiVersion",
+            "write apiVersion: dynamic-scoring",
+        ),
     ],
 )
 def test_unknown_kinds_and_versions(text: str, code: str, message: str, hint: str) -> None:
@@ -133,10 +251,26 @@ def test_unknown_kinds_and_versions(text: str, code: str, message: str, hint: st
 @pytest.mark.parametrize(
     ("text", "column", "hint"),
     [
-        ("apiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSetBinding\n", "2:7", "bindings are rendered"),
-        ("apiVersion: policy.open-cluster-management.io/v1\nkind: PlacementBinding\n", "2:7", "nothing is rendered for it"),
-        ("apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: PlacementDecision\n", "2:7", "nothing is rendered for it"),
-        ("apiVersion: internal.open-cluster-management.io/v1beta1\nkind: ManagedClusterInfo\n", "2:7", "nothing is rendered for it"),
+        (
+            "apiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSetBinding\n",
+            "2:7",
+            "bindings are rendered",
+        ),
+        (
+            "apiVersion: policy.open-cluster-management.io/v1\nkind: PlacementBinding\n",
+            "2:7",
+            "nothing is rendered for it",
+        ),
+        (
+            "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: PlacementDecision\n",
+            "2:7",
+            "nothing is rendered for it",
+        ),
+        (
+            "apiVersion: internal.open-cluster-management.io/v1beta1\nkind: ManagedClusterInfo\n",
+            "2:7",
+            "nothing is rendered for it",
+        ),
         ("apiVersion: argoproj.io/v1alpha1\nkind: Application\n", "2:7", "write a ScoredApplication"),
         ("apiVersion: v1\nkind: Secret\n", "2:7", "tokens live on the spokes"),
         ("apiVersion: apps/v1\nkind: Deployment\n", "2:7", "nothing is rendered for it"),
@@ -146,9 +280,15 @@ def test_unknown_kinds_and_versions(text: str, code: str, message: str, hint: st
 )
 def test_what_is_not_ours_is_passed_over_with_a_warning(text: str, column: str, hint: str) -> None:
     """It hides nothing, so it must not stop the render; and no reference is excused by it."""
-    declared = declare(load_text(text + "metadata: {name: a}\n" if "kind" in text else text, file="apps/a.yaml"))
+    declared = declare(
+        load_text(text + "metadata: {name: a}\n" if "kind" in text else text, file="apps/a.yaml")
+    )
     [item] = declared.diagnostics
-    assert (item.code, item.severity, str(item.position)) == ("DSF012", Severity.WARNING, f"apps/a.yaml:{column}")
+    assert (item.code, item.severity, str(item.position)) == (
+        "DSF012",
+        Severity.WARNING,
+        f"apps/a.yaml:{column}",
+    )
     assert item.hint.startswith(hint)
     assert declared.malformed == frozenset()
 
@@ -177,6 +317,11 @@ def test_the_second_object_of_a_name_is_reported_with_the_first() -> None:
 
 
 def test_raw_placements_of_one_name_may_live_in_two_namespaces() -> None:
-    placement = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: p, namespace: %s}\nspec: {}\n"
+    placement = (
+        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: p,"
+        " namespace: %s}\nspec: {}\n"
+    )
     assert findings(f"{placement % 'a'}---\n{placement % 'b'}", "apps/a.yaml") == []
-    assert [item.code for item in findings(f"{placement % 'a'}---\n{placement % 'a'}", "apps/a.yaml")] == ["DSF018"]
+    assert [item.code for item in findings(f"{placement % 'a'}---\n{placement % 'a'}", "apps/a.yaml")] == [
+        "DSF018"
+    ]

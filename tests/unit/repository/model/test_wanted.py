@@ -1,6 +1,7 @@
 """Ambiguous values: the hint says what the field takes, and nothing follows from them.
 
-Aspects covered: text by type and by name, choices, numbers and switches, places that no model knows, aliases, no follow-up findings.
+Aspects covered: text by type and by name, choices, numbers and switches, places that no model knows, aliases,
+no follow-up findings.
 """
 
 from pathlib import Path
@@ -15,8 +16,8 @@ from tests.support import fleets
 from tests.support.rendering import application, scorer
 
 SCORER = (
-    "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\nmetadata: {name: cpu}\n"
-    "spec:\n  description: d\n  configURL: http://a\n  configSyncMode: None\n"
+    "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\nmetadata: {name:"
+    " cpu}\nspec:\n  description: d\n  configURL: http://a\n  configSyncMode: None\n"
 )
 CLUSTER = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
 PLACEMENT = "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {name: p}\n"
@@ -33,9 +34,15 @@ def disputes(text: str) -> list[Diagnostic]:
         (CLUSTER + "metadata: {name: c, labels: {env: «on»}}\n", 'quote it: "on"'),
         (CLUSTER + "metadata: {name: c, annotations: {build: «12e03»}}\n", 'quote it: "12e03"'),
         (CLUSTER + "metadata: {name: c}\nspec: {taints: [{key: a, value: «off»}]}\n", 'quote it: "off"'),
-        (CLUSTER + "metadata: {name: c}\nstatus: {clusterClaims: [{name: a, value: «017»}]}\n", 'quote it: "017"'),
+        (
+            CLUSTER + "metadata: {name: c}\nstatus: {clusterClaims: [{name: a, value: «017»}]}\n",
+            'quote it: "017"',
+        ),
         (SCORER + "  clusterSelector: {matchLabels: {env: «yes»}}\n", 'quote it: "yes"'),
-        (SCORER + "  clusterSelector: {matchExpressions: [{key: env, operator: In, values: [«yes»]}]}\n", 'quote it: "yes"'),
+        (
+            SCORER + "  clusterSelector: {matchExpressions: [{key: env, operator: In, values: [«yes»]}]}\n",
+            'quote it: "yes"',
+        ),
         (SCORER + "  suspend: «on»\n", "write true"),
         (SCORER + "  suspend: «017»\n", "write true or false"),
         (SCORER + "  scoreTTLSeconds: «1_000»\n", "write 1000"),
@@ -43,7 +50,11 @@ def disputes(text: str) -> list[Diagnostic]:
         (SCORER + "  scoring: {params: {interval: «017»}}\n", "write 15"),
         (SCORER + "  location: «no»\n", "write Internal or External"),
         (SCORER + "  scoring: {arguments: {debug: «on»}}\n", 'quote it: "on", or write true'),
-        (PLACEMENT + "spec: {predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {a: «on»}}}}]}\n", 'quote it: "on"'),
+        (
+            PLACEMENT
+            + "spec: {predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {a: «on»}}}}]}\n",
+            'quote it: "on"',
+        ),
         (PLACEMENT + "spec: {tolerations: [{key: «on», operator: Exists}]}\n", 'quote it: "on"'),
         (PLACEMENT + "spec: {numberOfClusters: «017»}\n", 'quote it: "017", or write 15'),
         (SET + "spec: {template: {metadata: {labels: {a: «on»}}}}\n", 'quote it: "on"'),
@@ -68,7 +79,9 @@ LABELLED = {"matchLabels": {"env": "prod"}}
 
 @pytest.mark.parametrize("folder", ["clusters", "scorers", "config", "apps"])
 def test_nothing_follows_from_a_value_that_readers_disagree_about(folder: str, tmp_path: Path) -> None:
-    """The label that was meant may be the one that is looked for: no selector is blamed for finding nothing."""
+    """The label that was meant may be the one that is looked for: no selector is blamed for finding
+    nothing.
+    """
     settings = {
         "apiVersion": "gitops-dsf.io/v1alpha1",
         "kind": "FleetRepository",

@@ -31,13 +31,22 @@ def commit_of(repository: Repository, *, entry: str, mode: str, content: bytes, 
     raw = mode.encode() + b" " + entry.encode() + b"\0" + bytes.fromhex(blob)
     inner = git(where, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
     tree = git(
-        where, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=b"40000 " + folder.encode() + b"\0" + bytes.fromhex(inner)
+        where,
+        "hash-object",
+        "-t",
+        "tree",
+        "-w",
+        "--literally",
+        "--stdin",
+        stdin=b"40000 " + folder.encode() + b"\0" + bytes.fromhex(inner),
     )
     return git(where, "commit-tree", "-m", "made", tree)
 
 
 @pytest.mark.parametrize("entry", ["..", ".git"])
-def test_a_file_that_would_leave_the_folder_is_refused(repository: Repository, entry: str, tmp_path: Path) -> None:
+def test_a_file_that_would_leave_the_folder_is_refused(
+    repository: Repository, entry: str, tmp_path: Path
+) -> None:
     made = commit_of(repository, entry=entry, mode="100644", content=b"kind: X\n")
     with pytest.raises(RevisionError, match="which no repository may have"), checkout(repository, made):
         pass
@@ -46,7 +55,12 @@ def test_a_file_that_would_leave_the_folder_is_refused(repository: Repository, e
 
 def test_awkward_names_and_contents(repository: Repository) -> None:
     where = repository.directory / "apps"
-    contents = {"with space.yaml": b"a: 1\n", 'quo"te\ttab.yaml': b"", "ünïcode.yml": "ü: 1\r\n".encode(), "new\nline.yaml": b"\n\n"}
+    contents = {
+        "with space.yaml": b"a: 1\n",
+        'quo"te\ttab.yaml': b"",
+        "ünïcode.yml": "ü: 1\r\n".encode(),
+        "new\nline.yaml": b"\n\n",
+    }
     where.mkdir()
     for name, content in contents.items():
         (where / name).write_bytes(content)
@@ -63,18 +77,28 @@ def test_an_object_that_is_missing_is_told(repository: Repository) -> None:
     made = commit_of(repository, entry="a.yaml", mode="100644", content=b"kind: X\n")
     blob = git(repository.directory, "rev-parse", f"{made}:apps/a.yaml")
     (repository.directory / ".git/objects" / blob[:2] / blob[2:]).unlink()
-    with pytest.raises(RevisionError, match=r"apps/a.yaml: its content is not in this clone"), checkout(repository, made):
+    with (
+        pytest.raises(RevisionError, match=r"apps/a.yaml: its content is not in this clone"),
+        checkout(repository, made),
+    ):
         pass
 
 
-def test_the_newest_copy_of_a_branch_is_taken(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_copy_of_a_branch_is_taken(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for ref, date in (
         ("refs/remotes/origin/state", "2026-01-02"),
         ("refs/heads/state", "2026-01-01"),
         ("refs/heads/a/state", "2026-01-03"),
     ):
         monkeypatch.setenv("GIT_COMMITTER_DATE", f"{date}T00:00:00Z")
-        git(repository.directory, "update-ref", ref, commit_of(repository, entry="a.yaml", mode="100644", content=ref.encode()))
+        git(
+            repository.directory,
+            "update-ref",
+            ref,
+            commit_of(repository, entry="a.yaml", mode="100644", content=ref.encode()),
+        )
     branch = find_branch(repository.directory, "state")
     assert branch is not None
     assert dict(branch.contents()) == {"apps/a.yaml": b"refs/remotes/origin/state"}

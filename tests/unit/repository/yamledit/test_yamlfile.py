@@ -1,7 +1,8 @@
 """Editing files that people wrote: what is not edited stays byte for byte, and no comment is lost.
 
-Aspects covered: neighbours of an edited and of a removed document; comments around what goes; texts that look like comments; line breaks,
-byte order marks and document ends; documents that begin on the line of their marker.
+Aspects covered: neighbours of an edited and of a removed document; comments around what goes; texts that look
+like comments; line breaks, byte order marks and document ends; documents that begin on the line of their
+marker.
 """
 
 import pytest
@@ -35,7 +36,9 @@ THIRD = """\
 FILE = HEADER + FIRST + SECOND + THIRD
 
 
-@pytest.mark.parametrize(("name", "left"), [("fra", SECOND + THIRD), ("muc", FIRST + THIRD), ("ber", FIRST + SECOND)])
+@pytest.mark.parametrize(
+    ("name", "left"), [("fra", SECOND + THIRD), ("muc", FIRST + THIRD), ("ber", FIRST + SECOND)]
+)
 def test_a_document_goes_and_nothing_else_changes(name: str, left: str) -> None:
     file = YamlFile(FILE)
     assert file.remove("ManagedCluster", name)
@@ -112,7 +115,10 @@ def test_a_text_that_looks_like_a_comment_goes_with_the_text() -> None:
 
 
 def test_a_document_end_and_what_follows_it_stay() -> None:
-    text = "kind: ManagedCluster\nmetadata: {name: fra}\n... # done\n# next\n%YAML 1.2\n---\nkind: ManagedCluster\nmetadata: {name: muc}\n"
+    text = (
+        "kind: ManagedCluster\nmetadata: {name: fra}\n... # done\n# next\n%YAML 1.2\n---\nkind:"
+        " ManagedCluster\nmetadata: {name: muc}\n"
+    )
     file = YamlFile(text)
     document = file.find("ManagedCluster", "muc")
     assert document is not None
@@ -122,7 +128,21 @@ def test_a_document_end_and_what_follows_it_stay() -> None:
 
 @given(
     st.lists(
-        st.sampled_from(["---\n", "--- # c\n", "--- a: 1\n", "...\n", "a: 1\n", "# c\n", "%YAML 1.2\n", "\n", "----\n", "--- |\n", "x"])
+        st.sampled_from(
+            [
+                "---\n",
+                "--- # c\n",
+                "--- a: 1\n",
+                "...\n",
+                "a: 1\n",
+                "# c\n",
+                "%YAML 1.2\n",
+                "\n",
+                "----\n",
+                "--- |\n",
+                "x",
+            ]
+        )
     )
 )
 def test_documents_joined_are_the_text(lines: list[str]) -> None:

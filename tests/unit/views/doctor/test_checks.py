@@ -59,7 +59,10 @@ def cut(item: Object, *path: str) -> None:
 
 
 def gated(gate: str, section: str, mode: str = "Disable") -> Object:
-    return {"metadata": meta("cluster-manager"), "spec": {section: {"featureGates": [{"feature": gate, "mode": mode}]}}}
+    return {
+        "metadata": meta("cluster-manager"),
+        "spec": {section: {"featureGates": [{"feature": gate, "mode": mode}]}},
+    }
 
 
 def without(kind: str, *more: Object) -> list[Object]:
@@ -68,20 +71,33 @@ def without(kind: str, *more: Object) -> list[Object]:
 
 def away(name: str, **more: Any) -> Object:
     item = cluster(name)
-    item["status"]["conditions"] = [one for one in item["status"]["conditions"] if one["type"] != more.get("lacks")]
+    item["status"]["conditions"] = [
+        one for one in item["status"]["conditions"] if one["type"] != more.get("lacks")
+    ]
     item["spec"]["hubAcceptsClient"] = more.get("accepted", True)
     return item
 
 
 def template(*roles: str) -> Object:
     permissions = [{"type": "CurrentCluster", "currentCluster": {"clusterRoleName": role}} for role in roles]
-    spec = {"addonName": "gitops-dsf-agent", "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": permissions}}]}
+    spec = {
+        "addonName": "gitops-dsf-agent",
+        "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": permissions}}],
+    }
     return {"metadata": meta("older"), "spec": spec}
 
 
 def granted(role: str) -> Object:
-    subject = {"kind": "ServiceAccount", "name": "addon-manager-controller-sa", "namespace": "open-cluster-management-hub"}
-    return {"metadata": meta("grant"), "roleRef": {"kind": "ClusterRole", "name": role}, "subjects": [subject]}
+    subject = {
+        "kind": "ServiceAccount",
+        "name": "addon-manager-controller-sa",
+        "namespace": "open-cluster-management-hub",
+    }
+    return {
+        "metadata": meta("grant"),
+        "roleRef": {"kind": "ClusterRole", "name": role},
+        "subjects": [subject],
+    }
 
 
 def tracked(method: str) -> Callable[[Object], None]:
@@ -96,7 +112,9 @@ def misplaced(**states: str) -> list[Object]:
 
 def refused() -> list[Object]:
     item = application("guestbook", "cluster1")
-    item["status"]["conditions"] = [{"type": "InvalidSpecError", "message": 'there are no clusters with this name: "cluster1"'}]
+    item["status"]["conditions"] = [
+        {"type": "InvalidSpecError", "message": 'there are no clusters with this name: "cluster1"'}
+    ]
     return without("Application", item)
 
 
@@ -117,20 +135,35 @@ def lease(**spec: Any) -> dict[Source, tuple[Any, ...]]:
 def with_token() -> list[Object]:
     auth = {"tokenSecretRef": {"name": "api-token", "key": "token"}}
     endpoint = {"params": {"name": "cpu", "interval": 60}, "auth": auth}
-    kept = [item for item in without("DynamicScorer", scorer("cpu", scoring=endpoint)) if item["metadata"].get("namespace") != "cluster3"]
+    kept = [
+        item
+        for item in without("DynamicScorer", scorer("cpu", scoring=endpoint))
+        if item["metadata"].get("namespace") != "cluster3"
+    ]
     return [*kept, addon("cluster3")]
 
 
 def crowd(number: int) -> list[Object]:
     names = [f"c{index:02}" for index in range(number)]
-    return [*(cluster(name) for name in names), *(addon(name) for name in names), scorer("cpu"), global_set(), binding()]
+    return [
+        *(cluster(name) for name in names),
+        *(addon(name) for name in names),
+        scorer("cpu"),
+        global_set(),
+        binding(),
+    ]
 
 
 WRONG: dict[str, tuple[str, str, str, Given]] = {
     "a clock that is off": ("clock", "warning", "31 s behind", lambda: facts(clock_offset=-31.0)),
     "a clock that is far off": ("clock", "error", "400 s ahead of", lambda: facts(clock_offset=400.0)),
     "a clock that is not told": ("clock", "unknown", "no Date", lambda: facts(clock_offset=None)),
-    "no OCM": ("ocm-kinds", "error", "does not serve cluster.open-cluster-management.io/v1", lambda: facts(groups={})),
+    "no OCM": (
+        "ocm-kinds",
+        "error",
+        "does not serve cluster.open-cluster-management.io/v1",
+        lambda: facts(groups={}),
+    ),
     "an OCM that is too old": (
         "ocm-version",
         "error",
@@ -153,7 +186,13 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "ocm-features",
         "error",
         "AddonManagement is off",
-        lambda: facts({Source.OCM_DEPLOYMENTS: (workload("x", "hub", "x:v1.2.0", args=["--feature-gates=A=true,AddonManagement=false"]),)}),
+        lambda: facts(
+            {
+                Source.OCM_DEPLOYMENTS: (
+                    workload("x", "hub", "x:v1.2.0", args=["--feature-gates=A=true,AddonManagement=false"]),
+                )
+            }
+        ),
     ),
     "nobody to tell the gates": (
         "ocm-features",
@@ -189,19 +228,30 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "crds",
         "error",
         "not established",
-        lambda: facts(altered(Source.CRDS, lambda item: put(item, "status", value=conditions(Established="False")))),
+        lambda: facts(
+            altered(Source.CRDS, lambda item: put(item, "status", value=conditions(Established="False")))
+        ),
     ),
     "a kind of an older version": (
         "crds",
         "error",
         "drops spec.publish",
-        lambda: facts(altered(Source.CRDS, lambda item: cut(schema(item), "properties", "spec", "properties", "publish"))),
+        lambda: facts(
+            altered(
+                Source.CRDS, lambda item: cut(schema(item), "properties", "spec", "properties", "publish")
+            )
+        ),
     ),
     "a kind of a newer version": (
         "crds",
         "warning",
         "it knows spec.later",
-        lambda: facts(altered(Source.CRDS, lambda item: put(schema(item), "properties", "spec", "properties", "later", value={}))),
+        lambda: facts(
+            altered(
+                Source.CRDS,
+                lambda item: put(schema(item), "properties", "spec", "properties", "later", value={}),
+            )
+        ),
     ),
     "an upstream controller beside us": (
         "upstream",
@@ -213,13 +263,22 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "upstream",
         "error",
         "two agents",
-        lambda: facts({Source.ADDON_DEFINITIONS: (*facts().of(Source.ADDON_DEFINITIONS), {"metadata": meta("dynamic-scoring-framework")})}),
+        lambda: facts(
+            {
+                Source.ADDON_DEFINITIONS: (
+                    *facts().of(Source.ADDON_DEFINITIONS),
+                    {"metadata": meta("dynamic-scoring-framework")},
+                )
+            }
+        ),
     ),
     "upstream works where ours are": (
         "upstream",
         "error",
         "the same ConfigMap as ours on cluster2",
-        lambda: facts({Source.UPSTREAM_WORKS: ({"metadata": meta("dynamic-scoring-config-manifestwork", "cluster2")},)}),
+        lambda: facts(
+            {Source.UPSTREAM_WORKS: ({"metadata": meta("dynamic-scoring-config-manifestwork", "cluster2")},)}
+        ),
     ),
     "masks on the hub": (
         "upstream",
@@ -227,12 +286,22 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "DynamicScoringConfig ns/dynamic-scoring-config",
         lambda: facts({Source.SCORING_CONFIGS: ({"metadata": meta("dynamic-scoring-config", "ns")},)}),
     ),
-    "no add-on": ("addon-definition", "error", "no cluster gets an agent", lambda: facts({Source.ADDON_DEFINITIONS: ()})),
+    "no add-on": (
+        "addon-definition",
+        "error",
+        "no cluster gets an agent",
+        lambda: facts({Source.ADDON_DEFINITIONS: ()}),
+    ),
     "an add-on by Placements": (
         "addon-definition",
         "error",
         "installStrategy is Placements",
-        lambda: facts(altered(Source.ADDON_DEFINITIONS, lambda item: put(item, "spec", "installStrategy", value={"type": "Placements"}))),
+        lambda: facts(
+            altered(
+                Source.ADDON_DEFINITIONS,
+                lambda item: put(item, "spec", "installStrategy", value={"type": "Placements"}),
+            )
+        ),
     ),
     "an add-on that nobody manages": (
         "addon-definition",
@@ -241,7 +310,12 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         lambda: facts(
             altered(
                 Source.ADDON_DEFINITIONS,
-                lambda item: put(item, "metadata", "annotations", value={"addon.open-cluster-management.io/lifecycle": "self"}),
+                lambda item: put(
+                    item,
+                    "metadata",
+                    "annotations",
+                    value={"addon.open-cluster-management.io/lifecycle": "self"},
+                ),
             )
         ),
     ),
@@ -261,7 +335,9 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "addon-definition",
         "error",
         "another namespace than dynamic-scoring",
-        lambda: facts(altered(Source.ADDON_CONFIGS, lambda item: put(item, "spec", "agentInstallNamespace", value="x"))),
+        lambda: facts(
+            altered(Source.ADDON_CONFIGS, lambda item: put(item, "spec", "agentInstallNamespace", value="x"))
+        ),
     ),
     "rights that OCM may not hand out": (
         "addon-grant",
@@ -275,7 +351,12 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "every agent could then write the scores of every cluster",
         lambda: facts({Source.ADDON_TEMPLATES: (template("r"),), Source.GRANTS: (granted("r"),)}),
     ),
-    "no role for agents": ("agent-rights", "error", "no agent may write", lambda: facts({Source.AGENT_ROLE: ()})),
+    "no role for agents": (
+        "agent-rights",
+        "error",
+        "no agent may write",
+        lambda: facts({Source.AGENT_ROLE: ()}),
+    ),
     "a role that lacks a verb": (
         "agent-rights",
         "error",
@@ -298,7 +379,11 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "agents",
         "warning",
         "cluster1 is not Available: Told: told",
-        lambda: facts(altered(Source.ADDON_STATES, lambda item: put(item, "status", value=conditions(Available="False")))),
+        lambda: facts(
+            altered(
+                Source.ADDON_STATES, lambda item: put(item, "status", value=conditions(Available="False"))
+            )
+        ),
     ),
     "an agent that OCM says nothing of": (
         "agents",
@@ -310,26 +395,49 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "agents",
         "error",
         "RegistrationApplied is False: Told: told",
-        lambda: facts(altered(Source.ADDON_STATES, lambda item: put(item, "status", value=conditions(RegistrationApplied="False")))),
+        lambda: facts(
+            altered(
+                Source.ADDON_STATES,
+                lambda item: put(item, "status", value=conditions(RegistrationApplied="False")),
+            )
+        ),
     ),
     "no Argo CD": ("argocd-version", "error", "not installed", lambda: facts(groups={"apps": ("v1",)})),
     "an Argo CD that panics on scores": (
         "argocd-version",
         "error",
         "3.3.8 is older than 3.3.9",
-        lambda: facts({Source.ARGOCD_DEPLOYMENTS: (workload("argocd-applicationset-controller", ARGOCD, "argocd:v3.3.8"),)}),
+        lambda: facts(
+            {
+                Source.ARGOCD_DEPLOYMENTS: (
+                    workload("argocd-applicationset-controller", ARGOCD, "argocd:v3.3.8"),
+                )
+            }
+        ),
     ),
     "a release candidate": (
         "argocd-version",
         "error",
         "3.3.9 (not final) is older",
-        lambda: facts({Source.ARGOCD_DEPLOYMENTS: (workload("argocd-applicationset-controller", ARGOCD, "argocd:v3.3.9-rc1"),)}),
+        lambda: facts(
+            {
+                Source.ARGOCD_DEPLOYMENTS: (
+                    workload("argocd-applicationset-controller", ARGOCD, "argocd:v3.3.9-rc1"),
+                )
+            }
+        ),
     ),
     "an Argo CD of two versions": (
         "argocd-version",
         "warning",
         "not of one version (3.5.0): argocd-application-controller 3.3.9",
-        lambda: facts({Source.ARGOCD_DEPLOYMENTS: (workload("argocd-applicationset-controller", ARGOCD, "argocd:v3.5.0"),)}),
+        lambda: facts(
+            {
+                Source.ARGOCD_DEPLOYMENTS: (
+                    workload("argocd-applicationset-controller", ARGOCD, "argocd:v3.5.0"),
+                )
+            }
+        ),
     ),
     "an Argo CD elsewhere": (
         "argocd-version",
@@ -341,25 +449,53 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "argocd-policy",
         "error",
         "is sync for all",
-        lambda: facts(altered(Source.ARGOCD_PARAMETERS, lambda item: put(item, "data", value={"applicationsetcontroller.policy": "sync"}))),
+        lambda: facts(
+            altered(
+                Source.ARGOCD_PARAMETERS,
+                lambda item: put(item, "data", value={"applicationsetcontroller.policy": "sync"}),
+            )
+        ),
     ),
     "a policy that changes nothing": (
         "argocd-policy",
         "warning",
         "never changed or moved",
         lambda: facts(
-            altered(Source.ARGOCD_PARAMETERS, lambda item: put(item, "data", value={"applicationsetcontroller.policy": "create-only"}))
+            altered(
+                Source.ARGOCD_PARAMETERS,
+                lambda item: put(item, "data", value={"applicationsetcontroller.policy": "create-only"}),
+            )
         ),
     ),
-    "tracking by label": ("argocd-settings", "warning", "is label", lambda: facts(altered(Source.ARGOCD_SETTINGS, tracked("label")))),
-    "no health checks": ("argocd-settings", "warning", "no health check", lambda: facts({Source.ARGOCD_SETTINGS: ()})),
-    "nothing delivers": ("argocd-delivery", "warning", "does not reach the hub", lambda: facts({Source.DELIVERY: ()})),
+    "tracking by label": (
+        "argocd-settings",
+        "warning",
+        "is label",
+        lambda: facts(altered(Source.ARGOCD_SETTINGS, tracked("label"))),
+    ),
+    "no health checks": (
+        "argocd-settings",
+        "warning",
+        "no health check",
+        lambda: facts({Source.ARGOCD_SETTINGS: ()}),
+    ),
+    "nothing delivers": (
+        "argocd-delivery",
+        "warning",
+        "does not reach the hub",
+        lambda: facts({Source.DELIVERY: ()}),
+    ),
     "a sync that fails": (
         "argocd-delivery",
         "error",
         "gitops-dsf-platform does not get through: boom",
         lambda: facts(
-            altered(Source.DELIVERY, lambda item: put(item, "status", "operationState", value={"phase": "Failed", "message": "boom"}))
+            altered(
+                Source.DELIVERY,
+                lambda item: put(
+                    item, "status", "operationState", value={"phase": "Failed", "message": "boom"}
+                ),
+            )
         ),
     ),
     "a source that cannot be compared": (
@@ -369,7 +505,12 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         lambda: facts(
             altered(
                 Source.DELIVERY,
-                lambda item: put(item, "status", "conditions", value=[{"type": "ComparisonError", "message": "no repository"}]),
+                lambda item: put(
+                    item,
+                    "status",
+                    "conditions",
+                    value=[{"type": "ComparisonError", "message": "no repository"}],
+                ),
             )
         ),
     ),
@@ -385,14 +526,24 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "every Application is deleted",
         lambda: facts(altered(Source.DECISIONS_CONFIGMAP, lambda item: cut(item, "data", "matchKey"))),
     ),
-    "no right to list decisions": ("decisions-rights", "error", "Role argocd/", lambda: facts({Source.DECISION_ROLE: ()})),
+    "no right to list decisions": (
+        "decisions-rights",
+        "error",
+        "Role argocd/",
+        lambda: facts({Source.DECISION_ROLE: ()}),
+    ),
     "another right": (
         "decisions-rights",
         "error",
         "does not allow",
         lambda: facts(altered(Source.DECISION_ROLE, lambda item: put(item, "rules", value=[]))),
     ),
-    "a right that is not bound": ("decisions-rights", "error", "RoleBinding argocd/", lambda: facts({Source.DECISION_BINDING: ()})),
+    "a right that is not bound": (
+        "decisions-rights",
+        "error",
+        "RoleBinding argocd/",
+        lambda: facts({Source.DECISION_BINDING: ()}),
+    ),
     "a right that is bound to others": (
         "decisions-rights",
         "error",
@@ -403,7 +554,13 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "decisions-rights",
         "error",
         "openshift-gitops-applicationset-controller, which may not",
-        lambda: facts({Source.ARGOCD_DEPLOYMENTS: (workload("openshift-gitops-applicationset-controller", ARGOCD, "argocd:v3.4.0"),)}),
+        lambda: facts(
+            {
+                Source.ARGOCD_DEPLOYMENTS: (
+                    workload("openshift-gitops-applicationset-controller", ARGOCD, "argocd:v3.4.0"),
+                )
+            }
+        ),
     ),
     "a Placement that OCM does not understand": (
         "placements",
@@ -451,7 +608,13 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "cluster-secrets",
         "unknown",
         "2 may hold it in their data, which is not read",
-        lambda: facts({Source.CLUSTER_SECRETS: tuple({"metadata": meta(f"cluster-10.0.0.{number}", ARGOCD)} for number in (1, 2))}),
+        lambda: facts(
+            {
+                Source.CLUSTER_SECRETS: tuple(
+                    {"metadata": meta(f"cluster-10.0.0.{number}", ARGOCD)} for number in (1, 2)
+                )
+            }
+        ),
     ),
     "another namespace than the scorers'": (
         "scorers",
@@ -503,7 +666,12 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "cluster1: missing: cpu",
         lambda: facts(hub=[cluster("cluster1"), addon("cluster1"), scorer("cpu")]),
     ),
-    "many scores that are missing": ("scores-fresh", "warning", "the same of 24 more: ", lambda: facts(hub=crowd(25))),
+    "many scores that are missing": (
+        "scores-fresh",
+        "warning",
+        "the same of 24 more: ",
+        lambda: facts(hub=crowd(25)),
+    ),
     "a score without a scorer": (
         "scores-owned",
         "warning",
@@ -520,7 +688,14 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "scores-owned",
         "warning",
         "cpu is suspended, and its score is still there on cluster1",
-        lambda: facts(hub=[cluster("cluster1"), addon("cluster1"), scorer("cpu", suspend=True), score("cluster1", "cpu", 5)]),
+        lambda: facts(
+            hub=[
+                cluster("cluster1"),
+                addon("cluster1"),
+                scorer("cpu", suspend=True),
+                score("cluster1", "cpu", 5),
+            ]
+        ),
     ),
     "a score that somebody else writes": (
         "scores-owned",
@@ -553,7 +728,12 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
         "pod-a was last renewed 60 s ago",
         lambda: facts(lease(renewTime=stamp(NOW - timedelta(seconds=60)))),
     ),
-    "a Lease that nobody renewed": ("reconciler", "warning", "never renewed", lambda: facts(lease(renewTime=None))),
+    "a Lease that nobody renewed": (
+        "reconciler",
+        "warning",
+        "never renewed",
+        lambda: facts(lease(renewTime=None)),
+    ),
 }
 
 
@@ -604,30 +784,43 @@ def test_a_secret_is_a_clusters_by_its_own_name_or_a_label(secret: Object) -> No
 def test_an_application_proves_that_argocd_knows_its_cluster() -> None:
     """cluster1 has no Secret that carries its name, and an Application; the other two have Secrets."""
     secrets = tuple({"metadata": meta(f"cluster-{name}", ARGOCD)} for name in CLUSTERS[1:])
-    assert [finding.state for finding in run("cluster-secrets", facts({Source.CLUSTER_SECRETS: secrets}))] == ["ok"]
+    assert [
+        finding.state for finding in run("cluster-secrets", facts({Source.CLUSTER_SECRETS: secrets}))
+    ] == ["ok"]
 
 
 def test_pulled_applications_need_no_secret() -> None:
     item = application_set("guestbook")
-    item["spec"]["template"]["metadata"]["labels"]["apps.open-cluster-management.io/pull-to-ocm-managed-cluster"] = "true"
+    item["spec"]["template"]["metadata"]["labels"][
+        "apps.open-cluster-management.io/pull-to-ocm-managed-cluster"
+    ] = "true"
     found = run("cluster-secrets", facts({Source.CLUSTER_SECRETS: ()}, hub=without("ApplicationSet", item)))
     assert [(finding.state, finding.message) for finding in found] == [("ok", "no application is pushed")]
 
 
 def test_an_override_lets_applicationsets_decide() -> None:
-    data = {"applicationsetcontroller.policy": "sync", "applicationsetcontroller.enable.policy.override": "true"}
-    found = run("argocd-policy", facts(altered(Source.ARGOCD_PARAMETERS, lambda item: put(item, "data", value=data))))
+    data = {
+        "applicationsetcontroller.policy": "sync",
+        "applicationsetcontroller.enable.policy.override": "true",
+    }
+    found = run(
+        "argocd-policy", facts(altered(Source.ARGOCD_PARAMETERS, lambda item: put(item, "data", value=data)))
+    )
     assert [finding.state for finding in found] == ["ok"]
 
 
 def test_where_upstream_delivers_there_is_nothing_of_ours_to_miss() -> None:
-    """delivery.mode UpstreamController: no add-on, works, agents or kinds of ours, and that is as it should be."""
+    """delivery.mode UpstreamController: no add-on, works, agents or kinds of ours, and that is as it should
+    be.
+    """
     gone = {
         Source.ADDON_DEFINITIONS: ({"metadata": meta("dynamic-scoring-framework")},),
         Source.UPSTREAM_DEPLOYMENTS: (workload("dynamic-scoring-framework-controller", HUB, "x:1"),),
         Source.UPSTREAM_WORKS: ({"metadata": meta("dynamic-scoring-config-manifestwork", "cluster1")},),
         Source.SCORING_CONFIGS: ({"metadata": meta("dynamic-scoring-config", HUB)},),
-        **dict.fromkeys((Source.OUR_WORKS, Source.CRDS, Source.AGENT_ROLE, Source.AGENT_BINDINGS, Source.LEASES), ()),
+        **dict.fromkeys(
+            (Source.OUR_WORKS, Source.CRDS, Source.AGENT_ROLE, Source.AGENT_BINDINGS, Source.LEASES), ()
+        ),
         **dict.fromkeys((Source.ADDON_TEMPLATES, Source.ADDON_CONFIGS, Source.ADDON_STATES), ()),
     }
     found = examine(facts(gone))
@@ -653,7 +846,16 @@ def test_what_may_not_be_read_makes_its_checks_unknown_and_no_other(source: Sour
 
 
 @pytest.mark.parametrize(
-    "part", [Part.CLUSTERS, Part.ADDONS, Part.SCORERS, Part.SCORES, Part.PLACEMENTS, Part.APPLICATION_SETS, Part.APPLICATIONS]
+    "part",
+    [
+        Part.CLUSTERS,
+        Part.ADDONS,
+        Part.SCORERS,
+        Part.SCORES,
+        Part.PLACEMENTS,
+        Part.APPLICATION_SETS,
+        Part.APPLICATIONS,
+    ],
 )
 def test_a_part_of_the_view_that_may_not_be_read_makes_its_checks_unknown(part: Part) -> None:
     found = examine(facts(read={"unread": [part]}))
@@ -680,7 +882,10 @@ def test_what_somebody_else_writes_is_never_proposed_for_deletion() -> None:
     given = facts(hub=[*objects, *(score(name, "cpu", 5) for name in ("cluster1", "cluster9"))], read=theirs)
     found = run("scores-owned", given)
     assert [(finding.count, finding.subjects) for finding in found] == [(2, ("cluster9", "cluster1"))]
-    assert all("was not written by our agent" in finding.message and " delete " not in finding.fix for finding in found)
+    assert all(
+        "was not written by our agent" in finding.message and " delete " not in finding.fix
+        for finding in found
+    )
 
 
 def test_what_somebody_else_writes_too_is_never_proposed_for_deletion() -> None:
@@ -695,9 +900,14 @@ def test_what_somebody_else_writes_too_is_never_proposed_for_deletion() -> None:
 def test_without_a_scorer_in_the_namespace_no_score_is_proposed_for_deletion() -> None:
     """Most likely --hub-namespace is another one."""
     published = without("DynamicScorer")
-    found = run("scores-owned", facts(hub=published, read={"unowned": (("cluster1", "cpu"), ("cluster2", "cpu"))}))
+    found = run(
+        "scores-owned", facts(hub=published, read={"unowned": (("cluster1", "cpu"), ("cluster2", "cpu"))})
+    )
     assert [finding.state for finding in found] == ["unknown"]
-    assert "2 scores of our agents, and no DynamicScorer in namespace open-cluster-management" in found[0].message
+    assert (
+        "2 scores of our agents, and no DynamicScorer in namespace open-cluster-management"
+        in found[0].message
+    )
     assert "--hub-namespace" in found[0].fix
 
 
@@ -742,18 +952,37 @@ def test_decisions_of_several_applications_are_told_apart() -> None:
 
 def test_the_same_about_many_clusters_is_told_once_with_their_number() -> None:
     names = [f"c{number}" for number in range(30)]
-    found = run("ocm-clusters", facts(hub=[item for name in names for item in (without_spec(cluster(name)), addon(name))]))
+    found = run(
+        "ocm-clusters",
+        facts(hub=[item for name in names for item in (without_spec(cluster(name)), addon(name))]),
+    )
     assert [(finding.state, finding.count) for finding in found] == [("error", 30)]
     assert found[0].subjects == tuple(sorted(names))
-    assert found[0].message == "c0 is not accepted, so its agent cannot reach the hub; the same of 29 more: c1, c10, c11, c12, c13, ..."
+    assert (
+        found[0].message
+        == "c0 is not accepted, so its agent cannot reach the hub; the same of 29 more: c1, c10, c11, c12,"
+        " c13, ..."
+    )
     assert found[0].fix == "clusteradm --context hub accept --clusters c0"
 
 
 def test_clusters_that_differ_in_what_is_wrong_are_told_up_to_ten_times() -> None:
     scorers = [scorer(f"s{number:02}") for number in range(12)]
     names = [f"c{number:02}" for number in range(12)]
-    there = [score(name, one["metadata"]["name"], 5) for at, name in enumerate(names) for one in scorers[at + 1 :]]
-    found = run("scores-fresh", facts(hub=[*(item for name in names for item in (cluster(name), addon(name))), *scorers, *there, masks()]))
+    there = [
+        score(name, one["metadata"]["name"], 5) for at, name in enumerate(names) for one in scorers[at + 1 :]
+    ]
+    found = run(
+        "scores-fresh",
+        facts(
+            hub=[
+                *(item for name in names for item in (cluster(name), addon(name))),
+                *scorers,
+                *there,
+                masks(),
+            ]
+        ),
+    )
     assert [finding.count for finding in found] == [1] * 10 + [2]
     assert found[-1].message == "2 more such findings"
     assert found[-1].subjects == ("c10", "c11")

@@ -1,4 +1,6 @@
-"""Bounds against brute force: whatever the unknown scores turn out to be, the certain are selected and only the possible are."""
+"""Bounds against brute force: whatever the unknown scores turn out to be, the certain are selected and only
+the possible are.
+"""
 
 from itertools import product
 from typing import Any
@@ -14,15 +16,26 @@ NAMES = ("a", "b", "c", "d")
 NOW = "2026-06-01T00:00:00Z"
 
 
-def hub(values: dict[str, int], *, wanted: int | None, weight: int, extra: dict[str, int]) -> list[dict[str, Any]]:
+def hub(
+    values: dict[str, int], *, wanted: int | None, weight: int, extra: dict[str, int]
+) -> list[dict[str, Any]]:
     def score(resource: str, name: str, value: int) -> dict[str, Any]:
         status = {"scores": [{"name": "x", "value": value}]}
-        return {"kind": "AddOnPlacementScore", "metadata": {"name": resource, "namespace": name}, "status": status}
+        return {
+            "kind": "AddOnPlacementScore",
+            "metadata": {"name": resource, "namespace": name},
+            "status": status,
+        }
 
     def term(resource: str, factor: int) -> dict[str, Any]:
-        return {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": "x"}}, "weight": factor}
+        return {
+            "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": resource, "scoreName": "x"}},
+            "weight": factor,
+        }
 
-    spec: dict[str, Any] = {"prioritizerPolicy": {"mode": "Exact", "configurations": [term("open", weight), term("known", 1)]}}
+    spec: dict[str, Any] = {
+        "prioritizerPolicy": {"mode": "Exact", "configurations": [term("open", weight), term("known", 1)]}
+    }
     if wanted is not None:
         spec["numberOfClusters"] = wanted
     labels = {"cluster.open-cluster-management.io/clusterset": "s"}
@@ -44,9 +57,16 @@ def hub(values: dict[str, int], *, wanted: int | None, weight: int, extra: dict[
     weight=st.sampled_from([-2, -1, 1, 3]),
 )
 def test_bounds_agree_with_every_possible_outcome(
-    present: dict[str, int], ranges: dict[str, tuple[int, int]], extra: dict[str, int], wanted: int | None, weight: int
+    present: dict[str, int],
+    ranges: dict[str, tuple[int, int]],
+    extra: dict[str, int],
+    wanted: int | None,
+    weight: int,
 ) -> None:
-    cells = {name: Unknown(low=low, high=max(low, high), why="", exists=name in present) for name, (low, high) in ranges.items()}
+    cells = {
+        name: Unknown(low=low, high=max(low, high), why="", exists=name in present)
+        for name, (low, high) in ranges.items()
+    }
     verdict = simulate(hub(present, wanted=wanted, weight=weight, extra=extra), "n/p", NOW)
     found = certainty(verdict, {"open": cells})
     outcomes = []

@@ -5,7 +5,10 @@ from gitops_dsf.views.preview.wording import clip, value_text
 
 
 def term(name: str, weight: int) -> dict[str, object]:
-    return {"scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": name, "scoreName": name}}, "weight": weight}
+    return {
+        "scoreCoordinate": {"type": "AddOn", "addOn": {"resourceName": name, "scoreName": name}},
+        "weight": weight,
+    }
 
 
 def steady(weight: int) -> dict[str, object]:
@@ -25,13 +28,18 @@ def test_list_items_are_found_again_by_what_people_call_them() -> None:
 
 
 def test_items_that_share_a_name_are_told_apart_by_their_place() -> None:
-    before, after = {"t": [{"key": "a", "v": 1}, {"key": "a", "v": 2}]}, {"t": [{"key": "a", "v": 1}, {"key": "a", "v": 3}]}
+    before, after = (
+        {"t": [{"key": "a", "v": 1}, {"key": "a", "v": 2}]},
+        {"t": [{"key": "a", "v": 1}, {"key": "a", "v": 3}]},
+    )
     assert field_changes(before, after) == (FieldChange(path="t[1].v", before=2, after=3),)
 
 
 def test_null_is_absent_and_scalars_of_a_list_stay_together() -> None:
     assert field_changes({"a": None, "b": []}, {"b": []}) == ()
-    assert field_changes({"a": ["x"]}, {"a": ["x", "y"]}) == (FieldChange(path="a", before=["x"], after=["x", "y"]),)
+    assert field_changes({"a": ["x"]}, {"a": ["x", "y"]}) == (
+        FieldChange(path="a", before=["x"], after=["x", "y"]),
+    )
     assert field_changes({"a": {"b": 1}}, {"a": {}}) == (
         FieldChange(path="a", before=None, after={}),
         FieldChange(path="a.b", before=1, after=None),

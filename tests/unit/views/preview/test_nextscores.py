@@ -21,10 +21,19 @@ SNAPSHOT = Snapshot(origin="test", scores={"cpu": PRESENT, "foreign": {"eu-1": s
 
 
 def fleet(root: Path, *scorers: dict[str, Any]) -> Fleet:
-    settings = {"apiVersion": "gitops-dsf.io/v1alpha1", "kind": "FleetRepository", "metadata": {"name": "fleet"}}
+    settings = {
+        "apiVersion": "gitops-dsf.io/v1alpha1",
+        "kind": "FleetRepository",
+        "metadata": {"name": "fleet"},
+    }
     root.mkdir()
-    (root / "gitops-dsf.yaml").write_text(yaml.safe_dump(settings | {"spec": {"git": {"url": "https://git.example.com/x.git"}}}))
-    for folder, documents in (("scorers", list(scorers)), ("clusters", [cluster(*item) for item in CLUSTERS.items()])):
+    (root / "gitops-dsf.yaml").write_text(
+        yaml.safe_dump(settings | {"spec": {"git": {"url": "https://git.example.com/x.git"}}})
+    )
+    for folder, documents in (
+        ("scorers", list(scorers)),
+        ("clusters", [cluster(*item) for item in CLUSTERS.items()]),
+    ):
         (root / folder).mkdir()
         (root / folder / "all.yaml").write_text(yaml.safe_dump_all(documents))
     found = fleet_of(check(root))
@@ -42,7 +51,9 @@ def fleet(root: Path, *scorers: dict[str, Any]) -> Fleet:
     ],
 )
 def test_what_does_not_touch_the_score_leaves_it(tmp_path: Path, change: dict[str, Any]) -> None:
-    found = next_scores(fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT)
+    found = next_scores(
+        fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT
+    )
     assert (found.scores, dict(found.unknown), found.changed) == (SNAPSHOT.scores, {}, frozenset())
 
 
@@ -50,15 +61,33 @@ def test_what_does_not_touch_the_score_leaves_it(tmp_path: Path, change: dict[st
     ("change", "why"),
     [
         (
-            {"source": {"type": "Prometheus", "host": "http://other:9090", "params": {"query": "avg(up)", "range": 600, "step": 60}}},
+            {
+                "source": {
+                    "type": "Prometheus",
+                    "host": "http://other:9090",
+                    "params": {"query": "avg(up)", "range": 600, "step": 60},
+                }
+            },
             "source",
         ),
         (
-            {"source": {"type": "Prometheus", "host": "http://prometheus:9090", "params": {"query": "avg(up)", "range": 60, "step": 60}}},
+            {
+                "source": {
+                    "type": "Prometheus",
+                    "host": "http://prometheus:9090",
+                    "params": {"query": "avg(up)", "range": 60, "step": 60},
+                }
+            },
             "range",
         ),
         (
-            {"source": {"type": "Prometheus", "host": "http://prometheus:9090", "params": {"query": "avg(up)", "range": 600, "step": 30}}},
+            {
+                "source": {
+                    "type": "Prometheus",
+                    "host": "http://prometheus:9090",
+                    "params": {"query": "avg(up)", "range": 600, "step": 30},
+                }
+            },
             "step",
         ),
         ({"scoring": {"host": "http://api2:8000", "params": {"name": "cpu", "interval": 60}}}, "scoring API"),
@@ -66,19 +95,27 @@ def test_what_does_not_touch_the_score_leaves_it(tmp_path: Path, change: dict[st
         ({"scoreDimensionFormat": "${scoreName}-${node}"}, "scoreDimensionFormat"),
     ],
 )
-def test_what_decides_the_raw_score_makes_it_unknown(tmp_path: Path, change: dict[str, Any], why: str) -> None:
-    found = next_scores(fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT)
+def test_what_decides_the_raw_score_makes_it_unknown(
+    tmp_path: Path, change: dict[str, Any], why: str
+) -> None:
+    found = next_scores(
+        fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT
+    )
     cells = found.unknown["cpu"]
     assert set(cells) == set(CLUSTERS)
     assert {cell.why for cell in cells.values()} == {f"{why} changed"}
-    assert {(cell.low, cell.high) for cell in cells.values()} == {(0, 100)}, "the output of scoreRange, and 0 while it is missing"
+    assert {(cell.low, cell.high) for cell in cells.values()} == {(0, 100)}, (
+        "the output of scoreRange, and 0 while it is missing"
+    )
     assert {name for name, cell in cells.items() if cell.exists} == {"eu-1", "eu-2"}
     assert found.scores["cpu"] == PRESENT, "the present score stands in"
     assert found.changed == {"cpu"}
 
 
 def test_a_new_range_is_applied_to_raw_scores_and_unknown_without_them(tmp_path: Path) -> None:
-    after = fleet(tmp_path / "b", scorer("cpu", scoreRange={"min": 0, "max": 200, "outputMin": -100, "outputMax": 100}))
+    after = fleet(
+        tmp_path / "b", scorer("cpu", scoreRange={"min": 0, "max": 200, "outputMin": -100, "outputMax": 100})
+    )
     found = next_scores(fleet(tmp_path / "a", scorer("cpu")), after, SNAPSHOT)
     assert dict(found.scores["cpu"]["eu-1"].items()) == {"cpu": -50}
     assert set(found.unknown["cpu"]) == {"eu-2"}
@@ -87,10 +124,13 @@ def test_a_new_range_is_applied_to_raw_scores_and_unknown_without_them(tmp_path:
 
 
 @pytest.mark.parametrize(
-    "change", [{"suspend": True}, {"scoreDestination": "None"}, {"clusterSelector": {"matchLabels": {"region": "us"}}}]
+    "change",
+    [{"suspend": True}, {"scoreDestination": "None"}, {"clusterSelector": {"matchLabels": {"region": "us"}}}],
 )
 def test_where_it_no_longer_runs_its_scores_go(tmp_path: Path, change: dict[str, Any]) -> None:
-    found = next_scores(fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT)
+    found = next_scores(
+        fleet(tmp_path / "a", scorer("cpu")), fleet(tmp_path / "b", scorer("cpu", **change)), SNAPSHOT
+    )
     assert not set(found.scores["cpu"]) & {"eu-1", "eu-2"}
     assert found.scores["foreign"] == SNAPSHOT.scores["foreign"], "not ours to follow"
     assert not found.unknown["cpu"]
@@ -99,6 +139,8 @@ def test_where_it_no_longer_runs_its_scores_go(tmp_path: Path, change: dict[str,
 def test_where_it_runs_anew_its_scores_are_unknown(tmp_path: Path) -> None:
     before = fleet(tmp_path / "a", scorer("cpu", clusterSelector={"matchLabels": {"region": "eu"}}))
     found = next_scores(before, fleet(tmp_path / "b", scorer("cpu")), SNAPSHOT)
-    assert {name: cell.why for name, cell in found.unknown["cpu"].items()} == {"us-1": "it has not run on this cluster yet"}
+    assert {name: cell.why for name, cell in found.unknown["cpu"].items()} == {
+        "us-1": "it has not run on this cluster yet"
+    }
     everything = next_scores(None, fleet(tmp_path / "c", scorer("cpu")), SNAPSHOT)
     assert set(everything.unknown["cpu"]) == set(CLUSTERS)

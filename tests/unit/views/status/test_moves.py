@@ -35,7 +35,10 @@ def test_a_move_shows_what_the_old_copy_waits_for() -> None:
 
 def test_a_copy_that_is_being_deleted_is_leaving() -> None:
     leaving = application("web", "a", deletionTimestamp="2026-06-01T12:00:00Z")
-    assert standings(only(application_set("web"), decision("web", "b"), leaving)) == {"a": "leaving", "b": "pending"}
+    assert standings(only(application_set("web"), decision("web", "b"), leaving)) == {
+        "a": "leaving",
+        "b": "pending",
+    }
 
 
 def test_a_pulled_application_names_its_cluster_by_annotation() -> None:
@@ -45,13 +48,19 @@ def test_a_pulled_application_names_its_cluster_by_annotation() -> None:
 
 
 def test_an_error_of_the_applicationset_is_told() -> None:
-    view = only(application_set("web", error="no clusterDecisionResources found"), decision("web", "a"), application("web", "a"))
+    view = only(
+        application_set("web", error="no clusterDecisionResources found"),
+        decision("web", "a"),
+        application("web", "a"),
+    )
     assert (view.message, view.settled) == ("no clusterDecisionResources found", False)
 
 
 def test_a_nested_generator_is_followed() -> None:
     item = application_set("web")
-    item["spec"]["generators"] = [{"matrix": {"generators": [*item["spec"]["generators"], {"list": {"elements": []}}]}}]
+    item["spec"]["generators"] = [
+        {"matrix": {"generators": [*item["spec"]["generators"], {"list": {"elements": []}}]}}
+    ]
     assert only(item, decision("web", "a")).placements == ("web",)
 
 

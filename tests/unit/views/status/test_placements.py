@@ -6,7 +6,19 @@ import pytest
 
 from gitops_dsf.views.status import Filter, Part, build
 from gitops_dsf.views.status.model import PlacementView
-from tests.support.hubobjects import Object, addon, application_set, binding, cluster, decision, fleet, global_set, placement, score, scorer
+from tests.support.hubobjects import (
+    Object,
+    addon,
+    application_set,
+    binding,
+    cluster,
+    decision,
+    fleet,
+    global_set,
+    placement,
+    score,
+    scorer,
+)
 from tests.support.overviews import inputs_of
 
 
@@ -35,13 +47,18 @@ def test_a_decision_that_ocm_would_keep_is_settled() -> None:
 def test_a_decision_that_ocm_would_change_is_not() -> None:
     """Nothing wakes OCM when a score expires; it looks again within 10 minutes."""
     objects = scored({"a": 80, "b": 60}, decided=("a",))
-    objects = [item for item in objects if not (item["kind"] == "AddOnPlacementScore" and item["metadata"]["namespace"] == "a")]
+    objects = [
+        item
+        for item in objects
+        if not (item["kind"] == "AddOnPlacementScore" and item["metadata"]["namespace"] == "a")
+    ]
     view = only([*objects, score("a", "cpu", 80, age=2000)])
     assert (view.decided, view.next, view.settled, view.counted_as_zero) == (("a",), ("b",), False, ("a",))
 
 
 @pytest.mark.parametrize(
-    ("values", "number"), [({"a": 80, "b": 60, "c": 10}, 1), ({"a": 50, "b": 50, "c": 50}, 2), ({"a": -5, "b": -9}, 1)]
+    ("values", "number"),
+    [({"a": 80, "b": 60, "c": 10}, 1), ({"a": 50, "b": 50, "c": 50}, 2), ({"a": -5, "b": -9}, 1)],
 )
 def test_the_flip_that_is_told_flips_and_one_point_less_does_not(values: dict[str, int], number: int) -> None:
     before = only(scored(values, number=number))
@@ -77,7 +94,9 @@ def test_a_flip_that_no_score_can_reach_is_said_as_such() -> None:
 def test_one_cluster_is_asked_about() -> None:
     objects = [*scored({"a": 80, "b": 60, "c": 10}, decided=("a",)), cluster("d", cordoned="yes")]
     view = build(inputs_of(objects), Filter(cluster="c")).placements[0]
-    assert [(turn.cluster, turn.rival, turn.flip.needed) for turn in view.turns if turn.flip] == [("c", "a", 81)]
+    assert [(turn.cluster, turn.rival, turn.flip.needed) for turn in view.turns if turn.flip] == [
+        ("c", "a", 81)
+    ]
 
 
 def test_a_placement_that_finds_no_cluster_says_why() -> None:

@@ -1,4 +1,6 @@
-"""Scorers by clusters: the state of every cell, whether the scorer should run there, and what a scorer's row sums up."""
+"""Scorers by clusters: the state of every cell, whether the scorer should run there, and what a scorer's row
+sums up.
+"""
 
 from datetime import timedelta
 from typing import Any
@@ -26,7 +28,14 @@ def cell_of(*objects: Object, name: str = "c") -> Cell:
 
 @pytest.mark.parametrize(
     ("age", "state"),
-    [(0, State.FRESH), (674, State.FRESH), (675, State.FRESH), (676, State.EXPIRING), (900, State.EXPIRING), (901, State.EXPIRED)],
+    [
+        (0, State.FRESH),
+        (674, State.FRESH),
+        (675, State.FRESH),
+        (676, State.EXPIRING),
+        (900, State.EXPIRING),
+        (901, State.EXPIRED),
+    ],
 )
 def test_a_score_ages_from_fresh_to_expired_as_ocm_counts(age: int, state: State) -> None:
     """OCM: a score counts at validUntil itself, and no longer a moment after."""
@@ -67,7 +76,10 @@ def test_masks_tell_missing_from_masked() -> None:
         *(cluster(name, zone="x" if name == "c" else "y") for name in "abc"),
         *(addon(name) for name in "abc"),
         scorer("cpu"),
-        masks({"clusterName": "a*", "scoreName": "c?u"}, {"clusterSelector": {"matchLabels": {"zone": "x"}}, "scoreName": "cpu"}),
+        masks(
+            {"clusterName": "a*", "scoreName": "c?u"},
+            {"clusterSelector": {"matchLabels": {"zone": "x"}}, "scoreName": "cpu"},
+        ),
     ]
     view = cpu(objects)
     assert states(view) == {"a": "masked", "b": "missing", "c": "masked"}
@@ -75,7 +87,13 @@ def test_masks_tell_missing_from_masked() -> None:
 
 
 def test_a_score_where_none_should_be_is_unexpected_and_counts_all_the_same() -> None:
-    objects = [cluster("a"), addon("a"), scorer("cpu"), masks({"clusterName": "a", "scoreName": "cpu"}), score("a", "cpu", 5)]
+    objects = [
+        cluster("a"),
+        addon("a"),
+        scorer("cpu"),
+        masks({"clusterName": "a", "scoreName": "cpu"}),
+        score("a", "cpu", 5),
+    ]
     view = cpu(objects)
     assert (states(view), view.unexpected, view.values) == ({"a": "fresh"}, ("a",), (5, 5, 5))
 
@@ -96,7 +114,12 @@ def test_the_score_of_a_full_scorer_without_a_name_is_the_one_its_page_gave() ->
     item = scorer("cpu", mode="Full", scoring={})
     item["status"]["lastSyncedConfig"] = {"scoring": {"params": {"name": "CPU_load", "interval": 7}}}
     view = cpu([cluster("a"), addon("a"), item, score("a", "cpu-load", 5)])
-    assert (view.scorer.score_name, view.scorer.resource, view.scorer.interval, states(view)) == ("CPU_load", "cpu-load", 7, {"a": "fresh"})
+    assert (view.scorer.score_name, view.scorer.resource, view.scorer.interval, states(view)) == (
+        "CPU_load",
+        "cpu-load",
+        7,
+        {"a": "fresh"},
+    )
 
 
 def test_a_row_sums_up_what_counts_now() -> None:
@@ -108,7 +131,12 @@ def test_a_row_sums_up_what_counts_now() -> None:
         *(score(name, "cpu", value, age=2000 if name == "c" else 60) for name, value in values.items()),
     ]
     view = cpu(objects)
-    assert (view.values, view.oldest, view.counts[State.FRESH], view.counts[State.EXPIRED]) == ((10, 40, 70), 2000.0, 3, 1)
+    assert (view.values, view.oldest, view.counts[State.FRESH], view.counts[State.EXPIRED]) == (
+        (10, 40, 70),
+        2000.0,
+        3,
+        1,
+    )
 
 
 def test_what_could_not_be_read_is_not_called_missing() -> None:
@@ -124,9 +152,16 @@ def test_without_the_right_to_see_add_ons_every_cluster_may_have_an_agent() -> N
 
 def test_a_filter_by_scorer_takes_what_ranks_by_it_along() -> None:
     view = build(inputs_of(fleet()), Filter(scorer="cpu"))
-    assert ([one.scorer.name for one in view.scorers], [one.placement for one in view.placements]) == (["cpu"], ["argocd/guestbook"])
+    assert ([one.scorer.name for one in view.scorers], [one.placement for one in view.placements]) == (
+        ["cpu"],
+        ["argocd/guestbook"],
+    )
     other = build(inputs_of(fleet()), Filter(scorer="mem"))
-    assert ([one.scorer.name for one in other.scorers], other.placements, other.applications) == (["mem"], (), ())
+    assert ([one.scorer.name for one in other.scorers], other.placements, other.applications) == (
+        ["mem"],
+        (),
+        (),
+    )
 
 
 def test_a_filter_by_placement_takes_its_scorers_along() -> None:
@@ -159,5 +194,8 @@ def test_a_name_is_not_called_wrong_when_the_kind_cannot_be_read() -> None:
 
 
 def test_the_hubs_clock_decides() -> None:
-    view = cpu([cluster("c"), addon("c"), scorer("cpu"), score("c", "cpu", 50, age=0)], now=NOW + timedelta(seconds=901))
+    view = cpu(
+        [cluster("c"), addon("c"), scorer("cpu"), score("c", "cpu", 50, age=0)],
+        now=NOW + timedelta(seconds=901),
+    )
     assert states(view) == {"c": "expired"}
