@@ -1,6 +1,8 @@
 """The two CustomResourceDefinitions: supersets of upstream's, built from the models of the same kinds."""
 
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -113,9 +115,15 @@ _DEFINITIONS = (
 
 
 def crds() -> list[dict[str, Any]]:
-    """CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig
-    (apiextensions.k8s.io/v1), by name.
+    """CustomResourceDefinitions of DynamicScorer and DynamicScoringConfig (apiextensions.k8s.io/v1), by
+    name. The caller may change them.
     """
+    return deepcopy(_crds())
+
+
+@cache
+def _crds() -> list[Schema]:
+    """Derived from the models once per process, which takes longer than to render a small repository."""
     return [_crd(definition) for definition in _DEFINITIONS]
 
 

@@ -6,7 +6,9 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.render.emit import emit
@@ -19,13 +21,14 @@ from gitops_dsf.schema.wire import summaries_schema
 _CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\n"
 
 
+@cache
 def schema_tree() -> Mapping[str, str]:
-    """Relative path with forward slashes to content, sorted by path; the same bytes on every machine."""
+    """Relative path with forward slashes to content, sorted by path; the same bytes on every machine. Made once per process."""
     tree = {f"json/{name}": _json(schema) for name, schema in editor_schemas().items()}
     tree |= {f"kubeconform/{name}": _json(schema) for name, schema in kubeconform_schemas().items()}
     tree |= {f"crds/{crd['metadata']['name']}.yaml": _CRD_HEADER + emit(crd) for crd in crds()}
     tree["wire/summaries.json"] = _json(summaries_schema())
-    return dict(sorted(tree.items()))
+    return MappingProxyType(dict(sorted(tree.items())))
 
 
 def write_tree(tree: Mapping[str, str], out: Path) -> list[str]:
