@@ -63,7 +63,8 @@ def _clean_environment(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
             and name != "KUBEBUILDER_ASSETS"
         ):
             monkeypatch.delenv(name)
-    # No test trusts the machine's authorities; to read them takes 40 ms for each client. The real programs of the hub suite fetch.
+    # No test trusts the machine's authorities; to read them takes 40 ms for each client. The programs of the
+    # hub suite fetch from the network, so they keep them.
     if "hub" not in request.path.relative_to(request.config.rootpath).parts:
         monkeypatch.setenv("SSL_CERT_FILE", str(AUTHORITY))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)

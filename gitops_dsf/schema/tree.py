@@ -23,7 +23,10 @@ _CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\
 
 @cache
 def schema_tree() -> Mapping[str, str]:
-    """Relative path with forward slashes to content, sorted by path; the same bytes on every machine. Made once per process."""
+    """Relative path with forward slashes to content, sorted by path. The bytes are the same on every machine.
+
+    They are made once per process.
+    """
     tree = {f"json/{name}": _json(schema) for name, schema in editor_schemas().items()}
     tree |= {f"kubeconform/{name}": _json(schema) for name, schema in kubeconform_schemas().items()}
     tree |= {f"crds/{crd['metadata']['name']}.yaml": _CRD_HEADER + emit(crd) for crd in crds()}
