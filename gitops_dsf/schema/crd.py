@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from dsf_wire.constants import DSF_GROUP, DSF_VERSION
 from gitops_dsf.repository.model.base import Authored
+from gitops_dsf.repository.model.field_docs import unwrapped
 from gitops_dsf.repository.model.scorer import DynamicScorer, DynamicScorerSpec
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig, DynamicScoringConfigSpec
 from gitops_dsf.schema.rules import Schema
@@ -177,4 +178,4 @@ def _root(definition: _Definition) -> Schema:
 
 
 def _summary(model: type[BaseModel]) -> str:
-    return (model.__doc__ or "").strip()
+    return unwrapped(model.__doc__)

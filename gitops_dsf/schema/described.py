@@ -1,13 +1,12 @@
 """Models to JSON Schema, each field with what its docstring says."""
 
-import inspect
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import ModelSchema
 
-from gitops_dsf.repository.model.field_docs import field_docs
+from gitops_dsf.repository.model.field_docs import field_docs, unwrapped
 from gitops_dsf.schema.rules import Schema
 
 
@@ -15,6 +14,8 @@ class _Described(GenerateJsonSchema):
     def model_schema(self, schema: ModelSchema) -> dict[str, Any]:
         result = super().model_schema(schema)
         model: type[BaseModel] = schema["cls"]
+        if "description" in result:
+            result["description"] = unwrapped(result["description"])
         for name, text in field_docs(model).items():
             field = model.model_fields[name]
             if not _says(field.annotation, text):
@@ -27,7 +28,7 @@ def _says(annotation: Any, text: str) -> bool:  # noqa: ANN401 - any annotation
     return (
         isinstance(annotation, type)
         and issubclass(annotation, BaseModel)
-        and inspect.getdoc(annotation) == text
+        and unwrapped(annotation.__doc__) == text
     )
 
 

@@ -40,5 +40,11 @@ def _documented(node: ast.ClassDef) -> Mapping[str, str]:
     for statements in pairwise(node.body):
         match statements:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                docs[name] = inspect.cleandoc(text)
+                docs[name] = unwrapped(text)
     return docs
+
+
+def unwrapped(docstring: str | None) -> str:
+    """A docstring as text: each paragraph on one line, paragraphs with an empty line between them."""
+    paragraphs = inspect.cleandoc(docstring or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

@@ -41,8 +41,8 @@ class _Open:
 
 
 def split(text: str) -> Iterator[Source]:
-    """Joined they are the text again. A line that begins with `---` is a marker wherever it stands (YAML
-    1.2.2, section 9.1.2).
+    """Joined they are the text again. A line that begins with `---` is a marker wherever it stands
+    (YAML 1.2.2, section 9.1.2).
     """
     now = _Open()
     for line in _LINE.findall(text):

@@ -37,7 +37,7 @@ class Check:
     @property
     def title(self) -> str:
         """The question, for people."""
-        return (self.run.__doc__ or "").strip().splitlines()[0]
+        return " ".join((self.run.__doc__ or "").partition("\n\n")[0].split())
 
 
 _SCORES: Final = (Part.CLUSTERS, Part.ADDONS, Part.SCORERS, Part.SCORES)
