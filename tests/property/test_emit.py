@@ -1,7 +1,11 @@
 """What the emitter writes reads back as what was meant, under YAML 1.1 and YAML 1.2."""
 
 import io
+import re
+from typing import ClassVar
 
+import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -92,6 +96,25 @@ DOCUMENTS = st.dictionaries(st.one_of(TEXT, TRICKY), VALUES, min_size=1, max_siz
 @example({"a": [[], [[1, {"b": []}]], {}, [{"c": "x\ny"}], "p\nq"]})
 def test_round_trip_in_yaml_1_1(document: dict[str, object]) -> None:
     assert yamlfast.load(emit(document)) == document
+
+
+class _LetterOfTheSpecification(yaml.SafeLoader):
+    """YAML 1.1 reads y and n as booleans (https://yaml.org/type/bool.html). PyYAML by itself does not."""
+
+    bool_values: ClassVar = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
+
+
+_LetterOfTheSpecification.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("[yYnN]"), list("yYnN"))
+
+
+@pytest.mark.parametrize(
+    "word", ["y", "Y", "yes", "n", "N", "No", "on", "Off", "true", "False", "null", "~", ""]
+)
+def test_words_of_yaml_1_1_stay_text(word: str) -> None:
+    """A node named n or a label with the value y stays text for every parser, as a key, value or element."""
+    document = {word: word, "list": [word]}
+    text = emit(document)
+    assert yaml.load(text, _LetterOfTheSpecification) == document  # noqa: S506 - a SafeLoader
 
 
 @given(DOCUMENTS)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.agent.apis import Scoring
 from tests.support.agent.configmap import ConfigMapVolume, entry
-from tests.support.agent.http import HttpFake
+from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, hub_flags, timestamp
 from tests.support.agent.pace import beat, keeps
 from tests.support.agent.running import RunningAgent, running
@@ -202,6 +202,40 @@ async def test_a_process_that_knows_an_empty_list_alone_removes_what_has_expired
         assert hub.now() >= ends - 2
         await asyncio.sleep(1.5)
         assert set(hub.scores) == {("c1", "valid"), ("c1", "never-written")}
+
+
+async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(tmp_path: Path) -> None:
+    """The configuration is looked at again before each deletion, since the list of scores takes time."""
+    hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
+    agents: list[RunningAgent] = []
+    returns: list[dict[str, object]] = []
+
+    async def answer(seen: Seen) -> Reply | Fault:
+        reply = hub(seen)
+        if returns and seen.method == "GET" and seen.path.endswith("/addonplacementscores"):
+            volume.put(*returns)
+            returns.clear()
+            await until(lambda: len(agents[0].agent.detail()[1]["scorers"]) == 2, what="mem is back")
+        return reply
+
+    async with HttpFake(answer) as server, HttpFake(Scoring(7.0)) as scoring:
+        cpu = entry("cpu", scoring=scoring.url, scoringInterval=3600)
+        mem = entry("mem", scoring=scoring.url, scoringInterval=3600)
+        volume.put(cpu, mem)
+        flags = hub_flags(tmp_path, config_dir=volume.directory, server=server)
+        async with running(*flags, "--prune-delay", "0.5") as agent:
+            agents.append(agent)
+            await until(
+                lambda: hub.values("cpu-score") and hub.values("mem-score"), what="both are published"
+            )
+            # The scorer that returns calls its API again. It gets no answer, so it writes nothing meanwhile.
+            scoring.handler = lambda _seen: Fault(hang=True)
+            returns += [cpu, mem]
+            volume.put(cpu)
+            await until(lambda: not returns, what="mem returns during the list")
+            await asyncio.sleep(10)
+            assert not any(seen.method == "DELETE" for seen in server.seen)
+            assert hub.values("mem-score") == {"n0": 7}
 
 
 async def test_the_last_scorers_file_goes_too(tmp_path: Path) -> None:

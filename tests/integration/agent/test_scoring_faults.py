@@ -2,6 +2,7 @@
 published.
 """
 
+import asyncio
 import gzip
 import json
 from pathlib import Path
@@ -126,6 +127,28 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
 async def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
     """One agent meets all of them at once, beside a scorer in good health; then all APIs heal."""
     await survives(tmp_path, side="scoring", faults=FAILED)
+
+
+async def test_a_peer_that_drips_for_ever_ends_with_the_time_of_a_request(tmp_path: Path) -> None:
+    """Each byte comes well within the time-out. What ends the call is the time for the whole request."""
+    drip = Fault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True)
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with HttpFake(lambda _seen: drip) as api, HttpFake(lambda _seen: matrix(series(3))) as source:
+        volume.put(
+            entry("scoring", source=source.url, scoring=api.url, scoringInterval=3600),
+            entry("source", source=api.url, scoring=source.url, scoringInterval=3600),
+        )
+        flags = ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"]
+        async with running(*flags, "--request-timeout", "12") as agent:
+            await until(lambda: _all_fail(agent), what="both calls ended")
+            called = max(seen.at for seen in api.seen)
+            assert 11.5 < asyncio.get_running_loop().time() - called < 17.0
+            assert await agent.failures() == {"scoring-score": {"timeout"}, "source-score": {"timeout"}}
+
+
+def _all_fail(agent: RunningAgent) -> bool:
+    scorers = agent.agent.detail()[1]["scorers"]
+    return len(scorers) == 2 and all(scorer["reason"] for scorer in scorers)
 
 
 async def test_every_answer_with_good_results(tmp_path: Path) -> None:
