@@ -23,8 +23,8 @@ from gitops_dsf.hub.snapshotfile import files
 from gitops_dsf.live.files import from_path
 from gitops_dsf.pipeline import check
 from gitops_dsf.simulator import Verdict, simulate
-from gitops_dsf.views.preview.fleet import Fleet, fleet_of
 from gitops_dsf.views.preview.hub import hub_state
+from gitops_dsf.views.preview.version import FleetVersion, version_of
 
 _RAW: Final = re.compile(r'^dynamic_score\{[^}]*ds_score_name="([^"]*)"[^}]*\} (\S+)$', re.MULTILINE)
 
@@ -35,13 +35,13 @@ class Hub:
     def __init__(self, *, scores: Path, state: Path) -> None:
         self._scores = scores
         self._state = state
-        self._fleet: Fleet | None = None
+        self._fleet: FleetVersion | None = None
         self._decisions: dict[str, tuple[PlacementDecision, ...]] = {}
         self.agents: dict[str, str] = {}
 
     def apply(self, repository: Path) -> None:
         """What Argo CD would apply from now on. Raises DemoError when the repository does not render."""
-        fleet = fleet_of(check(repository))
+        fleet = version_of(check(repository))
         if fleet is None:
             msg = f"{repository} has errors; gitops-dsf validate says which"
             raise DemoError(msg)

@@ -8,17 +8,13 @@ from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.plan import Plan, build
 from gitops_dsf.render import RenderedTree, render
 from gitops_dsf.render.limits import check_limits
-from gitops_dsf.repository.load import Limits, Loaded, load
+from gitops_dsf.repository.load import Loaded, ReadLimits, load
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve
 from gitops_dsf.resolve.types import Resolved
 
 Notify = Callable[[str, int, str], None]
-"""Told of each stage as it begins: what is done, to how many, of what."""
-
-
-def _nobody(_doing: str, _size: int, _noun: str) -> None:
-    """Nobody watches."""
+"""Called when a stage begins, with an activity, a count and a noun, such as ("checking", 12, "documents")."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,16 +29,17 @@ class Checked:
     """All findings, in order of place."""
 
 
-def check(root: Path, *, limits: Limits | None = None, notify: Notify = _nobody) -> Checked:
+def check(root: Path, *, limits: ReadLimits | None = None, notify: Notify | None = None) -> Checked:
     """Every check, of the sizes of what would be rendered, too. Raises RepositoryError when the repository
     cannot be read at all.
     """
-    return check_loaded(load(root, limits=limits or Limits()), notify=notify)
+    return check_loaded(load(root, limits=limits or ReadLimits()), notify=notify)
 
 
-def check_loaded(loaded: Loaded, *, notify: Notify = _nobody) -> Checked:
+def check_loaded(loaded: Loaded, *, notify: Notify | None = None) -> Checked:
     """The same for documents that were read already."""
-    notify("checking", len(loaded.documents), "documents")
+    if notify is not None:
+        notify("checking", len(loaded.documents), "documents")
     declared = declare(loaded)
     resolved, found = resolve(declared)
     if resolved is None:
@@ -65,11 +62,12 @@ class Rendered:
     """All findings, in order of place."""
 
 
-def produce(root: Path, *, limits: Limits | None = None, notify: Notify = _nobody) -> Rendered:
+def produce(root: Path, *, limits: ReadLimits | None = None, notify: Notify | None = None) -> Rendered:
     """Renders a repository in memory. Raises RepositoryError when it cannot be read at all."""
     checked = check(root, limits=limits, notify=notify)
     tree = None
     if checked.plan is not None:
-        notify("rendering", len(checked.plan.works), "works")
+        if notify is not None:
+            notify("rendering", len(checked.plan.works), "works")
         tree = render(checked.plan)
     return Rendered(resolved=checked.resolved, plan=checked.plan, tree=tree, diagnostics=checked.diagnostics)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitops_dsf.pipeline import Checked
     from gitops_dsf.repository.revision import Base
     from gitops_dsf.views.preview.build import Preview
-    from gitops_dsf.views.preview.fleet import Fleet
+    from gitops_dsf.views.preview.version import FleetVersion
 
 DESCRIPTION = """\
 Reads a fleet repository as it is in the working tree and as it was at a revision, and says what differs:
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 class _Side:
     """One of the two repositories."""
 
-    fleet: "Fleet | None"
+    fleet: "FleetVersion | None"
     errors: "tuple[Diagnostic, ...]"
     files: tuple[tuple[str, bool], ...] = ()
     """What lies in rendered/, and whether each is a regular file."""
@@ -206,10 +206,10 @@ def _at(base: "Base", commit: str) -> _Side:
 
 def _side(checked: "Checked", *, files: tuple[tuple[str, bool], ...]) -> _Side:
     from gitops_dsf.diagnostics import Severity
-    from gitops_dsf.views.preview.fleet import fleet_of
+    from gitops_dsf.views.preview.version import version_of
 
     errors = tuple(item for item in checked.diagnostics if item.severity is Severity.ERROR)
-    return _Side(fleet=fleet_of(checked), errors=errors, files=files)
+    return _Side(fleet=version_of(checked), errors=errors, files=files)
 
 
 def _formatted(preview: "Preview", style: str) -> str:

@@ -11,7 +11,7 @@ from gitops_dsf.errors import UsageError
 
 if TYPE_CHECKING:
     from gitops_dsf.hub.snapshot import Snapshot
-    from gitops_dsf.views.preview.fleet import Fleet
+    from gitops_dsf.views.preview.version import FleetVersion
 
 NO_DATA = "no scores given (--scores, --state-branch or --context)"
 
@@ -136,19 +136,19 @@ def _snapshot(args: argparse.Namespace, resources: "frozenset[str] | None") -> "
     return None, NO_DATA
 
 
-def read_fleet(directory: Path) -> "Fleet | None":
+def read_fleet(directory: Path) -> "FleetVersion | None":
     """Reads a repository, and renders nothing of it; findings go to standard error. None when it
     has errors.
     """
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.pipeline import check
-    from gitops_dsf.views.preview.fleet import fleet_of
+    from gitops_dsf.views.preview.version import version_of
 
     if not directory.is_dir():
         msg = f"{directory} is not a folder; write the folder that holds gitops-dsf.yaml"
         raise UsageError(msg)
     checked = check(directory)
-    fleet = fleet_of(checked)
+    fleet = version_of(checked)
     if fleet is None:
         findings = under(directory, checked.diagnostics)
         sys.stderr.write(report(findings, "text"))
@@ -156,7 +156,7 @@ def read_fleet(directory: Path) -> "Fleet | None":
     return fleet
 
 
-def placement_key(fleet: "Fleet", written: str) -> str:
+def placement_key(fleet: "FleetVersion", written: str) -> str:
     """`namespace/name` of a Placement; a name alone is enough where it is unique. Raises UsageError."""
     if written in fleet.placements:
         return written

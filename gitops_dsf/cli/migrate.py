@@ -59,7 +59,7 @@ def _report(result: "Rewritten", *, check: bool) -> None:
 
 def _read(path: Path) -> str:
     from gitops_dsf.errors import RepositoryError, UsageError
-    from gitops_dsf.repository.load import Limits
+    from gitops_dsf.repository.load import ReadLimits
 
     try:
         content = path.read_bytes()
@@ -69,8 +69,8 @@ def _read(path: Path) -> str:
     except OSError as error:
         msg = f"{path} cannot be read: {error.strerror}"
         raise RepositoryError(msg) from error
-    if len(content) > Limits().file_bytes:
-        msg = f"{path} has {len(content)} bytes; a file may have at most {Limits().file_bytes}"
+    if len(content) > ReadLimits().file_bytes:
+        msg = f"{path} has {len(content)} bytes; a file may have at most {ReadLimits().file_bytes}"
         raise RepositoryError(msg)
     try:
         return content.decode()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gitops_dsf.sync import Outcome, SyncPlan
+    from gitops_dsf.sync import LockResult, SyncPlan
 
 DESCRIPTION = """\
 Asks the /config page of every DynamicScorer with configSyncMode Full, judges the answers by the rules of
@@ -90,21 +90,21 @@ def _text(plan: "SyncPlan", *, check: bool) -> str:
     return "".join(line for item in plan.outcomes for line in _lines(item, width, check=check))
 
 
-def _lines(item: "Outcome", width: int, *, check: bool) -> list[str]:
-    from gitops_dsf.sync import Verdict
+def _lines(item: "LockResult", width: int, *, check: bool) -> list[str]:
+    from gitops_dsf.sync import LockState
 
     would = "would be " if check else ""
     head = {
-        Verdict.UNCHANGED: f"unchanged  {item.file}",
-        Verdict.NEW: f"new        {item.file} {would}written",
-        Verdict.CHANGED: f"changed    {item.file} {would}written",
-        Verdict.REFUSED: f"refused    {item.file} stays as it is",
-        Verdict.UNUSED: f"unused     {item.file}",
+        LockState.UNCHANGED: f"unchanged  {item.file}",
+        LockState.NEW: f"new        {item.file} {would}written",
+        LockState.CHANGED: f"changed    {item.file} {would}written",
+        LockState.REFUSED: f"refused    {item.file} stays as it is",
+        LockState.UNUSED: f"unused     {item.file}",
     }[item.verdict]
     lines = [f"{item.scorer:<{width}}  {head}\n"]
     lines += [f"    {reason}\n" for reason in item.reasons]
     for change in item.changes:
-        if item.verdict is Verdict.NEW:
+        if item.verdict is LockState.NEW:
             lines.append(f"    {change.field}: {_value(change.after)}\n")
             continue
         lines += [
@@ -124,12 +124,12 @@ def _value(value: object) -> str:
 def _summary(plan: "SyncPlan", *, check: bool) -> str:
     from collections import Counter
 
-    from gitops_dsf.sync import Verdict
+    from gitops_dsf.sync import LockState
 
     if not plan.outcomes:
         return "no scorer has configSyncMode Full: nothing to ask"
     counts = Counter(item.verdict for item in plan.outcomes)
-    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    words = ", ".join(f"{counts[verdict]} {verdict}" for verdict in LockState if counts[verdict])
     return f"{words}; run gitops-dsf sync to write them" if check and plan.drifted else words
 
 

@@ -11,16 +11,16 @@ from pydantic import ValidationError
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer.locks import Synced, locks, synced, with_files
+from gitops_dsf.importer.manifest import Object, is_rendered, manifest, name_of
 from gitops_dsf.importer.result import Import, Line
 from gitops_dsf.importer.selection import Selection
 from gitops_dsf.importer.update import may_differ, update, value_at
-from gitops_dsf.importer.wanted import Object, is_rendered, name_of, wanted
 from gitops_dsf.render.emit import emit
 from gitops_dsf.repository.load import Document, Loaded, load
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS
 from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
 from gitops_dsf.repository.yamledit import YamlFile, appended
-from gitops_dsf.sync import Verdict
+from gitops_dsf.sync import LockState
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
@@ -109,7 +109,7 @@ class _Taker:
             raise RepositoryError(msg)
         self._seen.add(key)
         document = self._existing.get(key)
-        value = wanted(data, _and_known(self._selection, document))
+        value = manifest(data, _and_known(self._selection, document))
         if value is None:
             if key[1] not in BUILT_IN_SETS:
                 self._skipped[f"{kind} of another version or name"] += 1
@@ -191,11 +191,11 @@ class _Taker:
         for item in plan.outcomes:
             changes = tuple(f"{change.field}: {change.before} -> {change.after}" for change in item.changes)
             line = Line(file=item.file, kind="ScorerLock", name=item.scorer, changes=changes)
-            if item.verdict is Verdict.NEW:
+            if item.verdict is LockState.NEW:
                 self._lines["added"].append(replace(line, changes=()))
-            elif item.verdict is Verdict.CHANGED:
+            elif item.verdict is LockState.CHANGED:
                 self._lines["changed"].append(line)
-            elif item.verdict is Verdict.REFUSED:
+            elif item.verdict is LockState.REFUSED:
                 self._lines["refused"].append(replace(line, changes=item.reasons))
         return plan.files
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from ruamel.yaml.comments import CommentedMap
 
+from gitops_dsf.importer.manifest import Object
 from gitops_dsf.importer.mirror import alike, mirror, same
-from gitops_dsf.importer.wanted import Object
 
 _FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "ManagedCluster": (
@@ -50,12 +50,12 @@ def update(target: CommentedMap, value: Object) -> list[str]:
             if not isinstance(holder.get(part), CommentedMap):
                 holder[part] = CommentedMap()
             holder = holder[part]
-        wanted_part = (
+        manifest_part = (
             {**holder, last: new}
             if new is not None
             else {key: item for key, item in holder.items() if key != last}
         )
-        changes += mirror(holder, wanted_part, path="".join(f"{part}." for part in parents))
+        changes += mirror(holder, manifest_part, path="".join(f"{part}." for part in parents))
     if target["kind"] == "ManagedCluster":
         changes += _accepted(target, accepted=value["spec"]["hubAcceptsClient"])
     return changes

@@ -10,11 +10,11 @@ import msgspec
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.hub.collect import Document, JsonDocument, PlainDocument
 from gitops_dsf.hub.snapshot import SnapshotError
-from gitops_dsf.repository.load import Limits, load_text
+from gitops_dsf.repository.load import ReadLimits, load_text
 from gitops_dsf.repository.load.limits import MEBIBYTE
 
 SUFFIXES = (".yaml", ".yml", ".json")
-LIMITS = Limits(
+LIMITS = ReadLimits(
     file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE, expanded_nodes=10_000_000, alias_nodes=10_000_000
 )
 """A hub's scores in one file are larger than anything that people write."""

@@ -13,12 +13,8 @@ from gitops_dsf.output.inventory import inventory_bytes
 from gitops_dsf.render.tree import INVENTORY, RenderedTree
 
 
-def _unwatched(_done: int) -> None:
-    """Nobody watches."""
-
-
 def write(
-    tree: RenderedTree, rendered: Path, changes: Changes, *, wrote: Callable[[int], None] = _unwatched
+    tree: RenderedTree, rendered: Path, changes: Changes, *, wrote: Callable[[int], None] | None = None
 ) -> None:
     """Brings rendered/ to the tree. Raises RepositoryError when a file cannot be written; what was written by
     then is whole.
@@ -39,7 +35,8 @@ def write(
             for done, path in enumerate((*changes.added, *changes.changed), start=1):
                 if path != INVENTORY:
                     folder.replace(path, tree.files[path], temporary=temporary)
-                wrote(done)
+                if wrote is not None:
+                    wrote(done)
             for path in changes.removed:
                 folder.remove(path)
             for directory in sorted(

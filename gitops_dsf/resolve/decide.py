@@ -5,7 +5,7 @@ from gitops_dsf.repository.model.declared import Declared
 from gitops_dsf.resolve.applications import resolve_application
 from gitops_dsf.resolve.context import Context, context_of
 from gitops_dsf.resolve.effective import awaits_lock, left_open, pending
-from gitops_dsf.resolve.mended import further_mistakes
+from gitops_dsf.resolve.partial import findings_in_valid_parts
 from gitops_dsf.resolve.rules.registry import RULES
 from gitops_dsf.resolve.targets import targets
 from gitops_dsf.resolve.types import RawDocument, Resolved
@@ -17,7 +17,7 @@ def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
     """
     context = context_of(declared)
     found = [*declared.diagnostics, *(item for rule in RULES for item in rule(context))]
-    diagnostics = in_order([*found, *further_mistakes(declared, found)])
+    diagnostics = in_order([*found, *findings_in_valid_parts(declared, found)])
     if has_errors(diagnostics):
         return None, diagnostics
     return _decide(context), diagnostics
@@ -48,7 +48,7 @@ def _decide(context: Context) -> Resolved:
         clusters=tuple(item.value for item in declared.clusters),
         cluster_sets=tuple(item.value for item in declared.cluster_sets),
         scoring_config=declared.scoring_configs[0].value if declared.scoring_configs else None,
-        targets=targets(scorers, context.reach, context.fleet),
+        targets=targets(scorers, context.target_clusters, context.inventory),
         applications=tuple(found for found in applications if found is not None),
         raw_documents=tuple(sorted(raw, key=lambda item: (item.kind, item.name, _namespace(item)))),
     )

@@ -1,4 +1,4 @@
-"""Which scorer runs on which cluster: selectors first, masks last."""
+"""Computes which scorer runs on which cluster: selectors first, then masks."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,45 +6,47 @@ from collections.abc import Iterable, Mapping, Sequence
 from gitops_dsf.hub.glob import is_glob, matches
 from gitops_dsf.hub.masks import masked_clusters as named_by_mask
 from gitops_dsf.repository.model.scoring_config import Mask
-from gitops_dsf.resolve.fleet import Fleet
+from gitops_dsf.resolve.inventory import ClusterInventory
 from gitops_dsf.resolve.types import EffectiveScorer
 
 
-def masked_clusters(mask: Mask, fleet: Fleet) -> frozenset[str]:
-    """Clusters that a mask names."""
+def masked_clusters(mask: Mask, inventory: ClusterInventory) -> frozenset[str]:
+    """Names of the clusters that a mask matches."""
     selector = None if mask.cluster_selector is None else mask.cluster_selector.compiled
-    return named_by_mask(fleet.labels, name=mask.cluster_name, selector=selector)
+    return named_by_mask(inventory.labels, name=mask.cluster_name, selector=selector)
 
 
-def reach(
-    scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], fleet: Fleet
+def target_clusters(
+    scorers: Iterable[EffectiveScorer], masks: Sequence[Mask], inventory: ClusterInventory
 ) -> dict[str, frozenset[str]]:
-    """Scorer name to the clusters that its selector and the masks leave it, suspended or not."""
+    """Target clusters by scorer name: the clusters that its selector matches and no mask excludes. Suspension
+    is ignored.
+    """
     off: dict[str, set[str]] = defaultdict(set)
     ordered = list(scorers)
     names = {scorer.score_name for scorer in ordered}
     for mask in masks:
-        clusters = masked_clusters(mask, fleet)
+        clusters = masked_clusters(mask, inventory)
         for score in names if is_glob(mask.score_name) else {mask.score_name} & names:
             if matches(score, mask.score_name):
                 off[score] |= clusters
-    everywhere = frozenset(fleet.clusters)
+    everywhere = frozenset(inventory.clusters)
     return {
-        scorer.name: (everywhere if scorer.selector is None else fleet.selected(scorer.selector))
+        scorer.name: (everywhere if scorer.selector is None else inventory.selected(scorer.selector))
         - off.get(scorer.score_name, set())
         for scorer in ordered
     }
 
 
 def targets(
-    scorers: Sequence[EffectiveScorer], reached: Mapping[str, frozenset[str]], fleet: Fleet
+    scorers: Sequence[EffectiveScorer], clusters_of: Mapping[str, frozenset[str]], inventory: ClusterInventory
 ) -> dict[str, tuple[str, ...]]:
-    """Every cluster, sorted, to the sorted names of the scorers that run there. Suspended scorers run
-    nowhere.
+    """Sorted names of the scorers that run on each cluster, for every cluster in order of name. A suspended
+    scorer runs nowhere.
     """
-    running: dict[str, list[str]] = {name: [] for name in sorted(fleet.clusters)}
+    running: dict[str, list[str]] = {name: [] for name in sorted(inventory.clusters)}
     for scorer in sorted(scorers, key=lambda item: item.name):
         if not scorer.suspend:
-            for cluster in reached[scorer.name]:
+            for cluster in clusters_of[scorer.name]:
                 running[cluster].append(scorer.name)
     return {cluster: tuple(names) for cluster, names in running.items()}

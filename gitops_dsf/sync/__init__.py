@@ -4,7 +4,7 @@ only when the meaning changed.
 `plan` and `fetch` ask; they need the libraries of the extra `live`. What is exported here does not.
 """
 
-from gitops_dsf.sync.outcome import Outcome, SyncPlan, Verdict
+from gitops_dsf.sync.result import LockResult, LockState, SyncPlan
 from gitops_dsf.sync.write import write_locks
 
-__all__ = ["Outcome", "SyncPlan", "Verdict", "write_locks"]
+__all__ = ["LockResult", "LockState", "SyncPlan", "write_locks"]

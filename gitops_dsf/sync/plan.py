@@ -15,8 +15,8 @@ from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.sync.config import ConfigError
 from gitops_dsf.sync.fetch import Fault, Fetcher, Page
-from gitops_dsf.sync.outcome import Outcome, SyncPlan, Verdict
 from gitops_dsf.sync.page import read_page
+from gitops_dsf.sync.result import LockResult, LockState, SyncPlan
 from gitops_dsf.sync.weigh import lock_file, weigh
 
 
@@ -73,7 +73,7 @@ def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScore
     ]
 
 
-def _unreadable(declared: Declared, only: Collection[str]) -> list[Outcome]:
+def _unreadable(declared: Declared, only: Collection[str]) -> list[LockResult]:
     reason = "the DynamicScorer has mistakes, so it is not asked; gitops-dsf validate names them"
     names = sorted(
         name
@@ -81,12 +81,12 @@ def _unreadable(declared: Declared, only: Collection[str]) -> list[Outcome]:
         if kind == "DynamicScorer" and name and (not only or name in only)
     )
     return [
-        Outcome(scorer=name, verdict=Verdict.REFUSED, file=f"locks/{name}.yaml", reasons=(reason,))
+        LockResult(scorer=name, verdict=LockState.REFUSED, file=f"locks/{name}.yaml", reasons=(reason,))
         for name in names
     ]
 
 
-def _unused(declared: Declared) -> list[Outcome]:
+def _unused(declared: Declared) -> list[LockResult]:
     """Locks that nobody reads: their scorer is gone, or no longer Full."""
     modes = {item.name: item.value.spec.config_sync_mode for item in declared.scorers}
     found = []
@@ -104,7 +104,7 @@ def _unused(declared: Declared) -> list[Outcome]:
         )
         reason = f"{why}: the lock is not read; remove it"
         found.append(
-            Outcome(scorer=item.name, verdict=Verdict.UNUSED, file=item.document.file, reasons=(reason,))
+            LockResult(scorer=item.name, verdict=LockState.UNUSED, file=item.document.file, reasons=(reason,))
         )
     return found
 

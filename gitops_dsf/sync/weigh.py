@@ -10,9 +10,9 @@ from gitops_dsf.repository.load import Loaded
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.lock import ScorerLock
 from gitops_dsf.repository.model.scorer import DynamicScorer
-from gitops_dsf.sync.admission import Admission, Candidate, Judge
+from gitops_dsf.sync.acceptance import Acceptance, Candidate, LockChecker
 from gitops_dsf.sync.hosts import moved_hosts
-from gitops_dsf.sync.outcome import Change, Outcome, SyncPlan, Verdict
+from gitops_dsf.sync.result import Change, LockResult, LockState, SyncPlan
 
 
 def weigh(
@@ -26,7 +26,7 @@ def weigh(
     locks = {item.name: item for item in declared.locks}
     allowed = declared.repository.value.spec.allowed_hosts if declared.repository is not None else []
     candidates: list[Candidate] = []
-    outcomes: list[Outcome] = []
+    outcomes: list[LockResult] = []
     changes: dict[str, tuple[Change, ...]] = {}
     for item in declared.scorers:
         if item.name not in answers:
@@ -40,32 +40,32 @@ def weigh(
             reasons += moved_hosts(scorer=item.value, before=before, after=answer, allowed=allowed)
             changes[item.name] = _changes(item.value.spec.config_url, lock, before, answer)
         if reasons or isinstance(answer, str):
-            outcomes.append(_outcome(item, Verdict.REFUSED, file, reasons=tuple(reasons)))
+            outcomes.append(_outcome(item, LockState.REFUSED, file, reasons=tuple(reasons)))
         elif not changes[item.name]:
-            outcomes.append(_outcome(item, Verdict.UNCHANGED, file))
+            outcomes.append(_outcome(item, LockState.UNCHANGED, file))
         else:
             candidates.append(Candidate(scorer=item, file=file, config=answer))
-    admission = (
-        Judge(loaded=loaded, texts=texts).admit(candidates)
+    acceptance = (
+        LockChecker(loaded=loaded, texts=texts).accept(candidates)
         if candidates
-        else Admission(files={}, refused={}, warnings={})
+        else Acceptance(files={}, refused={}, warnings={})
     )
     for candidate in candidates:
-        verdict = Verdict.CHANGED if candidate.name in locks else Verdict.NEW
-        refused = admission.refused.get(candidate.name, ())
+        verdict = LockState.CHANGED if candidate.name in locks else LockState.NEW
+        refused = acceptance.refused.get(candidate.name, ())
         outcomes.append(
             _outcome(
                 candidate.scorer,
-                Verdict.REFUSED if refused else verdict,
+                LockState.REFUSED if refused else verdict,
                 candidate.file,
                 changes=changes[candidate.name],
                 reasons=tuple(_words(found, candidate.file) for found in refused),
                 notes=tuple(
-                    _words(found, candidate.file) for found in admission.warnings.get(candidate.name, ())
+                    _words(found, candidate.file) for found in acceptance.warnings.get(candidate.name, ())
                 ),
             )
         )
-    return SyncPlan(outcomes=tuple(sorted(outcomes, key=lambda found: found.scorer)), files=admission.files)
+    return SyncPlan(outcomes=tuple(sorted(outcomes, key=lambda found: found.scorer)), files=acceptance.files)
 
 
 def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
@@ -99,15 +99,15 @@ def _changes(url: str, lock: Item[ScorerLock] | None, before: Config, after: Con
 
 def _outcome(
     item: Item[DynamicScorer],
-    verdict: Verdict,
+    verdict: LockState,
     file: str,
     *,
     changes: tuple[Change, ...] = (),
     reasons: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
-) -> Outcome:
+) -> LockResult:
     url = item.value.spec.config_url
-    return Outcome(
+    return LockResult(
         scorer=item.name, verdict=verdict, file=file, url=url, changes=changes, reasons=reasons, notes=notes
     )
 

@@ -8,13 +8,13 @@ from typing import Final
 import msgspec
 
 from dsf_scorer import http
-from dsf_scorer.admission import Admission
 from dsf_scorer.definition import Definition
 from dsf_scorer.errors import RefusedError
 from dsf_scorer.function import Function
 from dsf_scorer.http import Receive, Response, Scope, Send
 from dsf_scorer.settings import Settings
 from dsf_scorer.tokens import Tokens
+from dsf_scorer.turns import Turns
 
 _log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class ScorerApp:
         self._tokens = Tokens(settings)
         self._metrics = Metrics(score_name=definition.name)
         self._clock = clock
-        self._admission = Admission(settings)
+        self._turns = Turns(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One HTTP request, or the server's lifespan."""
@@ -116,22 +116,25 @@ class ScorerApp:
         self._tokens.check(http.header(scope, b"authorization"))
         http.check_media(scope)
         settings = self.settings
-        async with self._admission.turn() as turn:
+        async with self._turns.turn() as turn:
             body = await http.read_body(
                 scope, receive, limit=settings.max_body_bytes, seconds=settings.read_timeout_seconds
             )
-            outcome = await turn.run(
+            scored = await turn.run(
                 self._function(body, max_series=settings.max_series),
                 seconds=settings.timeout_seconds,
                 cancel=self._function.is_async,
             )
-        answer = outcome.answer
-        self._metrics.scored(series=outcome.series, results=answer.results, dropped=answer.not_finite)
-        if answer.not_finite:
+        self._metrics.scored(
+            series=scored.series, results=scored.response.results, dropped=scored.response.not_finite
+        )
+        if scored.response.not_finite:
             _log.warning(
-                "scorer %s: dropped %d scores that were not finite", self.definition.name, answer.not_finite
+                "scorer %s: dropped %d scores that were not finite",
+                self.definition.name,
+                scored.response.not_finite,
             )
-        return Response(body=answer.body)
+        return Response(body=scored.response.body)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dsf_scorer import answer, arguments, request
-from dsf_scorer.answer import Answer, BadResultError
+from dsf_scorer import arguments, request, response
 from dsf_scorer.arguments import Arguments
+from dsf_scorer.response import BadResultError, EncodedScores
 from dsf_scorer.series import Series
 from dsf_wire.scoring import ScoringResult
 
@@ -21,11 +21,11 @@ BatchFunction = Callable[..., Iterable[ScoringResult]] | Callable[..., Awaitable
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
-    """One scored request, and how many series it had."""
+class Scored:
+    """The response to one request, and the number of series in the request."""
 
     series: int
-    answer: Answer
+    response: EncodedScores
 
 
 class Function:
@@ -39,7 +39,7 @@ class Function:
         self._arguments: Arguments = arguments.of(function)
         self.is_async = inspect.iscoroutinefunction(function)
 
-    async def __call__(self, body: bytes | bytearray, *, max_series: int) -> Outcome:
+    async def __call__(self, body: bytes | bytearray, *, max_series: int) -> Scored:
         """Raises RefusedError for a bad request and whatever the author's function raises."""
         if not self.is_async:
             return await asyncio.to_thread(self._score, body, max_series)
@@ -49,14 +49,14 @@ class Function:
             results: Iterable[ScoringResult] = _labelled(series, values)
         else:
             results = await self._function(series, *extra)
-        return await asyncio.to_thread(_outcome, series, results)
+        return await asyncio.to_thread(_scored, series, results)
 
-    def _score(self, body: bytes | bytearray, max_series: int) -> Outcome:
+    def _score(self, body: bytes | bytearray, max_series: int) -> Scored:
         series, extra = self._read(body, max_series)
         if self._each:
             function = self._function
-            return _outcome(series, _labelled(series, [function(one, *extra) for one in series]))
-        return _outcome(series, self._function(series, *extra))
+            return _scored(series, _labelled(series, [function(one, *extra) for one in series]))
+        return _scored(series, self._function(series, *extra))
 
     def _read(self, body: bytes | bytearray, max_series: int) -> tuple[list[Series], tuple[Any, ...]]:
         decoded = request.decode(body, max_series=max_series)
@@ -72,8 +72,8 @@ def _labelled(series: list[Series], scores: list[float | None]) -> Iterable[Scor
     ]
 
 
-def _outcome(series: list[Series], results: object) -> Outcome:
+def _scored(series: list[Series], results: object) -> Scored:
     if not isinstance(results, Iterable) or isinstance(results, str | bytes | dict):
         msg = f"a batch scorer returns an iterable of Score(metric, score), got {type(results).__name__}"
         raise BadResultError(msg)
-    return Outcome(series=len(series), answer=answer.encode(results))
+    return Scored(series=len(series), response=response.encode(results))

@@ -11,7 +11,7 @@ from gitops_dsf.reconciler.proposals.exchange import Lock
 from gitops_dsf.reconciler.proposals.newerrors import Checks
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.sync import Outcome, SyncPlan, Verdict
+from gitops_dsf.sync import LockResult, LockState, SyncPlan
 from gitops_dsf.sync.fetch import Fetcher
 from gitops_dsf.sync.plan import plan_sync
 from gitops_dsf.sync.text import shown
@@ -35,9 +35,9 @@ async def locks(root: Path, names: Sequence[str], *, fetcher: Fetcher, checks: C
         return found
     together = await plan_sync(root, fetcher=fetcher, only=asked)
     shared = Counter(
-        item.file for item in together.outcomes if item.verdict in {Verdict.NEW, Verdict.CHANGED}
+        item.file for item in together.outcomes if item.verdict in {LockState.NEW, LockState.CHANGED}
     )
-    plans: list[tuple[SyncPlan, Outcome]] = []
+    plans: list[tuple[SyncPlan, LockResult]] = []
     for outcome in together.outcomes:
         plan = together
         if shared[outcome.file] > 1:
@@ -50,10 +50,10 @@ async def locks(root: Path, names: Sequence[str], *, fetcher: Fetcher, checks: C
     return found + [_judged(plan, item, None if fine else checks) for plan, item in plans]
 
 
-def _judged(plan: SyncPlan, outcome: Outcome, checks: Checks | None) -> Lock:
-    if outcome.verdict is Verdict.UNCHANGED:
+def _judged(plan: SyncPlan, outcome: LockResult, checks: Checks | None) -> Lock:
+    if outcome.verdict is LockState.UNCHANGED:
         return Lock(scorer=outcome.scorer, state="same")
-    if outcome.verdict not in {Verdict.NEW, Verdict.CHANGED}:
+    if outcome.verdict not in {LockState.NEW, LockState.CHANGED}:
         return Lock(scorer=outcome.scorer, state="undecided", why="; ".join(outcome.reasons))
     text = plan.files[outcome.file]
     mistakes = checks.new_errors({outcome.file: text}) if checks is not None else []

@@ -2,19 +2,19 @@
 the disk.
 """
 
+from gitops_dsf.repository.load.ambiguous import AmbiguousValue
 from gitops_dsf.repository.load.discover import SETTINGS_FILE
-from gitops_dsf.repository.load.disputed import Disputed
 from gitops_dsf.repository.load.document import Document, Path
-from gitops_dsf.repository.load.limits import Limits
+from gitops_dsf.repository.load.limits import ReadLimits
 from gitops_dsf.repository.load.repository import Loaded, load, load_contents, load_text
 
 __all__ = [
     "SETTINGS_FILE",
-    "Disputed",
+    "AmbiguousValue",
     "Document",
-    "Limits",
     "Loaded",
     "Path",
+    "ReadLimits",
     "load",
     "load_contents",
     "load_text",

@@ -7,8 +7,8 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
-from gitops_dsf.repository.load.disputed import Disputed, Path
-from gitops_dsf.repository.load.limits import AliasBudget, Limits
+from gitops_dsf.repository.load.ambiguous import AmbiguousValue, Path
+from gitops_dsf.repository.load.limits import AliasBudget, ReadLimits
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain
 
 _STRING_TAG = "tag:yaml.org,2002:str"
@@ -18,7 +18,7 @@ class Constructor:
     """One document. `diagnostics` grows while it is built; `refused` says that its data must not be used."""
 
     def __init__(
-        self, *, text: str, place: Callable[[int, int], Position], limits: Limits, aliases: AliasBudget
+        self, *, text: str, place: Callable[[int, int], Position], limits: ReadLimits, aliases: AliasBudget
     ) -> None:
         self.diagnostics: list[Diagnostic] = []
         self.refused = False
@@ -26,7 +26,7 @@ class Constructor:
         self._limits = limits
         self._aliases = aliases
         self._has_aliases = "*" in text and "&" in text
-        self._disputed: dict[int, Ambiguous] = {}
+        self._ambiguous_nodes: dict[int, Ambiguous] = {}
 
     def construct(self, root: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
         """The plain data of a document; None and `refused` when aliases make it unfit for use."""
@@ -35,16 +35,19 @@ class Constructor:
             return None
         return self._value(root)
 
-    def disputed(self, root: Node) -> tuple[Disputed, ...]:
+    def ambiguous(self, root: Node) -> tuple[AmbiguousValue, ...]:
         """The ambiguous values of the document that was built, and where they stand in its data."""
-        if not self._disputed:
+        if not self._ambiguous_nodes:
             return ()
         return tuple(
-            Disputed(
-                path=path, position=self._at(node), text=node.value, instead=self._disputed[id(node)].instead
+            AmbiguousValue(
+                path=path,
+                position=self._at(node),
+                text=node.value,
+                instead=self._ambiguous_nodes[id(node)].instead,
             )
             for path, node in _scalars(root)
-            if id(node) in self._disputed
+            if id(node) in self._ambiguous_nodes
         )
 
     def _value(self, node: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
@@ -66,7 +69,7 @@ class Constructor:
             return text
         value = resolve_plain(text)
         if isinstance(value, Ambiguous):
-            self._ambiguous(node, value)
+            self._report_ambiguous(node, value)
             return text
         return value
 
@@ -109,10 +112,10 @@ class Constructor:
         self._report(node, codes.AMBIGUOUS, f"{why}; field names are strings", f'quote it: "{text}"')
         return text
 
-    def _ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
-        if id(node) in self._disputed:
+    def _report_ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
+        if id(node) in self._ambiguous_nodes:
             return  # an alias: it is told where it is written
-        self._disputed[id(node)] = found
+        self._ambiguous_nodes[id(node)] = found
         hint = f'quote it: "{node.value}"'
         if found.instead:
             hint += f", or write {found.instead}"

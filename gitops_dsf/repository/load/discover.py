@@ -11,7 +11,7 @@ from gitops_dsf import codes
 from gitops_dsf.below import Below, NotRegularError, TooLargeError
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.errors import RepositoryError
-from gitops_dsf.repository.load.limits import Limits
+from gitops_dsf.repository.load.limits import ReadLimits
 
 SETTINGS_FILE: Final = "gitops-dsf.yaml"
 FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers")
@@ -39,7 +39,7 @@ class Discovered:
     diagnostics: list[Diagnostic]
 
 
-def discover(root: Path, *, limits: Limits) -> Discovered:
+def discover(root: Path, *, limits: ReadLimits) -> Discovered:
     """Reads the files of a repository. Raises RepositoryError when the folder itself cannot be read."""
     if not root.is_dir():
         msg = f"{root} is not a folder"
@@ -67,7 +67,7 @@ def discover(root: Path, *, limits: Limits) -> Discovered:
     return Discovered(files=files, diagnostics=diagnostics)
 
 
-def in_memory(contents: Iterable[tuple[str, bytes]], *, limits: Limits) -> Discovered:
+def in_memory(contents: Iterable[tuple[str, bytes]], *, limits: ReadLimits) -> Discovered:
     """The same for files that are in memory: paths relative to the root, with their contents."""
     diagnostics: list[Diagnostic] = []
     files: list[SourceFile] = []
@@ -96,12 +96,12 @@ def _is_source(name: str) -> bool:
     )
 
 
-def _too_large(file: str, size: int, limits: Limits) -> Diagnostic:
+def _too_large(file: str, size: int, limits: ReadLimits) -> Diagnostic:
     message = f"{size} bytes; a file may have at most {limits.file_bytes}"
     return codes.SIZE.at(Position(file=file), message, "split it into several files")
 
 
-def _too_much(file: str, limits: Limits) -> Diagnostic:
+def _too_much(file: str, limits: ReadLimits) -> Diagnostic:
     message = (
         f"the repository's YAML files are larger than {limits.total_bytes} bytes together; the rest is not"
         " read"
@@ -153,7 +153,7 @@ def _read(
     *,
     shown: str,
     base: Path,
-    limits: Limits,
+    limits: ReadLimits,
     diagnostics: list[Diagnostic],
 ) -> bytes | None:
     try:

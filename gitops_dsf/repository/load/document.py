@@ -13,8 +13,8 @@ from typing import Any
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from gitops_dsf.diagnostics import Position
+from gitops_dsf.repository.load.ambiguous import AmbiguousValue
 from gitops_dsf.repository.load.compose import compose
-from gitops_dsf.repository.load.disputed import Disputed
 from gitops_dsf.repository.load.source_text import source_index
 
 Path = Sequence[str | int]
@@ -39,7 +39,7 @@ class Document:
     """Line and column (from 1) of the document's first field."""
     name_at: tuple[int, int]
     """Line and column (from 1) of metadata.name, or of the document's start without one."""
-    disputed: tuple[Disputed, ...] = ()
+    ambiguous: tuple[AmbiguousValue, ...] = ()
     """Values that readers of YAML disagree about; each has a finding already."""
 
     @property

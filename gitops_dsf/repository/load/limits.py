@@ -8,7 +8,7 @@ MEBIBYTE = 1024 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class ReadLimits:
     """Bounds far above honest repositories: 2,000 clusters with claims in one file are about 2 MiB."""
 
     file_bytes: int = 8 * MEBIBYTE
@@ -27,7 +27,7 @@ class Limits:
 
 @dataclass(slots=True)
 class AliasBudget:
-    """What is left of Limits.alias_nodes in one run. Documents that fit alone must not exhaust memory
+    """What is left of ReadLimits.alias_nodes in one run. Documents that fit alone must not exhaust memory
     together.
     """
 
@@ -41,4 +41,4 @@ class AliasBudget:
         return True
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ReadLimits()

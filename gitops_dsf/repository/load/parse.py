@@ -17,7 +17,7 @@ from gitops_dsf.repository.load.compose import compose
 from gitops_dsf.repository.load.construct import Constructor
 from gitops_dsf.repository.load.depth import could_exceed, too_deep_at
 from gitops_dsf.repository.load.document import Document
-from gitops_dsf.repository.load.limits import AliasBudget, Limits
+from gitops_dsf.repository.load.limits import AliasBudget, ReadLimits
 from gitops_dsf.repository.load.syntax_error import explain
 
 _MARKER = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -33,7 +33,7 @@ class Parsed:
     diagnostics: list[Diagnostic]
 
 
-def parse(*, file: str, text: str, limits: Limits, aliases: AliasBudget) -> Parsed:
+def parse(*, file: str, text: str, limits: ReadLimits, aliases: AliasBudget) -> Parsed:
     """Reads every document of a text; empty documents (comments only) are left out."""
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
@@ -67,7 +67,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _part(
-    *, file: str, text: str, first_line: int, limits: Limits, aliases: AliasBudget
+    *, file: str, text: str, first_line: int, limits: ReadLimits, aliases: AliasBudget
 ) -> tuple[list[Document], list[Diagnostic]]:
     def place(line: int, column: int) -> Position:
         return Position(file=file, line=first_line + line + 1, column=column + 1)
@@ -115,7 +115,7 @@ def _part(
                     data=data,
                     start=(start.line, start.column),
                     name_at=(name_at.line, name_at.column),
-                    disputed=constructor.disputed(root),
+                    ambiguous=constructor.ambiguous(root),
                 )
             )
     except YAMLError as error:

@@ -8,7 +8,7 @@ from gitops_dsf import codes
 from gitops_dsf.diagnostics import Diagnostic, Position
 from gitops_dsf.repository.load.discover import SETTINGS_FILE, Discovered, discover, in_memory
 from gitops_dsf.repository.load.document import Document
-from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, AliasBudget, Limits
+from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, AliasBudget, ReadLimits
 from gitops_dsf.repository.load.parse import parse
 
 
@@ -22,7 +22,7 @@ class Loaded:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def load(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Loaded:
+def load(root: Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:
     """Reads a fleet repository. Raises RepositoryError when the folder or a file cannot be read at all."""
     discovered = discover(root, limits=limits)
     documents, diagnostics = _parsed(discovered, limits)
@@ -35,7 +35,9 @@ def load(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Loaded:
     return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 
 
-def load_contents(contents: Iterable[tuple[str, bytes]], *, limits: Limits = DEFAULT_LIMITS) -> Loaded | None:
+def load_contents(
+    contents: Iterable[tuple[str, bytes]], *, limits: ReadLimits = DEFAULT_LIMITS
+) -> Loaded | None:
     """Reads a fleet repository whose files are in memory, by their paths. None where none of them belongs to
     one.
     """
@@ -46,7 +48,7 @@ def load_contents(contents: Iterable[tuple[str, bytes]], *, limits: Limits = DEF
     return Loaded(documents=tuple(documents), diagnostics=tuple(diagnostics))
 
 
-def _parsed(discovered: Discovered, limits: Limits) -> tuple[list[Document], list[Diagnostic]]:
+def _parsed(discovered: Discovered, limits: ReadLimits) -> tuple[list[Document], list[Diagnostic]]:
     documents: list[Document] = []
     diagnostics = list(discovered.diagnostics)
     aliases = AliasBudget(limits.alias_nodes)
@@ -57,7 +59,7 @@ def _parsed(discovered: Discovered, limits: Limits) -> tuple[list[Document], lis
     return documents, diagnostics
 
 
-def load_text(text: str, *, file: str, limits: Limits = DEFAULT_LIMITS) -> Loaded:
+def load_text(text: str, *, file: str, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:
     """Reads one text as if it were a file of a repository."""
     parsed = parse(
         file=file, text=text.removeprefix("\ufeff"), limits=limits, aliases=AliasBudget(limits.alias_nodes)

@@ -1,6 +1,4 @@
-"""A repository as people declared it: every object that is well-formed on its own, still next to its
-document.
-"""
+"""The declared objects of a repository: each well-formed object, together with its document."""
 
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -21,7 +19,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Item(Generic[T_co]):
-    """A well-formed object and the document that it was read from."""
+    """A well-formed object and its document."""
 
     value: T_co
     document: Document
@@ -37,7 +35,7 @@ class Item(Generic[T_co]):
         return self.document.position
 
     def at(self, *path: str | int) -> Position:
-        """Where the value of a path is written, or the nearest parent that is."""
+        """Where the value at a path is written; the nearest parent that exists if it is absent."""
         return self.document.at(path)
 
     def inside(self, path: Path, offset: int) -> Position:
@@ -47,8 +45,8 @@ class Item(Generic[T_co]):
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Declared:
-    """Well-formed objects by kind, sorted by name; of objects with one identity the first in the order of
-    files.
+    """Well-formed objects by kind, sorted by name. Of several objects with the same identity, only the first
+    in file order is kept.
     """
 
     repository: Item[FleetRepository] | None
@@ -61,20 +59,20 @@ class Declared:
     placements: tuple[Item[RawPlacement], ...]
     application_sets: tuple[Item[RawApplicationSet], ...]
     malformed: frozenset[tuple[str, str]]
-    """Kind and name of objects that are there but not well-formed: references to them are not mistakes of
-    their own. An empty name is one that cannot be told: any name of that kind could be it.
+    """Kind and name of objects that exist but are malformed; references to them are not reported. An empty
+    name stands for an object whose name cannot be read, so it matches any name of its kind.
     """
-    mended: tuple[Item[Authored], ...]
-    """Malformed objects with their mistakes cut out: for checks that look at one field alone, never to
-    conclude from what is absent.
+    partial: tuple[Item[Authored], ...]
+    """The valid parts of malformed objects. Only rules that check a single field may read them; a field or
+    item that is absent here may be present in the document.
     """
-    disputed: frozenset[tuple[str, str]]
-    """Kind and name of objects with a value that readers disagree about: nothing follows from what it does
-    not match.
+    ambiguous: frozenset[tuple[str, str]]
+    """Kind and name of objects with an ambiguous scalar. Do not conclude anything from what such an object
+    fails to match.
     """
     unreadable: frozenset[str]
-    """Kinds of which a document may be one that could not be read at all: then nothing can be said about what
-    is missing.
+    """Kinds of files that could not be parsed. An object of these kinds that seems to be missing may be in
+    such a file.
     """
     diagnostics: tuple[Diagnostic, ...]
-    """Everything found so far, loading included."""
+    """All findings so far, including those of loading."""

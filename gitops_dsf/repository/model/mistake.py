@@ -119,11 +119,11 @@ def _diagnostic(
     types = [_TYPES[item["type"]] for item in items if item["type"] in _TYPES]
     rules = [_rule(item) for item in items if item["type"] not in _TYPES]
     if types and (not rules or not _same_type(first["input"], items)):
-        wanted = " or ".join(dict.fromkeys([*types, *rules]))
+        expected = " or ".join(dict.fromkeys([*types, *rules]))
         written = document.written(path)
         hint = _type_hint(types, first["input"], written) or _describe(model, path)
         return codes.WRONG_TYPE.at(
-            document.at(path), f"{name} must be {wanted}, not {_kind(first['input'], written)}", hint
+            document.at(path), f"{name} must be {expected}, not {_kind(first['input'], written)}", hint
         )
     return codes.BAD_VALUE.at(
         document.at(path),

@@ -12,11 +12,11 @@ from gitops_dsf.repository.load import Document, Loaded
 from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, Authored
 from gitops_dsf.repository.model.declared import Declared, Item
 from gitops_dsf.repository.model.dialect import Dialect, Rewrite, find_dialects
+from gitops_dsf.repository.model.expected_types import with_expected_types
 from gitops_dsf.repository.model.kinds import FOLDERS, KINDS
-from gitops_dsf.repository.model.mend import drop, mend
 from gitops_dsf.repository.model.mistake import explain
+from gitops_dsf.repository.model.partial import drop, valid_part
 from gitops_dsf.repository.model.unknown_kind import meant_kind, unknown_kind
-from gitops_dsf.repository.model.wanted import with_wanted
 
 _UNREADABLE = frozenset(
     code.id
@@ -57,11 +57,11 @@ _SERVER_OWNED: frozenset[tuple[str | int, ...]] = frozenset(
 
 def declare(loaded: Loaded) -> Declared:
     """Checks every document on its own. Never raises for what people wrote."""
-    diagnostics = with_wanted(loaded.diagnostics, loaded.documents)
+    diagnostics = with_expected_types(loaded.diagnostics, loaded.documents)
     known = {item.position for item in diagnostics}
     items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
     malformed: set[tuple[str, str]] = set()
-    mended: list[Item[Authored]] = []
+    partial: list[Item[Authored]] = []
     for document in loaded.documents:
         model = KINDS.get((document.api_version, document.kind))
         if model is None:
@@ -74,9 +74,9 @@ def declare(loaded: Loaded) -> Declared:
         value = _validate(model, document, known=known, diagnostics=diagnostics)
         if value is None:
             malformed.add((document.kind, _name(document)))
-            rest = mend(model, document)
+            rest = valid_part(model, document)
             if rest is not None:
-                mended.append(Item(rest, document))
+                partial.append(Item(rest, document))
             continue
         _add(items[document.kind], Item(value, document), diagnostics)
     by_kind = {kind: tuple(found[key] for key in sorted(found)) for kind, found in items.items()}
@@ -92,9 +92,9 @@ def declare(loaded: Loaded) -> Declared:
         placements=by_kind.get("Placement", ()),
         application_sets=by_kind.get("ApplicationSet", ()),
         malformed=frozenset(malformed),
-        mended=tuple(mended),
-        disputed=frozenset(
-            (document.kind, document.name) for document in loaded.documents if document.disputed
+        partial=tuple(partial),
+        ambiguous=frozenset(
+            (document.kind, document.name) for document in loaded.documents if document.ambiguous
         ),
         unreadable=frozenset(
             kind

@@ -59,7 +59,7 @@ def applications_have_one_maker(context: Context) -> Iterator[Diagnostic]:
         by_suffix[maker.suffix].append(maker)
     for makers in by_suffix.values():
         yield from _same_prefix(makers)
-        yield from _longer_prefix(makers, context.fleet.clusters)
+        yield from _longer_prefix(makers, context.inventory.clusters)
 
 
 def _scored(context: Context) -> Iterator[Maker]:

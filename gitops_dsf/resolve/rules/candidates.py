@@ -12,17 +12,17 @@ from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.declared import Item
 from gitops_dsf.repository.model.delivery import RawPlacement
 from gitops_dsf.resolve.context import Context
-from gitops_dsf.resolve.fleet import Fleet
+from gitops_dsf.resolve.inventory import ClusterInventory
 
 
 def eligible(context: Context, item: Item[ScoredApplication]) -> frozenset[str]:
     """What sets and selector leave."""
     rules = item.value.spec.placement
-    members = context.fleet.members(rules.cluster_sets)
+    members = context.inventory.members(rules.cluster_sets)
     return (
         members
         if rules.cluster_selector is None
-        else members & context.fleet.selected(rules.cluster_selector)
+        else members & context.inventory.selected(rules.cluster_selector)
     )
 
 
@@ -39,19 +39,19 @@ def choosable(context: Context, item: Item[RawPlacement]) -> frozenset[str] | No
         or not isinstance(predicates, list)
     ):
         return None
-    members = context.fleet.members(sets)
+    members = context.inventory.members(sets)
     if not predicates:
         return members
-    selected = [_selected(context.fleet, predicate) for predicate in predicates]
+    selected = [_selected(context.inventory, predicate) for predicate in predicates]
     known = [clusters for clusters in selected if clusters is not None]
     return members & frozenset().union(*known) if len(known) == len(selected) else None
 
 
-def _selected(fleet: Fleet, predicate: Any) -> frozenset[str] | None:  # noqa: ANN401 - plain data
+def _selected(inventory: ClusterInventory, predicate: Any) -> frozenset[str] | None:  # noqa: ANN401 - plain data
     required = predicate.get("requiredClusterSelector") if isinstance(predicate, Mapping) else None
     if not isinstance(required, Mapping) or not required.keys() <= {"labelSelector"}:
         return None
     try:
-        return fleet.selected(LabelSelector.model_validate(required.get("labelSelector") or {}))
+        return inventory.selected(LabelSelector.model_validate(required.get("labelSelector") or {}))
     except ValidationError:
         return None

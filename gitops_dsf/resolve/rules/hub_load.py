@@ -11,7 +11,9 @@ from gitops_dsf.resolve.hub_writes import MANY_WRITES_PER_SECOND, rate
 
 def hub_can_take_the_writes(context: Context) -> Iterator[Diagnostic]:
     """Refreshes alone, changes of scores not counted, should leave a small hub room."""
-    writes = rate(context.scorers.values(), {name: len(clusters) for name, clusters in context.reach.items()})
+    writes = rate(
+        context.scorers.values(), {name: len(clusters) for name, clusters in context.target_clusters.items()}
+    )
     if writes <= MANY_WRITES_PER_SECOND:
         return
     repository = context.declared.repository

@@ -63,7 +63,7 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
 
 def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
     """A host that only a lock names must not receive a token: a scoring API could collect the tokens of the
-    fleet.
+    inventory.
     """
     for overlay in context.overlays.values():
         spec = overlay.scorer.value.spec

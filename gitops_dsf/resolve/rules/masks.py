@@ -52,7 +52,7 @@ def _masks(context: Context) -> Iterator[tuple[Item[DynamicScoringConfig], int, 
 def _cluster(
     context: Context, item: Item[DynamicScoringConfig], index: int, mask: Mask
 ) -> Iterator[Diagnostic]:
-    if not context.fleet.clusters or masked_clusters(mask, context.fleet):
+    if not context.inventory.clusters or masked_clusters(mask, context.inventory):
         return
     uncertain = context.is_uncertain("ManagedCluster")
     if mask.cluster_name is None:
@@ -74,7 +74,7 @@ def _cluster(
     elif not context.is_malformed("ManagedCluster", mask.cluster_name):
         message = f"there is no ManagedCluster {mask.cluster_name} in clusters/"
         hint = (
-            did_you_mean(mask.cluster_name, context.fleet.clusters)
+            did_you_mean(mask.cluster_name, context.inventory.clusters)
             or "remove the mask, or import the cluster"
         )
         yield codes.UNKNOWN_CLUSTER.at(item.at("spec", "masks", index, "clusterName"), message, hint)

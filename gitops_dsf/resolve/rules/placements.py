@@ -59,9 +59,9 @@ def _number(reader: Reader) -> None:
 
 def _sets(context: Context, reader: Reader) -> None:
     for place, name in reader.texts("spec", "clusterSets"):
-        if not context.fleet.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
+        if not context.inventory.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
             hint = (
-                did_you_mean(name, [*context.fleet.sets, "default", "global"])
+                did_you_mean(name, [*context.inventory.sets, "default", "global"])
                 or "write the set into clusters/, or name another"
             )
             reader.report(

@@ -17,7 +17,7 @@ def placements_rank_by_what_is_published(context: Context) -> Iterator[Diagnosti
     uncertain = context.is_uncertain("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
     for item in context.declared.placements:
         configurations = value_at(item.document.data, ("spec", "prioritizerPolicy", "configurations"))
-        clusters = None if uncertain or item.document.disputed else choosable(context, item)
+        clusters = None if uncertain or item.document.ambiguous else choosable(context, item)
         for index in range(len(configurations) if isinstance(configurations, list) else 0):
             place = (
                 "spec",
@@ -46,7 +46,11 @@ def placements_rank_by_what_is_published(context: Context) -> Iterator[Diagnosti
                     message,
                     "remove the score from this Placement while the scorer is suspended",
                 )
-            elif clusters and not clusters & context.reach[scorer.name] and _is_certain(context, scorer.name):
+            elif (
+                clusters
+                and not clusters & context.target_clusters[scorer.name]
+                and _is_certain(context, scorer.name)
+            ):
                 message = (
                     f"{scorer.name} runs on none of the {len(clusters)} clusters that {item.name} may choose"
                 )

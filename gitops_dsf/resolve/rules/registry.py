@@ -1,4 +1,4 @@
-"""Every rule, in the order of the codes that they report. A rule that is not listed here does not run."""
+"""All rules, in the order of the codes they report. A rule that is not listed here does not run."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -23,11 +23,11 @@ from gitops_dsf.resolve.rules import (
     prioritizers,
     queries,
     raw_scores,
-    reach,
     references,
     score_names,
     secrets,
     selectors,
+    target_clusters,
     upstream_limits,
     urls,
     weights,
@@ -68,15 +68,15 @@ RULES: Final[tuple[Rule, ...]] = (
     masks.masks_name_what_exists,
     selectors.scorer_selectors_find_clusters,
     masks.masks_are_written_once,
-    reach.scorers_run_somewhere,
+    target_clusters.scorers_run_somewhere,
     selectors.selectors_are_valid,
     labels.labels_are_valid,
     labels.argocd_is_not_steered,
     masks.the_config_is_the_one,
-    reach.the_inventory_has_clusters,
-    reach.clusters_have_namespaces_of_their_own,
+    target_clusters.the_inventory_has_clusters,
+    target_clusters.clusters_have_namespaces_of_their_own,
     references.scorers_exist,
-    reach.scores_are_published,
+    target_clusters.scores_are_published,
     raw_scores.placements_rank_by_what_is_published,
     dimensions.dimensions_can_match,
     applications.missing_scores_lose,
@@ -84,14 +84,14 @@ RULES: Final[tuple[Rule, ...]] = (
     applications.replace_is_not_excluding,
     weights.weights_count,
     applications.scores_are_listed_once,
-    reach.applications_have_clusters,
+    target_clusters.applications_have_clusters,
     applications.names_fit_labels,
     applications.sources_are_complete,
     applications.sync_policies_are_known,
     placements.placements_work,
     prioritizers.prioritizers_work,
-    reach.claims_are_kept,
-    reach.decisions_fit_one_object,
+    target_clusters.claims_are_kept,
+    target_clusters.decisions_fit_one_object,
     applications.applications_live_with_argocd,
     application_sets.application_sets_follow_decisions,
     application_names.applications_have_one_maker,
@@ -111,11 +111,11 @@ FIELD_RULES: Final[tuple[Rule, ...]] = (
     masks.masks_name_what_exists,
     selectors.selectors_are_valid,
     references.scorers_exist,
-    reach.applications_have_clusters,
+    target_clusters.applications_have_clusters,
     applications.replace_is_not_excluding,
     applications.names_fit_labels,
     applications.applications_live_with_argocd,
 )
-"""Those that look at one field, or at what it refers to: they hold for an object of which other fields are
-wrong.
+"""Rules that read a single field or what it refers to. They also run on objects whose other fields are
+invalid.
 """

@@ -30,13 +30,13 @@ def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
 
 def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
     """A scorer whose selector fits no cluster runs nowhere."""
-    if not context.fleet.clusters or context.is_uncertain("ManagedCluster"):
+    if not context.inventory.clusters or context.is_uncertain("ManagedCluster"):
         return
     for overlay in context.overlays.values():
         selector = overlay.scorer.value.spec.cluster_selector
         if (
             selector is not None
-            and not context.fleet.selected(selector)
+            and not context.inventory.selected(selector)
             and is_certain(overlay.scorer.document, "spec", "clusterSelector")
         ):
             position = overlay.scorer.document.key_at(("spec", "clusterSelector"))
@@ -50,7 +50,7 @@ def is_certain(document: Document, *place: str | int) -> bool:
     """Whether it is clear what a selector means: no mistake in it, and no value in its document that readers
     disagree about.
     """
-    return not document.disputed and not any(invalid(document, place, value_at(document.data, place)))
+    return not document.ambiguous and not any(invalid(document, place, value_at(document.data, place)))
 
 
 def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
@@ -170,7 +170,7 @@ VALUE_RULE = (
 def _closest(context: Context, selector: LabelSelector) -> str:
     """Which term alone finds nothing: with several, the misspelt one is usually the one."""
     for key, value in selector.match_labels.items():
-        values = context.fleet.values(key)
+        values = context.inventory.values(key)
         if not values:
             return f"no cluster has the label {key}"
         if value not in values:

@@ -16,11 +16,11 @@ from gitops_dsf.views.preview.concerns import (
     fleet_concerns,
     placement_concerns,
 )
-from gitops_dsf.views.preview.fleet import Fleet
 from gitops_dsf.views.preview.moves import Move, moves
 from gitops_dsf.views.preview.passes import Pass, passes
 from gitops_dsf.views.preview.scorers import ScorerChange, scorer_changes
 from gitops_dsf.views.preview.summary import PlacementChange, Summary, placement_changes, summarise_changes
+from gitops_dsf.views.preview.version import FleetVersion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,9 @@ class Preview:
         )
 
 
-def compare(base: Fleet | None, head: Fleet, evidence: Evidence, *, thresholds: Thresholds) -> Comparison:
+def compare(
+    base: FleetVersion | None, head: FleetVersion, evidence: Evidence, *, thresholds: Thresholds
+) -> Comparison:
     """What the change does. No base means that there was no fleet repository: everything is new. Raises
     PreviewError.
     """

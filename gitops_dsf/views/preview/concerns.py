@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
 from gitops_dsf.timestamp import age_text
-from gitops_dsf.views.preview.fleet import Fleet
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.passes import Pass
 from gitops_dsf.views.preview.scorers import ScorerChange, credentials_of
+from gitops_dsf.views.preview.version import FleetVersion
 
 OLD_SECONDS = 3_600
 """Age from which data is called old: scores are published anew every few minutes."""
@@ -26,7 +26,9 @@ class Thresholds:
     """Score points that separate an application from another decision."""
 
 
-def fleet_concerns(changes: Iterable[ScorerChange], head: Fleet, thresholds: Thresholds) -> Iterator[str]:
+def fleet_concerns(
+    changes: Iterable[ScorerChange], head: FleetVersion, thresholds: Thresholds
+) -> Iterator[str]:
     """More than a share of the fleet is scored anew."""
     by_scorer = {change.name: frozenset(change.rescored) & head.cluster_names for change in changes}
     touched = frozenset[str]().union(*by_scorer.values())
@@ -40,7 +42,7 @@ def fleet_concerns(changes: Iterable[ScorerChange], head: Fleet, thresholds: Thr
         )
 
 
-def credential_concerns(base: Fleet | None, head: Fleet) -> Iterator[str]:
+def credential_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
     """A Secret that was in use before, and that a host gets which did not get it."""
     before, after = _receivers(base), _receivers(head)
     for secret, hosts in before.items():
@@ -50,7 +52,7 @@ def credential_concerns(base: Fleet | None, head: Fleet) -> Iterator[str]:
             )
 
 
-def _receivers(fleet: Fleet | None) -> dict[str, dict[str, str]]:
+def _receivers(fleet: FleetVersion | None) -> dict[str, dict[str, str]]:
     """Secrets to the hosts that get them, each with a scorer that sends it."""
     found: dict[str, dict[str, str]] = {}
     for name, item in (fleet.scorers if fleet else {}).items():
@@ -70,7 +72,7 @@ def placement_concerns(found: Iterable[Pass], thresholds: Thresholds) -> Iterato
             yield from _close(item.after, thresholds.close_points)
 
 
-def filter_concerns(base: Fleet | None, head: Fleet) -> Iterator[str]:
+def filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
     """Without hub data: applications that the filters alone leave with no cluster."""
     state = hub_state(head, None)
     for key in head.placements:
@@ -82,7 +84,9 @@ def filter_concerns(base: Fleet | None, head: Fleet) -> Iterator[str]:
             yield f"{key}: {verdict.notes[0] if verdict.notes else verdict.outcome}"
 
 
-def data_concerns(snapshot: Snapshot, *, age: float | None, expired: int, head: Fleet) -> Iterator[str]:
+def data_concerns(
+    snapshot: Snapshot, *, age: float | None, expired: int, head: FleetVersion
+) -> Iterator[str]:
     """Data that is old, of unknown age or expired, or that contradicts the inventory."""
     if age is not None and age > OLD_SECONDS:
         yield f"the scores were seen {age_text(age)} ago; what would move now may differ"

@@ -20,11 +20,11 @@ from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
 from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults
 from gitops_dsf.views.preview.errors import PreviewError
-from gitops_dsf.views.preview.fleet import Fleet
+from gitops_dsf.views.preview.version import FleetVersion
 
 
 def hub_state(
-    fleet: Fleet,
+    fleet: FleetVersion,
     snapshot: Snapshot | None,
     *,
     scores: Scores | None = None,
@@ -50,7 +50,9 @@ def hub_state(
         raise PreviewError(msg) from error
 
 
-def resources_ranked(fleets: Iterable[Fleet], only: Collection[str] | None = None) -> frozenset[str] | None:
+def resources_ranked(
+    fleets: Iterable[FleetVersion], only: Collection[str] | None = None
+) -> frozenset[str] | None:
     """Names of the AddOnPlacementScores that Placements read; None: any. Raises PreviewError."""
     found: set[str] = set()
     for fleet in fleets:
@@ -62,7 +64,7 @@ def resources_ranked(fleets: Iterable[Fleet], only: Collection[str] | None = Non
     return frozenset(found)
 
 
-def typed_placements(fleet: Fleet, only: Collection[str] | None = None) -> Mapping[str, hub.Placement]:
+def typed_placements(fleet: FleetVersion, only: Collection[str] | None = None) -> Mapping[str, hub.Placement]:
     """Placements as an API server would store them, by `namespace/name`. Raises PreviewError."""
     wanted = {key: item for key, item in fleet.placements.items() if only is None or key in only}
     try:
@@ -73,7 +75,9 @@ def typed_placements(fleet: Fleet, only: Collection[str] | None = None) -> Mappi
     return {key: _typed(item, hub.Placement, key) for key, item in zip(wanted, filled, strict=True)}
 
 
-def _placements(fleet: Fleet, *, has_scores: bool, only: Collection[str] | None) -> Iterator[hub.Placement]:
+def _placements(
+    fleet: FleetVersion, *, has_scores: bool, only: Collection[str] | None
+) -> Iterator[hub.Placement]:
     """Without scores, no predicate may ask for them."""
     found = typed_placements(fleet, only).values()
     yield from found if has_scores else map(_without_score_predicates, found)
@@ -94,7 +98,7 @@ def _without_scores(predicate: hub.ClusterPredicate) -> hub.ClusterPredicate:
     return hub.ClusterPredicate(msgspec.structs.replace(selector, cel_selector=hub.CelSelector(left)))
 
 
-def _bindings(fleet: Fleet, snapshot: Snapshot | None) -> set[tuple[str, str]]:
+def _bindings(fleet: FleetVersion, snapshot: Snapshot | None) -> set[tuple[str, str]]:
     """OCM's webhook wants the name of a binding to be that of its set."""
     rendered = {
         (str(item["metadata"]["namespace"]), str(item["metadata"]["name"])) for item in fleet.bindings
@@ -102,7 +106,7 @@ def _bindings(fleet: Fleet, snapshot: Snapshot | None) -> set[tuple[str, str]]:
     return rendered.union(snapshot.bindings if snapshot else ())
 
 
-def _clusters(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[hub.ManagedCluster]:
+def _clusters(fleet: FleetVersion, snapshot: Snapshot | None) -> Iterator[hub.ManagedCluster]:
     known = snapshot.clusters if snapshot else {}
     for item in fleet.resolved.clusters:
         yield _cluster(item, known.get(item.metadata.name))
@@ -151,7 +155,7 @@ def _with_set(cluster: hub.ManagedCluster) -> hub.ManagedCluster:
     return msgspec.structs.replace(cluster, metadata=metadata)
 
 
-def _sets(fleet: Fleet, snapshot: Snapshot | None) -> Iterator[hub.ManagedClusterSet]:
+def _sets(fleet: FleetVersion, snapshot: Snapshot | None) -> Iterator[hub.ManagedClusterSet]:
     """The hub's word about a set wins; then the inventory's; OCM creates `default` and `global` itself."""
     known = snapshot.sets if snapshot else {}
     yield from known.values()

@@ -11,8 +11,8 @@ from gitops_dsf.hub.scores import Score, Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.plan.summaries import summarise
 from gitops_dsf.resolve.types import EffectiveScorer
-from gitops_dsf.views.preview.fleet import Fleet
 from gitops_dsf.views.preview.scorers import Effect, effect_of
+from gitops_dsf.views.preview.version import FleetVersion
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +37,7 @@ class NextScores:
     """AddOnPlacementScore names of which any cluster's value differs or is unknown."""
 
 
-def next_scores(base: Fleet | None, head: Fleet, snapshot: Snapshot) -> NextScores:
+def next_scores(base: FleetVersion | None, head: FleetVersion, snapshot: Snapshot) -> NextScores:
     """Scores that no scorer of the repository publishes stay as they are."""
     scores: dict[str, Mapping[str, Score]] = dict(snapshot.scores)
     unknown: dict[str, Mapping[str, Unknown]] = {}
@@ -55,7 +55,9 @@ def next_scores(base: Fleet | None, head: Fleet, snapshot: Snapshot) -> NextScor
 class _Resource:
     """One AddOnPlacementScore name on every cluster."""
 
-    def __init__(self, resource: str, base: Fleet | None, head: Fleet, table: Mapping[str, Score]) -> None:
+    def __init__(
+        self, resource: str, base: FleetVersion | None, head: FleetVersion, table: Mapping[str, Score]
+    ) -> None:
         self._before = base.by_resource.get(resource) if base else None
         self._after = head.by_resource.get(resource)
         self._ran = base.runs_on[self._before.name] if base and self._before else frozenset[str]()
@@ -96,9 +98,12 @@ class _Resource:
 
     def _unknown(self, why: str, present: Score | None) -> Unknown:
         low, high = SCORE_MIN, SCORE_MAX
-        reach = self._after.score_range if self._after else None
-        if reach is not None:
-            low, high = min(0, reach.output_min, reach.output_max), max(0, reach.output_min, reach.output_max)
+        score_range = self._after.score_range if self._after else None
+        if score_range is not None:
+            low, high = (
+                min(0, score_range.output_min, score_range.output_max),
+                max(0, score_range.output_min, score_range.output_max),
+            )
         return Unknown(low=low, high=high, why=why, exists=present is not None)
 
 

@@ -14,9 +14,9 @@ from gitops_dsf.hub.placements import asks_for_scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.simulator import HubState, Outcome, Verdict, simulate
 from gitops_dsf.views.preview.bounds import Certainty, certainty, touches
-from gitops_dsf.views.preview.fleet import Fleet
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.nextscores import NextScores, Unknown, next_scores
+from gitops_dsf.views.preview.version import FleetVersion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,9 @@ class Pass:
     """What is certain all the same; None where everything is."""
 
 
-def passes(base: Fleet | None, head: Fleet, snapshot: Snapshot, *, now: datetime) -> Iterator[Pass]:
+def passes(
+    base: FleetVersion | None, head: FleetVersion, snapshot: Snapshot, *, now: datetime
+) -> Iterator[Pass]:
     """Every Placement of both sides, by name."""
     future = next_scores(base, head, snapshot)
     first = hub_state(base, snapshot, decisions=snapshot.decisions) if base else None

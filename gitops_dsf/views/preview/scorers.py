@@ -11,7 +11,7 @@ from gitops_dsf.render.scorers import scorer as rendered
 from gitops_dsf.resolve.credentials import Sent, sent
 from gitops_dsf.resolve.types import EffectiveScorer
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
-from gitops_dsf.views.preview.fleet import Fleet
+from gitops_dsf.views.preview.version import FleetVersion
 
 
 class Change(StrEnum):
@@ -57,7 +57,7 @@ class ScorerChange:
         return tuple(sorted({*self.gained, *self.lost, *(() if self.effect is Effect.NONE else self.kept)}))
 
 
-def scorer_changes(base: Fleet | None, head: Fleet) -> tuple[ScorerChange, ...]:
+def scorer_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ScorerChange, ...]:
     """Scorers that differ, by name."""
     names = sorted({*head.scorers, *(base.scorers if base else ())})
     return tuple(found for name in names for found in _changes(name, base, head))
@@ -85,7 +85,7 @@ def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[s
     yield "scoreDimensionFormat", before.dimension_format, after.dimension_format
 
 
-def _changes(name: str, base: Fleet | None, head: Fleet) -> Iterator[ScorerChange]:
+def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterator[ScorerChange]:
     before, after = base.scorers.get(name) if base else None, head.scorers.get(name)
     ran = base.runs_on.get(name, frozenset()) if base else frozenset()
     runs = head.runs_on.get(name, frozenset())
@@ -117,7 +117,7 @@ def credentials_of(item: EffectiveScorer | None) -> tuple[Sent, ...]:
     return tuple(sent(item.source_endpoint, item.source_auth, item.scoring_endpoint, item.scoring_auth))
 
 
-def _spec(item: EffectiveScorer | None, fleet: Fleet | None) -> dict[str, Any]:
+def _spec(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[str, Any]:
     """The effective fields as the hub sees them, so that a changed lock shows like an edited scorer."""
     if item is None or fleet is None:
         return {}

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitops_dsf.views.preview.fields import FieldChange, field_changes
-from gitops_dsf.views.preview.fleet import Fleet
 from gitops_dsf.views.preview.scorers import Change, Effect, ScorerChange
+from gitops_dsf.views.preview.version import FleetVersion
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +67,7 @@ class Summary:
         return any(count.any for count in counts) or bool(self.gaining or self.losing)
 
 
-def placement_changes(base: Fleet | None, head: Fleet) -> tuple[PlacementChange, ...]:
+def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[PlacementChange, ...]:
     """Placements that differ, by name."""
     before = base.placements if base else {}
     found = []
@@ -81,7 +81,9 @@ def placement_changes(base: Fleet | None, head: Fleet) -> tuple[PlacementChange,
     return tuple(found)
 
 
-def summarise_changes(base: Fleet | None, head: Fleet, scorers: tuple[ScorerChange, ...]) -> Summary:
+def summarise_changes(
+    base: FleetVersion | None, head: FleetVersion, scorers: tuple[ScorerChange, ...]
+) -> Summary:
     """Counts what differs, rendered file by rendered file."""
     files = _by_group(base, head)
     before = base.cluster_names if base else frozenset()
@@ -118,7 +120,7 @@ def _content(item: Mapping[str, object] | None) -> dict[str, object]:
     return {} if item is None else {key: value for key, value in item.items() if key in {"metadata", "spec"}}
 
 
-def _edited(base: Fleet | None, head: Fleet) -> tuple[str, ...]:
+def _edited(base: FleetVersion | None, head: FleetVersion) -> tuple[str, ...]:
     before = {item.metadata.name: item for item in base.resolved.clusters} if base else {}
     return tuple(
         sorted(
@@ -129,7 +131,7 @@ def _edited(base: Fleet | None, head: Fleet) -> tuple[str, ...]:
     )
 
 
-def _targets(base: Fleet | None, head: Fleet) -> tuple[int, int]:
+def _targets(base: FleetVersion | None, head: FleetVersion) -> tuple[int, int]:
     """How many clusters gain, and how many lose, a scorer; those that join or leave the inventory
     included.
     """
@@ -140,7 +142,7 @@ def _targets(base: Fleet | None, head: Fleet) -> tuple[int, int]:
     return gaining, losing
 
 
-def _works(base: Fleet | None, head: Fleet) -> Count:
+def _works(base: FleetVersion | None, head: FleetVersion) -> Count:
     """ManifestWorks by file. One differs where the configuration of its cluster does; thousands of clusters
     share a few.
     """
@@ -161,7 +163,7 @@ def _works(base: Fleet | None, head: Fleet) -> Count:
     )
 
 
-def _by_group(base: Fleet | None, head: Fleet) -> dict[str, Count]:
+def _by_group(base: FleetVersion | None, head: FleetVersion) -> dict[str, Count]:
     old, new = (base.objects if base else {}), head.objects
     found: dict[str, Count] = {}
     for group in ("placement", "applicationset", "other"):

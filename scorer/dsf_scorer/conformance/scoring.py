@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from dsf_scorer.conformance import answers
+from dsf_scorer.conformance import scores
 from dsf_scorer.conformance.data import Sample, many, series
 from dsf_scorer.conformance.exchange import Client, Reply
 from dsf_scorer.conformance.finding import Finding, Severity, error, notice, ok, warning
@@ -82,7 +82,7 @@ def _sample(reply: Reply, sample: Sample) -> Iterator[Finding]:
         hint = "give series and arguments that the scorer understands: --data FILE" if sample.generic else ""
         yield error("scoring.sample", f"answers {reply.status} to sample series{excerpt(reply)}", hint)
         return
-    answer = answers.read(reply)
+    answer = scores.read(reply)
     if answer.faults:
         yield error("scoring.sample", answer.fault)
         return
@@ -165,7 +165,7 @@ def _judged(name: str, reply: Reply, what: str, *, works: bool) -> Finding:
     if wrong is not None:
         return error(name, f"{what}: {wrong.message}", wrong.hint)
     if reply.status == 200:
-        answer = answers.read(reply)
+        answer = scores.read(reply)
         return (
             error(name, f"{what}: {answer.fault}")
             if answer.faults

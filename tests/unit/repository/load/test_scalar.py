@@ -71,7 +71,7 @@ def test_agreed_scalars_have_a_value(text: str, value: object) -> None:
         ],
     ],
 )
-def test_disputed_scalars_are_ambiguous(text: str, instead: str) -> None:
+def test_scalars_that_yaml_versions_read_differently_are_ambiguous(text: str, instead: str) -> None:
     found = resolve_plain(text)
     assert isinstance(found, Ambiguous)
     assert found.instead == instead

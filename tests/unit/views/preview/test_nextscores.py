@@ -9,8 +9,8 @@ import yaml
 from gitops_dsf.hub.scores import score_of
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.pipeline import check
-from gitops_dsf.views.preview.fleet import Fleet, fleet_of
 from gitops_dsf.views.preview.nextscores import next_scores
+from gitops_dsf.views.preview.version import FleetVersion, version_of
 from tests.integration.preview.gitfleet import CLUSTERS, cluster, scorer
 
 PRESENT = {
@@ -20,7 +20,7 @@ PRESENT = {
 SNAPSHOT = Snapshot(origin="test", scores={"cpu": PRESENT, "foreign": {"eu-1": score_of({"x": 7})}})
 
 
-def fleet(root: Path, *scorers: dict[str, Any]) -> Fleet:
+def fleet(root: Path, *scorers: dict[str, Any]) -> FleetVersion:
     settings = {
         "apiVersion": "gitops-dsf.io/v1alpha1",
         "kind": "FleetRepository",
@@ -36,7 +36,7 @@ def fleet(root: Path, *scorers: dict[str, Any]) -> Fleet:
     ):
         (root / folder).mkdir()
         (root / folder / "all.yaml").write_text(yaml.safe_dump_all(documents))
-    found = fleet_of(check(root))
+    found = version_of(check(root))
     assert found is not None
     return found
 

@@ -1,5 +1,5 @@
-"""Values that readers of YAML disagree about: kept beside the data, for whoever knows what is wanted at their
-place.
+"""Scalars that YAML parsers read differently. They are kept beside the data until the expected type of their
+field is known.
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Disputed:
-    """One ambiguous scalar. The document's data holds its text."""
+class AmbiguousValue:
+    """One ambiguous scalar. The document's data holds it as text."""
 
     path: Path
     """Field names and list indices from the root of the document."""
@@ -19,4 +19,4 @@ class Disputed:
     text: str
     """As it was written."""
     instead: str
-    """What to write when it is not meant as text; empty where nothing fits."""
+    """What to write if text is not meant; empty if there is no suggestion."""

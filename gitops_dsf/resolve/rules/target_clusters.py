@@ -28,7 +28,7 @@ _RESERVED_CLAIMS = (".open-cluster-management.io", ".k8s.io")
 def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
     """Without clusters nothing is delivered to anybody."""
     repository = context.declared.repository
-    if context.fleet.clusters or context.is_uncertain("ManagedCluster") or repository is None:
+    if context.inventory.clusters or context.is_uncertain("ManagedCluster") or repository is None:
         return
     if repository.value.spec.delivery.mode == "ManifestWork":
         message = "clusters/ holds no ManagedCluster: no cluster gets the scoring configuration"
@@ -70,9 +70,9 @@ def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
     """A scorer that masks keep off every cluster is dead weight, or a mask is too wide."""
     if context.is_uncertain("ManagedCluster", "DynamicScoringConfig"):
         return
-    for name, clusters in context.reach.items():
+    for name, clusters in context.target_clusters.items():
         scorer = context.scorers[name]
-        if not clusters and not scorer.suspend and context.fleet.selected(scorer.selector):
+        if not clusters and not scorer.suspend and context.inventory.selected(scorer.selector):
             message = f"masks keep {name} off every cluster that it is meant for"
             yield codes.NOWHERE.at(
                 scorer.position, message, "remove the scorer, write suspend: true, or narrow the masks"
@@ -85,17 +85,17 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
         rules = item.value.spec.placement
         unknown = False
         for index, name in enumerate(rules.cluster_sets):
-            if not context.fleet.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
+            if not context.inventory.knows_set(name) and not context.is_malformed("ManagedClusterSet", name):
                 unknown = True
                 message = f"there is no ManagedClusterSet {name} in clusters/"
                 hint = (
-                    did_you_mean(name, [*context.fleet.sets, "default", "global"])
+                    did_you_mean(name, [*context.inventory.sets, "default", "global"])
                     or "write the set into clusters/, or name another"
                 )
                 yield codes.UNKNOWN_SET.at(item.at("spec", "placement", "clusterSets", index), message, hint)
         if (
             not unknown
-            and context.fleet.clusters
+            and context.inventory.clusters
             and not eligible(context, item)
             and not _is_guess(context, item)
         ):
@@ -132,7 +132,7 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
                     message,
                     "remove the score from this application while the scorer is suspended",
                 )
-            elif candidates and not candidates & context.reach[scorer.name]:
+            elif candidates and not candidates & context.target_clusters[scorer.name]:
                 if _is_guess(context, item) or not is_certain(
                     context.overlays[score.scorer].scorer.document, "spec", "clusterSelector"
                 ):

@@ -47,7 +47,7 @@ class Turn:
         return self._job if self._job is not None and not self._job.done() else None
 
 
-class Admission:
+class Turns:
     """Hands out turns, first come first served; refuses when too many wait."""
 
     def __init__(self, settings: Settings) -> None:

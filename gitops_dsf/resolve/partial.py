@@ -1,4 +1,4 @@
-"""What is wrong with malformed objects besides their shape, so that one run tells everything."""
+"""Runs field rules on the valid parts of malformed objects, so that one run reports every mistake."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,12 +10,13 @@ from gitops_dsf.resolve.context import context_of
 from gitops_dsf.resolve.rules.registry import FIELD_RULES
 
 
-def further_mistakes(declared: Declared, found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
-    """Findings of the rules about single fields in objects of which other fields are wrong.
+def findings_in_valid_parts(declared: Declared, found: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
+    """Findings of FIELD_RULES in malformed objects.
 
-    A place that has a finding already gets no second one: what stands there was cut out or made up.
+    Skips positions that already have a finding: the invalid value there was removed or replaced by a
+    placeholder.
     """
-    if not declared.mended:
+    if not declared.partial:
         return
     known = {item.position for item in found}
     for view in (_scorers(declared), _others(declared)):
@@ -25,11 +26,11 @@ def further_mistakes(declared: Declared, found: Sequence[Diagnostic]) -> Iterato
 
 
 def _of(declared: Declared, kind: str) -> tuple[Item[Any], ...]:
-    return tuple(item for item in declared.mended if item.document.kind == kind)
+    return tuple(item for item in declared.partial if item.document.kind == kind)
 
 
 def _scorers(declared: Declared) -> Declared:
-    """The scorers alone: what refers to them is excused already."""
+    """Only the scorers. References to malformed scorers are not reported anyway."""
     empty = replace(
         declared, repository=None, scoring_configs=(), clusters=(), cluster_sets=(), locks=(), applications=()
     )
@@ -37,7 +38,7 @@ def _scorers(declared: Declared) -> Declared:
 
 
 def _others(declared: Declared) -> Declared:
-    """Applications, masks, sets and settings, beside the well-formed objects that they refer to."""
+    """Applications, masks, sets and settings, together with the well-formed objects that they refer to."""
     repositories = _of(declared, "FleetRepository")
     return replace(
         declared,

@@ -1,4 +1,4 @@
-"""Laws of admission on generated repositories: what is admitted adds no error, and admitting again changes
+"""Laws of acceptance on generated repositories: what is admitted adds no error, and admitting again changes
 nothing.
 """
 
@@ -13,7 +13,7 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.pipeline import check
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
-from gitops_dsf.sync.admission import Candidate, Judge
+from gitops_dsf.sync.acceptance import Candidate, LockChecker
 from gitops_dsf.sync.write import write_locks
 from tests.support.fleets import FleetSources, fleets, write
 from tests.support.laws import examples
@@ -61,5 +61,5 @@ def admitted(root: Path, pages: list[dict[str, Any]]) -> tuple[dict[str, str], l
         for item in candidates
         if (root / item.file).exists()
     }
-    admission = Judge(loaded=loaded, texts=texts).admit(candidates)
-    return dict(admission.files), list(admission.refused)
+    acceptance = LockChecker(loaded=loaded, texts=texts).accept(candidates)
+    return dict(acceptance.files), list(acceptance.refused)

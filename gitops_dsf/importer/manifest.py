@@ -26,7 +26,7 @@ _TOOL_METADATA: Final = (
 )
 
 
-def wanted(data: Mapping[str, Any], selection: Selection) -> Object | None:
+def manifest(data: Mapping[str, Any], selection: Selection) -> Object | None:
     """The document for an object; None for kinds and objects that git does not hold. Raises RepositoryError
     for a malformed one.
     """

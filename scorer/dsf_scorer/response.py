@@ -20,7 +20,7 @@ class BadResultError(TypeError):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
+class EncodedScores:
     """The response body, how many results it holds and how many were not finite."""
 
     body: bytes
@@ -28,7 +28,7 @@ class Answer:
     not_finite: int
 
 
-def encode(results: Iterable[ScoringResult]) -> Answer:
+def encode(results: Iterable[ScoringResult]) -> EncodedScores:
     """Raises BadResultError when a result is not a Score of string labels and a number."""
     kept: list[ScoringResult] = []
     dropped = 0
@@ -41,7 +41,7 @@ def encode(results: Iterable[ScoringResult]) -> Answer:
             dropped += 1
             continue
         kept.append(ScoringResult(metric=_labels(result.metric), score=value))
-    return Answer(body=_ENCODER.encode({"results": kept}), results=len(kept), not_finite=dropped)
+    return EncodedScores(body=_ENCODER.encode({"results": kept}), results=len(kept), not_finite=dropped)
 
 
 def _finite(score: object) -> float | None:

@@ -17,7 +17,7 @@ SHOWN: Final = 3
 
 
 @dataclass(kw_only=True)
-class Answer:
+class CheckedScores:
     """Scores that count, and what is wrong with the others."""
 
     scores: list[float] = field(default_factory=list)
@@ -40,9 +40,9 @@ class Answer:
         return "; ".join(self.faults[:SHOWN]) + more
 
 
-def read(reply: Reply) -> Answer:
+def read(reply: Reply) -> CheckedScores:
     """Never raises: what cannot be read is a fault."""
-    answer = Answer()
+    answer = CheckedScores()
     try:
         raw = msgspec.json.decode(reply.body, type=ScoringResponse).results
     except msgspec.ValidationError as error:

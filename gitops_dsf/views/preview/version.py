@@ -18,7 +18,7 @@ Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fleet:
+class FleetVersion:
     """What a repository says, decided. Never changed."""
 
     resolved: Resolved
@@ -75,11 +75,11 @@ class Fleet:
         return frozenset(item.metadata.name for item in self.resolved.clusters)
 
 
-def fleet_of(checked: Checked) -> Fleet | None:
+def version_of(checked: Checked) -> FleetVersion | None:
     """None where the repository has errors."""
     if checked.resolved is None or checked.plan is None:
         return None
-    return Fleet(resolved=checked.resolved, plan=checked.plan, diagnostics=checked.diagnostics)
+    return FleetVersion(resolved=checked.resolved, plan=checked.plan, diagnostics=checked.diagnostics)
 
 
 def _key(item: Object) -> str:

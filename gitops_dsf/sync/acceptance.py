@@ -1,4 +1,4 @@
-"""Which of the new locks a repository can take: judged by the rules of `validate`, alone first and then
+"""Decides which new locks a repository can accept, by the rules of `validate`: each alone first, then all
 together. Pure.
 """
 
@@ -18,7 +18,7 @@ from gitops_dsf.sync.lockfile import updated
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Candidate:
-    """A lock that a page asks for."""
+    """A lock made from a /config page."""
 
     scorer: Item[DynamicScorer]
     file: str
@@ -26,32 +26,33 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """Name of scorer and lock."""
+        """Name of the scorer, which is also the name of its lock."""
         return self.scorer.name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Admission:
-    """New texts of lock files, why the others are refused, and warnings about those that are not;
-    by scorer.
-    """
+class Acceptance:
+    """Which candidates were accepted."""
 
     files: Mapping[str, str]
+    """New texts of lock files, by path."""
     refused: Mapping[str, tuple[Diagnostic, ...]]
+    """Errors of refused candidates, by scorer."""
     warnings: Mapping[str, tuple[Diagnostic, ...]]
+    """Warnings about accepted candidates, by scorer."""
 
 
-class Judge:
-    """Admits candidates to one repository. `texts` are the lock files that exist, by file."""
+class LockChecker:
+    """Checks candidates against one repository. `texts` are the lock files that exist, by file."""
 
     def __init__(self, *, loaded: Loaded, texts: Mapping[str, str]) -> None:
         self._loaded = loaded
         self._texts = texts
         self._before = Counter(_key(item) for item in _errors(self._findings(())))
 
-    def admit(self, candidates: Sequence[Candidate]) -> Admission:
-        """A candidate that causes an error that was not there before is refused; among rivals the first by
-        name wins.
+    def accept(self, candidates: Sequence[Candidate]) -> Acceptance:
+        """Refuses candidates that cause new errors. Of candidates that conflict, the first by name is
+        accepted.
         """
         refused: dict[str, tuple[Diagnostic, ...]] = {}
         fine: list[Candidate] = []
@@ -68,7 +69,7 @@ class Judge:
             item.name: tuple(found for found in self._about(item, findings) if not _is_error(found))
             for item in accepted
         }
-        return Admission(files=self._written(accepted), refused=refused, warnings=warnings)
+        return Acceptance(files=self._written(accepted), refused=refused, warnings=warnings)
 
     def _together(
         self,
@@ -76,8 +77,8 @@ class Judge:
         accepted: list[Candidate],
         refused: dict[str, tuple[Diagnostic, ...]],
     ) -> None:
-        """Halves until the culprits stand alone: names that collide and references that break show in the
-        whole repository only.
+        """Adds candidates to `accepted` or `refused` by bisection. Name collisions and broken references show
+        only in the whole repository.
         """
         if not candidates:
             return
@@ -92,7 +93,7 @@ class Judge:
             self._together(candidates[middle:], accepted, refused)
 
     def _alone(self, candidate: Candidate) -> tuple[Diagnostic, ...]:
-        """Errors in the new lock or about its scorer, with nothing else in the repository."""
+        """New errors about the lock or its scorer in a repository that holds nothing else."""
         lock = self._lock(candidate)
         settings = [item for item in self._loaded.documents if item.file == SETTINGS_FILE]
         loaded = Loaded(
@@ -135,7 +136,7 @@ class Judge:
         return texts
 
     def _findings(self, candidates: Sequence[Candidate]) -> list[Diagnostic]:
-        """What `validate` would say with these locks written."""
+        """What `validate` would report if these locks were written."""
         written = {file: load_text(text, file=file) for file, text in self._written(candidates).items()}
         documents: list[Document] = [item for item in self._loaded.documents if item.file not in written]
         diagnostics = [item for item in self._loaded.diagnostics if item.position.file not in written]
@@ -158,5 +159,5 @@ def _is_error(item: Diagnostic) -> bool:
 
 
 def _key(item: Diagnostic) -> tuple[str, str, str]:
-    """The same mistake before and after: lines move when a lock above it grows."""
+    """Identity of a finding before and after a change. Line numbers are left out because they can shift."""
     return item.code, item.position.file, item.message

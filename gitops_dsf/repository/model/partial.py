@@ -1,4 +1,4 @@
-"""A document with its mistakes cut out, so that one of them does not hide the others."""
+"""Partial validation: the valid part of a malformed document, so that no mistake hides another."""
 
 from typing import Any, Literal, get_args, get_origin
 
@@ -10,14 +10,15 @@ from gitops_dsf.repository.model.field_model import field_at, model_at, scalar_t
 from gitops_dsf.repository.model.mistake import written_path
 
 _ROUNDS = 5
-"""A cut can leave a field missing, and a filled field can be one whose own fields are missing: each takes a
-round.
+"""Validation repeats because removing a field can leave a required one missing, and a placeholder object can
+have required fields of its own.
 """
 
 
-def mend(model: type[Authored], document: Document) -> Authored | None:
-    """The object without what is wrong in it; fields that must be there are made up. None when nothing
-    sensible is left, or when nothing was written: then everything would be made up.
+def valid_part(model: type[Authored], document: Document) -> Authored | None:
+    """Removes invalid fields, puts placeholders into missing required ones, and validates what is left.
+
+    Returns None when the document has no spec, or when it is still invalid after a few rounds.
     """
     data: Any = document.data
     if not isinstance(data.get("spec"), dict) or not data["spec"]:
@@ -30,17 +31,15 @@ def mend(model: type[Authored], document: Document) -> Authored | None:
         for item in errors:
             path = written_path(item, data)
             data = (
-                _fill(data, path, _made_up(model, path))
+                _fill(data, path, _placeholder(model, path))
                 if item["type"] == "missing"
-                else drop(data, _cut(path))
+                else drop(data, _removable(path))
             )
     return None
 
 
 def drop(value: Any, path: Path) -> Any:  # noqa: ANN401 - whatever YAML holds
-    """A copy without the field at this place. The Kubernetes API, too, drops a null before it applies
-    defaults.
-    """
+    """Returns a copy without the field at this path."""
     if not path:
         return value
     head, rest = path[0], path[1:]
@@ -53,8 +52,8 @@ def drop(value: Any, path: Path) -> Any:  # noqa: ANN401 - whatever YAML holds
     return value
 
 
-def _cut(path: Path) -> Path:
-    """A list loses no single item: the places of those behind it would change."""
+def _removable(path: Path) -> Path:
+    """The list, if the path leads to one of its items: removing an item would shift the others."""
     while path and isinstance(path[-1], int):
         path = path[:-1]
     return path
@@ -69,8 +68,8 @@ def _fill(value: Any, path: Path, filling: Any) -> Any:  # noqa: ANN401 - whatev
     return value
 
 
-def _made_up(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - a value of the field's type
-    """The least that the field takes."""
+def _placeholder(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - a value of the field's type
+    """A value that the field accepts."""
     if model_at(model, path) is not None and get_origin(field_at(model, path)) is not list:
         return {}
     for kind in scalar_types(field_at(model, path)):

@@ -1,4 +1,4 @@
-"""Clusters of the inventory, and which of them selectors and sets mean."""
+"""The clusters of the inventory, and which of them selectors and sets match."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,12 +7,12 @@ from gitops_dsf.hub.names import CLUSTER_SET_LABEL
 from gitops_dsf.repository.model.base import LabelSelector
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
 
-NOBODY: frozenset[str] = frozenset()
+NO_CLUSTERS: frozenset[str] = frozenset()
 
 
-class Fleet:
-    """The inventory by name, indexed by label: a thousand applications ask the same few questions of
-    thousands of clusters.
+class ClusterInventory:
+    """Clusters and sets by name, indexed by label. A thousand applications ask the same few selectors about
+    thousands of clusters, so answers are cached.
     """
 
     def __init__(
@@ -21,15 +21,15 @@ class Fleet:
         self.clusters = clusters
         self.sets = sets
         self.labels = LabelIndex({name: item.metadata.labels for name, item in clusters.items()})
-        self.everyone = self.labels.everything
+        self.all_clusters = self.labels.everything
         self._members: dict[str, frozenset[str]] = {}
 
     def selected(self, selector: LabelSelector | None) -> frozenset[str]:
-        """Clusters whose labels fit; every cluster without a selector."""
-        return self.everyone if selector is None else self.labels.select(selector.compiled)
+        """Names of clusters whose labels match; all clusters if there is no selector."""
+        return self.all_clusters if selector is None else self.labels.select(selector.compiled)
 
     def knows_set(self, name: str) -> bool:
-        """Whether a ManagedClusterSet is in the inventory or is one of those that OCM creates itself."""
+        """Whether a ManagedClusterSet is in the inventory, or is one that OCM creates itself."""
         return name in self.sets or name in BUILT_IN_SETS
 
     def members(self, names: Iterable[str]) -> frozenset[str]:
@@ -37,7 +37,7 @@ class Fleet:
 
         Clusters without a set label are in the set `default`, as OCM's registration webhook labels them so.
         """
-        found = NOBODY
+        found = NO_CLUSTERS
         for name in names:
             if name not in self._members:
                 self._members[name] = self._members_of(name)
@@ -46,16 +46,16 @@ class Fleet:
         return found
 
     def values(self, key: str) -> list[str]:
-        """Values of a label that clusters of the inventory have."""
+        """The values of a label on clusters of the inventory, sorted."""
         return sorted(self.labels.by_value(key))
 
     def _members_of(self, name: str) -> frozenset[str]:
         declared = self.sets.get(name)
         if declared is None:
-            return self.everyone if name == "global" else self._exclusive(name)
+            return self.all_clusters if name == "global" else self._exclusive(name)
         chosen = declared.spec.cluster_selector
         if chosen.selector_type == "LabelSelector":
-            return self.selected(chosen.label_selector) if chosen.label_selector is not None else NOBODY
+            return self.selected(chosen.label_selector) if chosen.label_selector is not None else NO_CLUSTERS
         return self._exclusive(name)
 
     def _exclusive(self, name: str) -> frozenset[str]:
@@ -63,5 +63,5 @@ class Fleet:
         return (
             found
             if name != "default"
-            else found | (self.everyone - self.labels.carrying_any(CLUSTER_SET_LABEL))
+            else found | (self.all_clusters - self.labels.carrying_any(CLUSTER_SET_LABEL))
         )
