@@ -11,11 +11,14 @@ TEST_WORKERS ?= 4
 # Each has a control plane of its own, with about 2.5 GB of memory.
 HUB_WORKERS ?= 2
 DEMO_ARGS ?=
+# Of each target of make mutants; what is left then is not tried.
+MINUTES ?= 10
+MODULE ?=
 .DEFAULT_GOAL := help
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test check soak hub-programs test-hub soak-hub lint format bench demo golden schemas version lock wheel clean
+.PHONY: help install test check soak hub-programs test-hub soak-hub mutants lint format bench demo golden schemas version lock wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -52,6 +55,9 @@ test-hub: hub-programs ## real kube-apiservers with OCM, Argo CD and Prometheus 
 
 soak-hub: hub-programs ## what is slow by nature on the real control plane: fleets and objects as large as they can be
 	FAMILY=$(FAMILY) $(PY) -m pytest tests/hub -m soak --timeout 1200 $(PYTEST_ARGS)
+
+mutants: install ## small changes of the code that no test notices (MODULE=prune, MINUTES=10 for each module)
+	nice -n 19 $(PY) -m tools.mutants $(MODULE) --minutes $(MINUTES)
 
 lint: install ## formatter, linter, types, import contracts
 	$(VENV)/bin/ruff format --check .

@@ -1,0 +1,259 @@
+"""`python -m tools.mutants [TARGET ...] [--minutes N]`: mutants of the targets that no test notices."""
+
+import argparse
+import ast
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import pickle
+import random
+import resource
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import types
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tools.changed import SOURCES
+from tools.mutants.mutations import Mutation, mutations
+from tools.mutants.reach import IMPORT, Chosen, Reach, Recorder
+from tools.mutants.targets import TARGETS, Target
+
+ROOT: Final = Path(__file__).parents[2]
+LIBRARIES: Final = (
+    "hypothesis", "pydantic", "msgspec", "httpx", "yaml", "ruamel.yaml", "promql_parser", "cel_expr_python",
+    "re2", "prometheus_client", "cryptography.x509", "kubernetes.client",
+)  # fmt: skip
+"""Loaded once, before the first fork."""
+PYTEST: Final = (
+    "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not soak",
+    "--hypothesis-profile", "mutants", "-W", "ignore::pytest.PytestAssertRewriteWarning",
+)  # fmt: skip
+LONGEST_FACTOR: Final = 5
+"""A mutant may take this many times as long as all tests of its target take without one, or it counts as
+noticed."""
+MEMORY: Final = 6 << 30
+"""Bytes of address space of a mutant."""
+
+
+class Fate(StrEnum):
+    NOTICED = "noticed"
+    SLOW = "noticed (too slow)"
+    SURVIVED = "SURVIVED"
+    NOT_REACHED = "NO TEST RUNS IT"
+    NOT_TRIED = "not tried"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    path: Path
+    tree: ast.Module
+    mutation: Mutation
+
+    def __str__(self) -> str:
+        return f"{self.path.relative_to(ROOT)} {self.mutation}"
+
+
+class _Mutated(importlib.machinery.SourceFileLoader):
+    """Compiles a tree in place of the file."""
+
+    def __init__(self, name: str, path: Path, tree: ast.Module) -> None:
+        super().__init__(name, str(path))
+        self._tree = tree
+
+    def get_code(self, fullname: str) -> types.CodeType:  # noqa: ARG002 - as importlib calls it
+        return compile(self._tree, self.path, "exec", dont_inherit=True)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def __init__(self, mutant: Mutant) -> None:
+        self._mutant = mutant
+        self._name = _module(mutant.path)
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,  # noqa: ARG002 - as importlib calls it
+        target: types.ModuleType | None = None,  # noqa: ARG002 - as importlib calls it
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self._name:
+            return None
+        loader = _Mutated(fullname, self._mutant.path, self._mutant.tree)
+        return importlib.util.spec_from_file_location(fullname, self._mutant.path, loader=loader)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="tools.mutants", description=__doc__)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"{', '.join(TARGETS)}; default: all")
+    parser.add_argument("--minutes", type=float, default=60.0, help="for each target; the rest is not tried")
+    parser.add_argument("--file", default="", help="only the source files of the target with this name")
+    given = parser.parse_args(arguments)
+    unknown = [name for name in given.targets if name not in TARGETS]
+    if unknown:
+        parser.error(f"there is no target {unknown[0]}; write one of {', '.join(TARGETS)}")
+    for name in LIBRARIES:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    os.chdir(ROOT)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
+        rows = [
+            _examined(name, TARGETS[name], seconds=given.minutes * 60, only=given.file, folder=Path(folder))
+            for name in given.targets or TARGETS
+        ]
+    _say("\n| target | mutants | tried | noticed | survive | no test runs it |\n|---|---|---|---|---|---|")
+    for row in rows:
+        _say(row)
+    return 0
+
+
+def _examined(name: str, target: Target, *, seconds: float, only: str, folder: Path) -> str:
+    sources = [path for path in target.source_files(ROOT) if not only or path.name == only]
+    tests = [str(path.relative_to(ROOT)) for path in target.test_files(ROOT)]
+    mutants = []
+    for path in sources:
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        mutants += [Mutant(path=path, tree=tree, mutation=one) for one in mutations(tree)]
+    reach, longest = _reach(sources, tests, folder)
+    _say(f"{name}: {len(mutants)} mutants; all tests take {longest:.1f} s")
+    # In an order of its own, so that what a short run tries is a fair sample.
+    random.Random(0).shuffle(mutants)  # noqa: S311 - an order, not a secret
+    fates: dict[Fate, list[Mutant]] = {fate: [] for fate in Fate}
+    end = time.monotonic() + seconds
+    for mutant in mutants:
+        fate = (
+            Fate.NOT_TRIED
+            if time.monotonic() > end
+            else _fate(mutant, reach=reach, tests=tests, limit=longest * LONGEST_FACTOR + 10)
+        )
+        fates[fate].append(mutant)
+        if fate in {Fate.SURVIVED, Fate.NOT_REACHED}:
+            _say(f"{fate}: {mutant}")
+    tried = len(mutants) - len(fates[Fate.NOT_TRIED])
+    noticed = len(fates[Fate.NOTICED]) + len(fates[Fate.SLOW])
+    row = (
+        f"| {name} | {len(mutants)} | {tried} | {noticed} | {len(fates[Fate.SURVIVED])} |"
+        f" {len(fates[Fate.NOT_REACHED])} |"
+    )
+    _say(row)
+    return row
+
+
+def _reach(sources: Sequence[Path], tests: Sequence[str], folder: Path) -> tuple[Reach, float]:
+    """What runs what, and the seconds that all tests take. They must pass without a mutant."""
+    kept = folder / "reach"
+
+    def record() -> int:
+        recorder = Recorder(frozenset(map(str, sources)))
+        recorder.start()
+        code = pytest.main([*PYTEST, *tests], plugins=[recorder])
+        sys.settrace(None)
+        kept.write_bytes(pickle.dumps(dict(recorder.reach)))
+        return int(code)
+
+    start = time.monotonic()
+    if _forked(lambda: int(pytest.main([*PYTEST, *tests])), limit=1800) != 0:
+        raise SystemExit(f"the tests fail without a mutant: {' '.join(tests)}")
+    taken = time.monotonic() - start
+    if _forked(record, limit=3600) != 0:
+        raise SystemExit(f"the tests fail while they are traced: {' '.join(tests)}")
+    found: Reach = pickle.loads(kept.read_bytes())  # noqa: S301 - written above
+    return found, taken
+
+
+def _fate(mutant: Mutant, *, reach: Reach, tests: Sequence[str], limit: float) -> Fate:
+    where = mutant.mutation
+    reached = {
+        test
+        for line in range(where.line, where.last_line + 1)
+        for test in reach.get((str(mutant.path), line), ())
+    }
+    if not reached:
+        return Fate.NOT_REACHED
+    chosen = reached - {IMPORT}
+    if chosen:
+        files = sorted({test.partition("::")[0] for test in chosen})
+        fate = _tested(mutant, files, chosen=frozenset(chosen), limit=limit)
+        if fate is not Fate.SURVIVED:
+            return fate
+    # A cached value, or a fixture of a session, may let another test notice what this one computed.
+    return _tested(mutant, tests, chosen=None, limit=limit)
+
+
+def _tested(mutant: Mutant, tests: Sequence[str], *, chosen: frozenset[str] | None, limit: float) -> Fate:
+    def run() -> int:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        mutant.mutation.apply()
+        sys.meta_path.insert(0, _Finder(mutant))
+        return int(pytest.main([*PYTEST, *tests], plugins=[Chosen(chosen)] if chosen is not None else []))
+
+    code = _forked(run, limit=limit)
+    if code is None:
+        return Fate.SLOW
+    return Fate.SURVIVED if code == pytest.ExitCode.OK else Fate.NOTICED
+
+
+def _forked(work: Callable[[], int], *, limit: float) -> int | None:
+    """What `work` gives in a child process without output; None when it takes longer than `limit` seconds."""
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            os.setsid()
+            nowhere = os.open(
+                os.environ.get("MUTANTS_OUTPUT", os.devnull), os.O_RDWR | os.O_CREAT | os.O_APPEND
+            )
+            for stream in range(3):
+                os.dup2(nowhere, stream)
+            code = work()
+        except BaseException:
+            traceback.print_exc()
+            raise
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    end = time.monotonic() + limit
+    status = None
+    try:
+        while status is None and time.monotonic() < end:
+            done, found = os.waitpid(child, os.WNOHANG)
+            if done:
+                status = os.waitstatus_to_exitcode(found)
+            else:
+                time.sleep(0.02)
+    finally:
+        # The group holds what the tests started, too.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
+        if status is None:
+            os.waitpid(child, 0)
+    return status
+
+
+def _module(path: Path) -> str:
+    """The name under which a file of the repository is imported."""
+    relative = path.relative_to(ROOT).as_posix()
+    for folder in SOURCES:
+        relative = relative.removeprefix(folder)
+    return relative.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

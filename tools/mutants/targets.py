@@ -1,0 +1,94 @@
+"""Which modules are mutated, and which tests should notice."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """Source files and test files, as globs from the root of the repository."""
+
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    def source_files(self, root: Path) -> list[Path]:
+        return _files(root, self.sources)
+
+    def test_files(self, root: Path) -> list[Path]:
+        return _files(root, self.tests)
+
+
+def _files(root: Path, patterns: tuple[str, ...]) -> list[Path]:
+    found = [path for pattern in patterns for path in sorted(root.glob(pattern))]
+    return list(dict.fromkeys(found))
+
+
+_MOVES: Final = (
+    "tests/unit/reconciler/moves/test_*.py",
+    "tests/integration/reconciler/moves/test_*.py",
+    "tests/integration/reconciler/test_fence.py",
+)
+
+TARGETS: Final[Mapping[str, Target]] = {
+    "publish": Target(
+        sources=("agent/dsf_agent/publish_rule.py", "agent/dsf_agent/publish.py"),
+        tests=(
+            "tests/unit/agent/test_publication.py",
+            "tests/unit/agent/test_pace.py",
+            "tests/unit/agent/test_cancellation.py",
+            "tests/unit/agent/test_scores.py",
+            "tests/integration/agent/test_hub.py",
+        ),
+    ),
+    "prune": Target(
+        sources=("agent/dsf_agent/prune.py",),
+        tests=(
+            "tests/unit/agent/test_prune.py",
+            "tests/unit/agent/test_cancellation.py",
+            "tests/integration/agent/test_deletion.py",
+        ),
+    ),
+    "credentials": Target(
+        sources=("agent/dsf_agent/credentials.py",),
+        tests=(
+            "tests/unit/agent/test_kept_credentials.py",
+            "tests/integration/agent/test_credentials.py",
+            "tests/integration/agent/test_hub_credentials.py",
+        ),
+    ),
+    "removal": Target(sources=("gitops_dsf/reconciler/moves/removal.py",), tests=_MOVES),
+    "handover": Target(sources=("gitops_dsf/reconciler/moves/handover.py",), tests=_MOVES),
+    "deadscores": Target(
+        sources=("gitops_dsf/reconciler/deadscores/removal.py",),
+        tests=(
+            "tests/unit/reconciler/deadscores/test_*.py",
+            "tests/integration/reconciler/deadscores/test_*.py",
+            "tests/integration/reconciler/test_fence.py",
+        ),
+    ),
+    "lease": Target(
+        sources=("gitops_dsf/reconciler/lease.py",),
+        tests=("tests/unit/reconciler/test_lease.py", "tests/integration/reconciler/test_fence.py"),
+    ),
+    "rules": Target(
+        sources=("gitops_dsf/resolve/rules/*.py",),
+        tests=("tests/unit/resolve/test_*.py", "tests/unit/repository/model/test_validate.py"),
+    ),
+    "wire": Target(
+        sources=("wire/dsf_wire/*.py",),
+        tests=(
+            "tests/unit/wire/test_*.py",
+            "tests/unit/agent/test_scores.py",
+            "tests/unit/agent/test_snapshot.py",
+            "tests/unit/agent/test_publication.py",
+            "tests/unit/scorer/test_*.py",
+            "tests/unit/plan/test_plan.py",
+        ),
+    ),
+    "simulator": Target(
+        sources=("gitops_dsf/simulator/*.py", "gitops_dsf/simulator/cel/*.py"),
+        tests=("tests/unit/simulator/test_*.py", "tests/property/test_simulator.py"),
+    ),
+}
