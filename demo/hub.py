@@ -20,7 +20,7 @@ from gitops_dsf.hub.objects import PlacementDecision
 from gitops_dsf.hub.scores import Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.snapshotfile import files
-from gitops_dsf.live.files import from_path
+from gitops_dsf.hubreader.files import from_path
 from gitops_dsf.pipeline import check
 from gitops_dsf.simulator import Verdict, simulate
 from gitops_dsf.views.preview.hub import hub_state

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from gitops_dsf.cli.scaffold import repo_template
 from gitops_dsf.repository.model.kinds import KINDS
-from gitops_dsf.resources import repo_template
 from gitops_dsf.schema.crd import crds
 from gitops_dsf.schema.editor import kind_schema
 from gitops_dsf.schema.rules import RULES, Schema

@@ -160,7 +160,7 @@ def _working_tree(directory: Path) -> _Side:
 
 
 def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
-    from gitops_dsf.below import Below
+    from gitops_dsf.repository.safefolder import SafeFolder
 
     if rendered.is_symlink():
         yield ".", False
@@ -168,7 +168,7 @@ def _on_disk(rendered: Path) -> "Iterator[tuple[str, bool]]":
     if not rendered.is_dir():
         return
     try:
-        with Below(rendered) as folder:
+        with SafeFolder(rendered) as folder:
             for path, state in folder.walk():
                 yield path, stat.S_ISREG(state.st_mode)
     except OSError as error:

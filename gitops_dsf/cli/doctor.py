@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """0 without errors; 1 with errors, with --strict also with warnings. Raises HubError when the hub cannot
     be read.
     """
-    from gitops_dsf.live.facts import read_facts
+    from gitops_dsf.hubreader.facts import read_facts
     from gitops_dsf.views.doctor import State, examine
 
     facts = read_facts(
@@ -88,7 +88,7 @@ def _summary(findings: "Sequence[Finding]") -> str:
 def _json(facts: "Facts", findings: "Sequence[Finding]") -> str:
     import msgspec
 
-    from gitops_dsf.timestamp import timestamp
+    from gitops_dsf.hub.timestamp import timestamp
     from gitops_dsf.views.doctor import State
 
     states = Counter(finding.state for finding in findings)

@@ -77,7 +77,7 @@ class HubData:
 
     def describe(self) -> str:
         """One line for people."""
-        from gitops_dsf.timestamp import age_text
+        from gitops_dsf.hub.timestamp import age_text
 
         if self.snapshot is None:
             return self.missing
@@ -113,15 +113,15 @@ def read_hub_data(args: argparse.Namespace, *, resources: "frozenset[str] | None
 
 def _snapshot(args: argparse.Namespace, resources: "frozenset[str] | None") -> "tuple[Snapshot | None, str]":
     if args.scores is not None:
-        from gitops_dsf.live.files import from_path
+        from gitops_dsf.hubreader.files import from_path
 
         return from_path(args.scores, resources=resources), ""
     if args.context is not None:
-        from gitops_dsf.live import observe
+        from gitops_dsf.hubreader import observe
 
         return observe(context=args.context, kubeconfig=args.kubeconfig, resources=resources), ""
     if args.state_branch is not None:
-        from gitops_dsf.live.files import from_contents
+        from gitops_dsf.hubreader.files import from_contents
         from gitops_dsf.repository.revision import find_branch
 
         branch = find_branch(args.directory, args.state_branch)

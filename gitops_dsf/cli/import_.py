@@ -90,8 +90,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 when the repository holds what the hub knows. Raises what cannot be read or written."""
     from gitops_dsf.importer import Selection, take
-    from gitops_dsf.importer.apply import apply
     from gitops_dsf.repository.load import SETTINGS_FILE
+    from gitops_dsf.repository.write import write_files
 
     if not (args.directory / SETTINGS_FILE).is_file():
         msg = (
@@ -105,17 +105,17 @@ def run(args: argparse.Namespace) -> int:
     selection = Selection(labels=tuple(args.label), claims=tuple(args.claim), resources=args.resources)
     found = take(args.directory, _objects(args), selection=selection, overwrite=args.overwrite)
     if not args.dry_run:
-        apply(found)
+        write_files(found.root, found.files)
     _report(found, dry_run=args.dry_run)
     return 0
 
 
 def _objects(args: argparse.Namespace) -> Iterable[Mapping[str, Any]]:
     if args.context:
-        from gitops_dsf.live.inventory import inventory
+        from gitops_dsf.hubreader.inventory import inventory
 
         return inventory(context=args.context, kubeconfig=args.kubeconfig)
-    from gitops_dsf.live.documents import documents
+    from gitops_dsf.hubreader.documents import documents
 
     name = "standard input" if args.file == "-" else args.file
     return [document.plain() for document in documents(_content(args.file), file=name)]

@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the repository and prints what to do next. Raises UsageError for a folder that is in use or a
     bad name or URL.
     """
-    from gitops_dsf.scaffold import default_name, scaffold
+    from gitops_dsf.cli.scaffold import default_name, scaffold
 
     target: Path = arguments.dir
     name = arguments.name if arguments.name is not None else default_name(target)

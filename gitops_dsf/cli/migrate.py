@@ -1,9 +1,7 @@
 """gitops-dsf migrate: older spellings to ours, in place."""
 
 import argparse
-import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,10 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Rewrites the files; 1 when something is left for people, cannot be read, or with --check
-    would change.
+    """Rewrites the files. Returns 1 when something is left for people or cannot be read, and with --check
+    when a file would change.
     """
     from gitops_dsf.repository.migrate import rewrite
+    from gitops_dsf.repository.write import write_file
 
     failed = False
     for path in args.files:
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         result = rewrite(text, file=path.as_posix())
         _report(result, check=args.check)
         if result.changes and not args.check:
-            _write(path, result.text)
+            write_file(path, result.text)
         failed = failed or bool(result.left or result.unreadable or (args.check and result.changes))
     return int(failed)
 
@@ -76,27 +75,4 @@ def _read(path: Path) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         msg = f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8"
-        raise RepositoryError(msg) from error
-
-
-def _write(path: Path, text: str) -> None:
-    """A temporary file beside the real one, then a rename: an interrupted run leaves the old file or the new
-    one.
-    """
-    from gitops_dsf.errors import RepositoryError
-
-    target = path.resolve()
-    try:
-        mode = target.stat().st_mode
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(text.encode())
-            Path(name).chmod(mode & 0o7777)
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        msg = f"{path} cannot be written: {error.strerror}"
         raise RepositoryError(msg) from error

@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import quote
 
 from gitops_dsf import __version__
-from gitops_dsf.codes import CODES
 from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.diagnostics.codes import CODES
 
 
 def sarif(diagnostics: Sequence[Diagnostic]) -> str:

@@ -9,7 +9,7 @@ from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubflags import add_hub_arguments
 
 if TYPE_CHECKING:
-    from gitops_dsf.live.reader import Reader
+    from gitops_dsf.hubreader.reader import Reader
     from gitops_dsf.views.status import Filter, Overview
 
 DESCRIPTION = """\
@@ -78,7 +78,7 @@ def _seconds(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """0 when the hub could be read. Raises HubError when it could not."""
-    from gitops_dsf.live.reader import Reader
+    from gitops_dsf.hubreader.reader import Reader
     from gitops_dsf.views.status import Filter
 
     wanted = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _look(reader: "Reader", args: argparse.Namespace, wanted: "Filter") -> "Overview":
-    from gitops_dsf.live.inputs import read_inputs
+    from gitops_dsf.hubreader.inputs import read_inputs
     from gitops_dsf.views.status import build
 
     inputs = read_inputs(
@@ -117,7 +117,7 @@ def _watch(args: argparse.Namespace, wanted: "Filter") -> None:
     must work.
     """
     from gitops_dsf.errors import HubError
-    from gitops_dsf.live.reader import Reader
+    from gitops_dsf.hubreader.reader import Reader
 
     reader: Reader | None = None
     shown = ""

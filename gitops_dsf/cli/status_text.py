@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from gitops_dsf.cli.report import count
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import State
-from gitops_dsf.timestamp import age_text
+from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.views.status.model import (
     ApplicationView,
     Cell,

@@ -63,9 +63,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(msg)
     plan = asyncio.run(_plan(args))
     if not args.check:
-        from gitops_dsf.sync import write_locks
+        from gitops_dsf.repository.write import write_files
 
-        write_locks(args.directory, plan.files)
+        write_files(args.directory, plan.files)
     sys.stdout.write(_json(plan) if args.format == "json" else _text(plan, check=args.check))
     sys.stderr.write(f"{_summary(plan, check=args.check)}\n")
     return int(plan.refused or (args.check and plan.drifted))

@@ -23,7 +23,7 @@ from gitops_dsf.hub.objects import (
 )
 from gitops_dsf.hub.scores import Interner, Score
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
-from gitops_dsf.timestamp import timestamp
+from gitops_dsf.hub.timestamp import timestamp
 
 API_VERSION = "gitops-dsf.io/v1alpha1"
 KIND = "HubSnapshot"

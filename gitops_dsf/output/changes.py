@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitops_dsf.below import Below, NotRegularError, TooLargeError
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.output.inventory import read_inventory
 from gitops_dsf.render.tree import HEADER, INVENTORY, README, RenderedTree
+from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
 
 TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".gitops-dsf-", ".tmp"
 WORK_SUFFIX = ".manifestwork.yaml"
@@ -59,7 +59,7 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
     """Reads the directory. Raises RepositoryError when it cannot be read."""
     try:
         with ExitStack() as stack:
-            folder = stack.enter_context(Below(rendered)) if os.path.lexists(rendered) else None
+            folder = stack.enter_context(SafeFolder(rendered)) if os.path.lexists(rendered) else None
             owned = read_inventory(folder, rendered)
             present = dict(folder.walk()) if folder is not None else {}
             leftovers = tuple(sorted(path for path in present if _is_temporary(path)))
@@ -129,7 +129,7 @@ def _is_temporary(path: str) -> bool:
     return path.endswith(TEMPORARY_SUFFIX) and _file_name(path).startswith(TEMPORARY_PREFIX)
 
 
-def _same(folder: Below, path: str, status: os.stat_result, parts: tuple[bytes, ...]) -> bool:
+def _same(folder: SafeFolder, path: str, status: os.stat_result, parts: tuple[bytes, ...]) -> bool:
     size = sum(map(len, parts))
     if status.st_size != size or not stat.S_ISREG(status.st_mode):
         return False
@@ -139,7 +139,7 @@ def _same(folder: Below, path: str, status: os.stat_result, parts: tuple[bytes, 
         return False
 
 
-def _is_ours(folder: Below, path: str, status: os.stat_result) -> bool:
+def _is_ours(folder: SafeFolder, path: str, status: os.stat_result) -> bool:
     """A file of ours that an interrupted render left out of INVENTORY still says so in its first line."""
     if not stat.S_ISREG(status.st_mode):
         return False

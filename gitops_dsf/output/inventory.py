@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from gitops_dsf.below import Below, NotRegularError, TooLargeError
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.render.tree import HEADER, INVENTORY
+from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
 
 _NO_NAMES = frozenset({"", ".", ".."})
 _LARGEST = 64 * 1024 * 1024
 """Bytes of an INVENTORY: 100 shards of 500 clusters have about 10 MB."""
 
 
-def read_inventory(folder: Below | None, rendered: Path) -> frozenset[str]:
+def read_inventory(folder: SafeFolder | None, rendered: Path) -> frozenset[str]:
     """The owned paths; empty when there is no folder or no INVENTORY yet.
 
     Lines that could lead out of rendered/ are ignored: an edited INVENTORY must not make us delete anything

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from gitops_dsf.below import Below
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.output.changes import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Changes
 from gitops_dsf.output.inventory import inventory_bytes
 from gitops_dsf.render.tree import INVENTORY, RenderedTree
+from gitops_dsf.repository.safefolder import SafeFolder
 
 
 def write(
@@ -27,7 +27,7 @@ def write(
     temporary = f"{TEMPORARY_PREFIX}{os.getpid()}{TEMPORARY_SUFFIX}"
     try:
         rendered.mkdir(parents=True, exist_ok=True)
-        with Below(rendered) as folder:
+        with SafeFolder(rendered) as folder:
             for path in changes.leftovers:
                 folder.remove(path)
             union = changes.owned | (tree.files.keys() - {INVENTORY})

@@ -19,9 +19,9 @@ from prometheus_client import CollectorRegistry, Counter
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
+from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.prefix import PREFIX
-from gitops_dsf.timestamp import timestamp_of
 
 LOG = logging.getLogger(__name__)
 COMPONENT: Final = "gitops-dsf-reconciler"

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.plan.build import shard_of
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render.works import WorkRenderer, payload_bytes

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf import __version__
-from gitops_dsf.scaffold import scaffold
+from gitops_dsf.cli.scaffold import scaffold
 from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.codes import CODES
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics.codes import CODES
 from gitops_dsf.pipeline import check
 from tests.support.diagnostics_docs import ENTRIES, Entry, write
 

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from gitops_dsf.codes import CODES
+from gitops_dsf.diagnostics.codes import CODES
 
 ROOT = Path(__file__).parents[2]
 SUITE = ROOT / "tests" / "hub"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.codes import CODES
+from gitops_dsf.diagnostics.codes import CODES
 from tests.support.diagnostics_docs import ENTRIES, write
 
 PLACES: dict[str, str] = {

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf import __version__
+from gitops_dsf.cli.scaffold import TEMPLATE_NAME, TEMPLATE_URL, default_name, repo_template, scaffold
 from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.pipeline import check
-from gitops_dsf.resources import repo_template
-from gitops_dsf.scaffold import TEMPLATE_NAME, TEMPLATE_URL, default_name, scaffold
 from tests.support import yamlfast
 from tests.support.commandline import gitops_dsf
 
@@ -213,7 +212,7 @@ def test_init_from_the_wheel_away_from_the_checkout(wheels: Path, tmp_path: Path
     zipfile.ZipFile(wheel).extractall(installed)
     script = (
         f"import sys; sys.path.insert(0, {str(installed)!r})\n"
-        "import gitops_dsf.scaffold as s; from pathlib import Path\n"
+        "import gitops_dsf.cli.scaffold as s; from pathlib import Path\n"
         f"assert s.__file__.startswith({str(installed)!r}), s.__file__\n"
         f"s.scaffold(target=Path({str(tmp_path / 'fleet')!r}), name='fleet')\n"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import VERBS
-from gitops_dsf.scaffold import scaffold
+from gitops_dsf.cli.scaffold import scaffold
 from tests.support.apiserver import serving
 from tests.support.hubobjects import fleet, hub_with
 from tests.support.kubectl import managed_cluster, printed

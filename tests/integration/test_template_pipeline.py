@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from gitops_dsf.cli.main import VERBS
-from gitops_dsf.resources import repo_template
-from gitops_dsf.scaffold import scaffold
+from gitops_dsf.cli.scaffold import repo_template, scaffold
 from tests.support import yamlfast
 
 SOURCES = "main"

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.freshness.judge import Scored
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync
 from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
-from gitops_dsf.timestamp import timestamp_of
 
 _HEALTHY = {HealthStatus.ACTIVE: "True", HealthStatus.INACTIVE: "False", HealthStatus.UNKNOWN: "Unknown"}
 MAX_MESSAGE = 2048

@@ -5,8 +5,7 @@ from typing import Any
 
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load.ambiguous import AmbiguousValue, Path
 from gitops_dsf.repository.load.limits import AliasBudget, ReadLimits
 from gitops_dsf.repository.load.scalar import Ambiguous, resolve_plain

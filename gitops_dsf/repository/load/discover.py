@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from gitops_dsf import codes
-from gitops_dsf.below import Below, NotRegularError, TooLargeError
-from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.repository.load.limits import ReadLimits
+from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLargeError
 
 SETTINGS_FILE: Final = "gitops-dsf.yaml"
 FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers")
@@ -49,7 +48,7 @@ def discover(root: Path, *, limits: ReadLimits) -> Discovered:
     total = 0
     base = root.resolve()
     names = sorted(_names(root, diagnostics))
-    with Below(root) as folder:
+    with SafeFolder(root) as folder:
         for name in names:
             shown = os.fsencode(name).decode("utf-8", "replace")
             content = _read(
@@ -147,7 +146,7 @@ def _below(root: Path, folder: str, diagnostics: list[Diagnostic]) -> Iterator[s
 
 
 def _read(
-    folder: Below,
+    folder: SafeFolder,
     root: Path,
     name: str,
     *,

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from yaml import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load.compose import compose
 from gitops_dsf.repository.load.construct import Constructor
 from gitops_dsf.repository.load.depth import could_exceed, too_deep_at

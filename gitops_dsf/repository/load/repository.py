@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load.discover import SETTINGS_FILE, Discovered, discover, in_memory
 from gitops_dsf.repository.load.document import Document
 from gitops_dsf.repository.load.limits import DEFAULT_LIMITS, AliasBudget, ReadLimits

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal, get_args, get_origin
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import AmbiguousValue, Document, Path
 from gitops_dsf.repository.model.field_model import field_at, scalar_types
 from gitops_dsf.repository.model.kinds import KINDS

@@ -5,8 +5,7 @@ over with a warning.
 import re
 from difflib import SequenceMatcher
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic, Severity
+from gitops_dsf.diagnostics import Diagnostic, Severity, codes
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API
 from gitops_dsf.repository.model.dialect import find_dialects

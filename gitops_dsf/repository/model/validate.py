@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic, Position, Severity
+from gitops_dsf.diagnostics import Diagnostic, Position, Severity, codes
 from gitops_dsf.repository.load import Document, Loaded
 from gitops_dsf.repository.model.base import DNS_SUBDOMAIN, Authored
 from gitops_dsf.repository.model.declared import Declared, Item

@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.declared import Item

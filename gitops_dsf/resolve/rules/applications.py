@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.application import ApplicationSource
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.applications import default_dimension

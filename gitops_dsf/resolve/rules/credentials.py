@@ -5,8 +5,7 @@ to.
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.hosts import is_in_cluster, is_metadata
 from gitops_dsf.resolve.context import Context

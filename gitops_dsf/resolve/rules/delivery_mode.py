@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import is_glob
 from gitops_dsf.repository.load import Path
 from gitops_dsf.resolve.context import Context

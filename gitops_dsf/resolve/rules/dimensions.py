@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from dsf_wire.dimension import PLACEHOLDERS, can_yield, placeholders
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.resolve.applications import default_dimension
 from gitops_dsf.resolve.context import Context
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from dsf_wire.constants import MAX_POINTS
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.resolve.context import Context
 

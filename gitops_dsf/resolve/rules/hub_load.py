@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.hub_writes import MANY_WRITES_PER_SECOND, rate

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.names import SYNC_WAVE
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, label_value

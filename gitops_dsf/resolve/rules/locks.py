@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.repository.load import Path
 from gitops_dsf.repository.model.mistake import dotted

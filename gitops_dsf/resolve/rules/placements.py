@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve import cel
 from gitops_dsf.resolve.context import Context

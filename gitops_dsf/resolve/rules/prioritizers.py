@@ -6,8 +6,7 @@ See docs/scheduler.md#what-evicts-everything and docs/scheduler.md#what-the-scor
 from collections.abc import Iterator
 
 from dsf_wire.dimension import can_yield
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.raw_document import Reader

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from dsf_wire.dimension import LABELS, PLACEHOLDERS, placeholders
 from dsf_wire.query import Part, split
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.model.suggestion import did_you_mean
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Overlay

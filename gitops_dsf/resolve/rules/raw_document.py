@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.repository.load import Document
 from gitops_dsf.repository.model.mistake import dotted
 from gitops_dsf.repository.model.suggestion import did_you_mean

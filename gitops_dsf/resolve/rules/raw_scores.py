@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.candidates import choosable
 from gitops_dsf.resolve.rules.selectors import is_certain, value_at

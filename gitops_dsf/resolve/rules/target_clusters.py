@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.hub.glob import matches
 from gitops_dsf.hub.names import NAMESPACES_OF_OTHERS
 from gitops_dsf.repository.load import SETTINGS_FILE

@@ -9,8 +9,7 @@ out a scorer of a source without range or step, and takes the host of scoring re
 from collections.abc import Iterator
 
 from dsf_wire.query import split
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics import Diagnostic, codes
 from gitops_dsf.hub.urls import QUERY_PATH, origin
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.overlay import Overlay

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from gitops_dsf import codes
-from gitops_dsf.diagnostics import Diagnostic, Position
+from gitops_dsf.diagnostics import Diagnostic, Position, codes
 from gitops_dsf.resolve.context import Context
 from gitops_dsf.resolve.rules.secrets import names_a_secret
 

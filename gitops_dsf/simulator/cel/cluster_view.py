@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from gitops_dsf.hub.timestamp import timestamp
 from gitops_dsf.simulator.quantity import from_json
-from gitops_dsf.timestamp import timestamp
 
 View = dict[str, Any]
 _METADATA = [

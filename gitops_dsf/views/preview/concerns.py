@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gitops_dsf.hub.snapshot import Snapshot
+from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.simulator import Explanation, Outcome, Verdict, explain, simulate
-from gitops_dsf.timestamp import age_text
 from gitops_dsf.views.preview.hub import hub_state
 from gitops_dsf.views.preview.passes import Pass
 from gitops_dsf.views.preview.scorers import ScorerChange, credentials_of

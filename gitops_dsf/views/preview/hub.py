@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from gitops_dsf.errors import GitopsDsfError
 from gitops_dsf.hub import objects as hub
 from gitops_dsf.hub.metadata import Metadata, problem_of
 from gitops_dsf.hub.names import CLUSTER_SET_LABEL
@@ -19,8 +20,11 @@ from gitops_dsf.hub.scores import Scores
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.repository.model.cluster import BUILT_IN_SETS, ManagedCluster, ManagedClusterSet
 from gitops_dsf.simulator import HubState, SimulatorInputError, with_defaults
-from gitops_dsf.views.preview.errors import PreviewError
 from gitops_dsf.views.preview.version import FleetVersion
+
+
+class PreviewError(GitopsDsfError):
+    """The repository and the hub data contain objects that no hub would accept."""
 
 
 def hub_state(

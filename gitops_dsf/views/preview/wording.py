@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from gitops_dsf.timestamp import age_text
+from gitops_dsf.hub.timestamp import age_text
 from gitops_dsf.views.preview.build import Evidence, Preview
 from gitops_dsf.views.preview.moves import Move, Standing, Term
 from gitops_dsf.views.preview.summary import Count, Summary

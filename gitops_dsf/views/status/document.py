@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from gitops_dsf.hub.freshness import State
-from gitops_dsf.timestamp import timestamp
+from gitops_dsf.hub.timestamp import timestamp
 from gitops_dsf.views.status.model import ApplicationView, Cell, Overview, PlacementView, ScorerView, Turn
 
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from gitops_dsf.scaffold import scaffold
+from gitops_dsf.cli.scaffold import scaffold
 from tests.support.commandline import gitops_dsf
 from tests.support.kubectl import cluster_set, dynamic_scorer, managed_cluster, printed
 

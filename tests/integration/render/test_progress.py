@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_dsf.scaffold import scaffold
+from gitops_dsf.cli.scaffold import scaffold
 from tests.support import fleets
 
 ESCAPE = b"\x1b"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.scaffold import scaffold
+from gitops_dsf.cli.scaffold import scaffold
 from tests.support import fleets, yamlfast
 from tests.support.commandline import gitops_dsf
 

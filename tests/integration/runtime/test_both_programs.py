@@ -20,8 +20,8 @@ from dsf_runtime.access import Kubeconfig
 from dsf_runtime.apiserver import RECHECK_SECONDS, ApiError
 from dsf_runtime.blocking import BlockingApiServer
 from dsf_runtime.clock import Clock, SystemClock
+from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.timestamp import timestamp_of
 from tests.support.agent.certificates import Authority
 from tests.support.agent.http import HttpFake, Reply, Seen
 from tests.support.agent.hub import kubeconfig

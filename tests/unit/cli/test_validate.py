@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.cli.main import main
-from gitops_dsf.codes import CODES
+from gitops_dsf.diagnostics.codes import CODES
 
 SETTINGS = """\
 apiVersion: gitops-dsf.io/v1alpha1

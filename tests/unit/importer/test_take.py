@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer import Import, Selection, take
-from gitops_dsf.importer.apply import apply
 from gitops_dsf.pipeline import check
-from gitops_dsf.scaffold import scaffold
+from gitops_dsf.repository.write import write_files
 from tests.support import yamlfast
 from tests.support.kubectl import OCM, cluster_set, dynamic_scorer, managed_cluster, scoring_config
 from tests.support.upstream import CONFIGS, samples
@@ -57,7 +57,7 @@ def bring(
     fleet: Path, *objects: dict[str, Any], selection: Selection | None = None, overwrite: bool = False
 ) -> Import:
     found = take(fleet, objects, selection=selection or Selection(), overwrite=overwrite)
-    apply(found)
+    write_files(found.root, found.files)
     return found
 
 
@@ -308,7 +308,7 @@ def test_nothing_is_written_through_a_link_out_of_the_repository(fleet: Path) ->
     (fleet / "clusters").rename(fleet / "elsewhere")
     (fleet / "clusters").symlink_to(outside)
     with pytest.raises(RepositoryError, match="leads out of the repository"):
-        apply(found)
+        write_files(found.root, found.files)
     assert list(outside.iterdir()) == []
 
 

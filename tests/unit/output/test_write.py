@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from gitops_dsf.below import Below
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.output.changes import compare
 from gitops_dsf.output.inventory import read_inventory
 from gitops_dsf.output.write import write
 from gitops_dsf.render.tree import HEADER, INVENTORY, RenderedTree
+from gitops_dsf.repository.safefolder import SafeFolder
 
 
 def tree(**files: str) -> RenderedTree:
@@ -29,7 +29,7 @@ def bring(wanted: RenderedTree, rendered: Path) -> None:
 
 
 def owned(rendered: Path) -> frozenset[str]:
-    with Below(rendered) as folder:
+    with SafeFolder(rendered) as folder:
         return read_inventory(folder, rendered)
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from gitops_dsf.cli.scaffold import scaffold
 from gitops_dsf.resolve.cel import check
-from gitops_dsf.scaffold import scaffold
 from tests.unit.resolve.test_rules import findings
 from tests.unit.simulator.hub import ORACLE
 

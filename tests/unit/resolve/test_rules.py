@@ -2,8 +2,8 @@
 
 import pytest
 
-from gitops_dsf.codes import CODES
 from gitops_dsf.diagnostics import Diagnostic
+from gitops_dsf.diagnostics.codes import CODES
 from gitops_dsf.repository.load import Loaded, load_text
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.resolve import resolve

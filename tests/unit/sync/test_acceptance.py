@@ -13,8 +13,8 @@ from gitops_dsf.diagnostics import Severity
 from gitops_dsf.pipeline import check
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
+from gitops_dsf.repository.write import write_files
 from gitops_dsf.sync.acceptance import Candidate, LockChecker
-from gitops_dsf.sync.write import write_locks
 from tests.support.fleets import FleetSources, fleets, write
 from tests.support.laws import examples
 
@@ -40,7 +40,7 @@ def test_what_is_admitted_adds_no_error(sources: FleetSources, pages: list[dict[
     with TemporaryDirectory() as folder:
         root = write(Path(folder) / "fleet", sources)
         files, refused = admitted(root, pages)
-        write_locks(root, files)
+        write_files(root, files)
         assert [item for item in check(root).diagnostics if item.severity is Severity.ERROR] == []
         again, refused_again = admitted(root, pages)
         assert again == {file: (root / file).read_text(encoding="utf-8") for file in again}

@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 from dsf_runtime.access import Access
 from gitops_dsf.cli.main import main
 from gitops_dsf.hub.snapshot import Snapshot
-from gitops_dsf.live.files import from_path
+from gitops_dsf.hubreader.files import from_path
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.settings import GitSettings, StateSettings

@@ -8,7 +8,7 @@ DSF5xx output.
 
 from dataclasses import dataclass
 
-from gitops_dsf.diagnostics import Diagnostic, Position, Severity
+from gitops_dsf.diagnostics.diagnostic import Diagnostic, Position, Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from gitops_dsf.errors import RepositoryError, UsageError
 from gitops_dsf.render.emit import scalar
 from gitops_dsf.repository.model.base import DNS_LABEL
 from gitops_dsf.repository.model.repository import CLONABLE
-from gitops_dsf.resources import repo_template
 from gitops_dsf.schema.tree import schema_tree
 
 TEMPLATE_NAME: Final = "example-fleet"
@@ -21,6 +20,8 @@ TEMPLATE_URL: Final = "https://git.example.com/platform/example-fleet.git"
 
 SCHEMAS: Final = ".schemas"
 """Folder of a fleet repository that holds the schemas for its editors; `gitops-dsf schema` refreshes it."""
+
+_PACKAGE: Final = Path(__file__).resolve().parent.parent
 
 _NOT_COPIED = frozenset({"__pycache__", ".gitkeep", ".DS_Store", "rendered"})
 _IGNORED_IN_TARGET = frozenset({".git"})
@@ -54,6 +55,21 @@ def scaffold(*, target: Path, name: str, git_url: str | None = None) -> list[str
         msg = f"cannot write {error.filename or target}: {error.strerror or error}"
         raise RepositoryError(msg) from error
     return sorted(files)
+
+
+def repo_template() -> Path:
+    """Returns the folder that `init` copies: in the wheel it is below _data/, in a checkout at the root.
+
+    Raises RepositoryError when the installation lacks it.
+    """
+    for candidate in (_PACKAGE / "_data" / "repo-template", _PACKAGE.parent / "repo-template"):
+        if (candidate / "gitops-dsf.yaml").is_file():
+            return candidate
+    msg = (
+        f"the repository template is missing from this installation (looked in {_PACKAGE / '_data'}):"
+        " reinstall gitops-dsf"
+    )
+    raise RepositoryError(msg)
 
 
 def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:

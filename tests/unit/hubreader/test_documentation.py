@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitops_dsf.hub.decisions import decision_of
-from gitops_dsf.live.files import from_contents
+from gitops_dsf.hubreader.files import from_contents
 
 PAGE = Path(__file__).parents[3] / "docs/preview.md"
 

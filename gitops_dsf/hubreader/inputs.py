@@ -43,7 +43,7 @@ from gitops_dsf.hub.scores import (
 )
 from gitops_dsf.hub.snapshot import Snapshot
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.live.reader import Object, Reader, Resource, T, whole
+from gitops_dsf.hubreader.reader import Object, Reader, Resource, T, whole
 from gitops_dsf.views.status import Filter, Inputs, Part
 from gitops_dsf.views.status.build import resources_shown
 

@@ -15,7 +15,7 @@ import msgspec
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.metadata import problem_of
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.live.hub import JSON, ApiError, Hub, More, Page
+from gitops_dsf.hubreader.hub import JSON, ApiError, Hub, More, Page
 
 T = TypeVar("T")
 S = TypeVar("S")

@@ -37,7 +37,7 @@ class TooLargeError(OSError):
         self.size = size
 
 
-class Below:
+class SafeFolder:
     """A folder that was opened once. Paths are relative to it, with forward slashes, and hold neither `.` nor
     `..`.
 

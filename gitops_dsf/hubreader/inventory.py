@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gitops_dsf.live.hub import Hub
+from gitops_dsf.hubreader.hub import Hub
 
 DSF: Final = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 RESOURCES: Final = (

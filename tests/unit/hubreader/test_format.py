@@ -21,9 +21,9 @@ from gitops_dsf.hub.objects import (
 from gitops_dsf.hub.scores import Score, score_of
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
 from gitops_dsf.hub.snapshotfile import files
-from gitops_dsf.live.documents import documents
-from gitops_dsf.live.files import from_contents, from_path
-from gitops_dsf.timestamp import age_text
+from gitops_dsf.hub.timestamp import age_text
+from gitops_dsf.hubreader.documents import documents
+from gitops_dsf.hubreader.files import from_contents, from_path
 
 NAMES = st.from_regex(r"[a-z0-9]([a-z0-9.-]{0,20}[a-z0-9])?", fullmatch=True)
 DIMENSIONS = st.text(st.characters(blacklist_categories=("Cs",)), min_size=1, max_size=12)

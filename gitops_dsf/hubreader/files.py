@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gitops_dsf.hub.collect import Document, collect
 from gitops_dsf.hub.snapshot import Snapshot, SnapshotError
-from gitops_dsf.live.documents import LIMITS, SUFFIXES, documents
+from gitops_dsf.hubreader.documents import LIMITS, SUFFIXES, documents
 
 
 def from_path(path: Path, *, resources: frozenset[str] | None = None) -> Snapshot:

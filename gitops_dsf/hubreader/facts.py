@@ -9,8 +9,8 @@ import msgspec
 from dsf_wire.constants import ADDON_NAME, DSF_GROUP, DSF_VERSION
 from gitops_dsf.errors import HubError
 from gitops_dsf.hub.unread import Unread, Why
-from gitops_dsf.live.inputs import ADDONS, argo, read_inputs, reduced_application
-from gitops_dsf.live.reader import Object, Reader, Resource, whole
+from gitops_dsf.hubreader.inputs import ADDONS, argo, read_inputs, reduced_application
+from gitops_dsf.hubreader.reader import Object, Reader, Resource, whole
 from gitops_dsf.render.agent import HUB_ROLE
 from gitops_dsf.render.decisions import DECISION_READER
 from gitops_dsf.render.objects import PART_OF_LABEL

@@ -1,0 +1,55 @@
+"""Writes authored files of a repository. Each is replaced by a rename, so it is never half written."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from gitops_dsf.errors import RepositoryError
+
+_NEW_FILE_MODE: Final = 0o644
+
+
+def write_files(root: Path, files: Mapping[str, str]) -> None:
+    """Writes texts by path relative to the repository. Creates missing folders.
+
+    Raises RepositoryError when a file cannot be written or a symbolic link leads out of the repository. Files
+    that were written before the error stay.
+    """
+    inside = root.resolve()
+    for file, text in sorted(files.items()):
+        path = root / file
+        if not path.resolve().is_relative_to(inside):
+            msg = f"{file} leads out of the repository; replace the symbolic link"
+            raise RepositoryError(msg)
+        write_file(path, text)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Writes one file, or the file that a symbolic link points to. An existing file keeps its mode.
+
+    Raises RepositoryError when it cannot be written; then it is unchanged.
+    """
+    target = path.resolve()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode & 0o7777 if target.exists() else _NEW_FILE_MODE
+        _replace(target, text.encode(), mode)
+    except OSError as error:
+        msg = f"{path} cannot be written: {error.strerror or error}"
+        raise RepositoryError(msg) from error
+
+
+def _replace(target: Path, content: bytes, mode: int) -> None:
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:80]}.", suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(name).chmod(mode)
+        Path(name).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink(missing_ok=True)
+        raise
