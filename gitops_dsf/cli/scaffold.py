@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from gitops_dsf.errors import RepositoryError, UsageError
+from gitops_dsf.hub.urls import misleads_git
 from gitops_dsf.render.emit import scalar
 from gitops_dsf.repository.model.base import DNS_LABEL
 from gitops_dsf.repository.model.repository import CLONABLE
@@ -109,7 +110,7 @@ def _check_name(name: str) -> None:
 
 
 def _check_url(url: str) -> None:
-    if not CLONABLE.fullmatch(url) or url != scalar(url):
+    if not CLONABLE.fullmatch(url) or misleads_git(url) or url != scalar(url):
         msg = (
             f"{url!r} is not a git URL: write it as Argo CD clones it, such as {TEMPLATE_URL} or"
             " git@git.example.com:team/fleet.git"

@@ -1,10 +1,12 @@
 """URLs of scoring APIs and metric sources, and the paths that count where a host is named without one."""
 
+import re
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 QUERY_PATH: Final = "/api/v1/query_range"
 SCORING_PATH: Final = "/scoring"
+_MISLEADS_GIT: Final = re.compile(r"[\w+.-]+::|(?:[^/]*://)?(?:[^/@]*@)?-|[^/:]*:-")
 
 
 def origin(url: str) -> str:
@@ -37,3 +39,10 @@ def rooted(path: str) -> str:
 def join(host: str, path: str) -> str:
     """Host URL and path as one URL."""
     return f"{host.rstrip('/')}/{path.lstrip('/')}" if path else host
+
+
+def misleads_git(url: str) -> bool:
+    """Whether git would start a remote helper for it (`ext::`, `fd::`), or it has a user, host or path that
+    ssh would take for an option (`ssh://-oProxyCommand=...`).
+    """
+    return _MISLEADS_GIT.match(url) is not None

@@ -35,6 +35,10 @@ BURST: Final = 100
 """Events of the whole process at once."""
 PER_SECOND: Final = 2.0
 """And after that. News that come faster help nobody; conditions, metrics and the log have all of them."""
+OBJECT_BURST: Final = 25
+"""Events about one object at once: what the event recorder of Kubernetes itself allows."""
+OBJECT_PER_SECOND: Final = 1 / 300
+"""And after that, also as Kubernetes has it: one in five minutes."""
 REQUEST_SECONDS: Final = 5.0
 MAX_MESSAGE: Final = 1024
 """Characters of an Event's message that the API server takes."""
@@ -59,8 +63,8 @@ class EventMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self.events = Counter(
             f"{PREFIX}_events",
-            "Events: written, counted (the same within an hour), dropped (too many at once) or refused by the"
-            " hub.",
+            "Events: written, counted (the same within an hour), dropped (too many at once), suppressed (too"
+            " many about one object) or refused by the hub.",
             ["outcome"],
             registry=registry,
         )
@@ -71,6 +75,29 @@ class _Written(msgspec.Struct, gc=False):
 
     at: float
     count: int
+
+
+class _Bucket(msgspec.Struct, gc=False):
+    """Events that may be written now, and since when that is known."""
+
+    left: float
+    at: float
+
+    def take(self, now: float, *, burst: float, per_second: float) -> bool:
+        """Whether there is one, which is then gone."""
+        self.left, self.at = min(burst, self.left + (now - self.at) * per_second), now
+        if self.left < 1:
+            return False
+        self.left -= 1
+        return True
+
+
+class _Subject(msgspec.Struct):
+    """An object that Events are about."""
+
+    bucket: _Bucket
+    suppressed: int = 0
+    """Since the last Event about it that was written."""
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -86,18 +113,27 @@ class Events:
         self._api, self._events, self._clock = api, metrics.events, clock
         self._known: OrderedDict[tuple[str, str], _Written] = OrderedDict()
         """By namespace and name."""
-        self._left, self._filled_at = float(BURST), clock()
+        self._bucket = _Bucket(left=BURST, at=clock())
+        self._subjects: OrderedDict[str, _Subject] = OrderedDict()
+        """By UID; those that nothing was said about for longest are forgotten first."""
 
     async def say(self, about: Reference, kind: Kind, reason: str, message: str) -> None:
         """One Event. `reason` is one CamelCase word, `message` a sentence for people."""
-        message = message if len(message) <= MAX_MESSAGE else f"{message[: MAX_MESSAGE - 3]}..."
+        message = _cut(message, MAX_MESSAGE)
         LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)
-        if not self._may():
+        subject, now = self._subject(about), self._clock()
+        if not subject.bucket.take(now, burst=OBJECT_BURST, per_second=OBJECT_PER_SECOND):
+            subject.suppressed += 1
+            self._events.labels(outcome="suppressed").inc()
+            return
+        if not self._bucket.take(now, burst=BURST, per_second=PER_SECOND):
             self._events.labels(outcome="dropped").inc()
             return
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
-                outcome = await self._write(about, kind, reason, message)
+                told = subject.suppressed
+                outcome = await self._write(about, kind, reason, message, told)
+            subject.suppressed -= told
         except (ApiError, TimeoutError, msgspec.DecodeError) as error:
             outcome = "refused"
             LOG.warning(
@@ -108,13 +144,26 @@ class Events:
             )
         self._events.labels(outcome=outcome).inc()
 
-    async def _write(self, about: Reference, kind: Kind, reason: str, message: str) -> str:
+    def _subject(self, about: Reference) -> _Subject:
+        known = self._subjects.get(about.uid)
+        if known is None:
+            known = self._subjects[about.uid] = _Subject(bucket=_Bucket(left=OBJECT_BURST, at=self._clock()))
+        self._subjects.move_to_end(about.uid)
+        while len(self._subjects) > REMEMBERED:
+            self._subjects.popitem(last=False)
+        return known
+
+    async def _write(self, about: Reference, kind: Kind, reason: str, message: str, suppressed: int) -> str:
         name = _name(about, kind, reason, message)
         key, path = (about.namespace, name), f"/api/v1/namespaces/{about.namespace}/events"
+        if suppressed:
+            # Not in the name: the same words stay the same Event.
+            told = f" ({suppressed} Events about this object were suppressed before this one)"
+            message = f"{_cut(message, MAX_MESSAGE - len(told))}{told}"
         known = self._known.get(key)
         if known is not None and self._clock() - known.at < SAME_SECONDS:
             try:
-                return await self._count(key, path, known.count + 1)
+                return await self._count(key, path, known.count + 1, message=message)
             except ApiError as error:
                 if error.status != HTTPStatus.NOT_FOUND:
                     raise
@@ -123,13 +172,13 @@ class Events:
         except ApiError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
-            return await self._count(key, path, None)
+            return await self._count(key, path, None, message=message)
         self._remember(key, 1)
         return "written"
 
-    async def _count(self, key: tuple[str, str], path: str, count: int | None) -> str:
+    async def _count(self, key: tuple[str, str], path: str, count: int | None, *, message: str) -> str:
         """Without a count it is one that another leader wrote: the hub's answer says how often."""
-        change: dict[str, Any] = {"lastTimestamp": self._now()}
+        change: dict[str, Any] = {"lastTimestamp": self._now(), "message": message}
         if count is not None:
             change["count"] = count
         answer = msgspec.json.decode(await self._api.merge(f"{path}/{key[1]}", change), type=_Answer)
@@ -147,16 +196,6 @@ class Events:
         )
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
-
-    def _may(self) -> bool:
-        """A token bucket."""
-        now = self._clock()
-        self._left = min(float(BURST), self._left + (now - self._filled_at) * PER_SECOND)
-        self._filled_at = now
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
 
     def _now(self) -> str:
         return timestamp_of(self._api.now())
@@ -183,6 +222,10 @@ class Events:
             "lastTimestamp": now,
             "count": 1,
         }
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _name(about: Reference, kind: Kind, reason: str, message: str) -> str:

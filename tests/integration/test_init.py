@@ -101,6 +101,8 @@ def test_a_folder_in_use_is_refused_and_left_alone(tmp_path: Path) -> None:
         ("a" * 64, None, "cannot be the fleet's name"),
         ("ok", "", "is not a git URL"),
         ("ok", "fleet", "is not a git URL"),
+        ("ok", "ext::sh/x", "is not a git URL"),
+        ("ok", "ssh://-oProxyCommand=id/fleet.git", "is not a git URL"),
         ("ok", "https://git/x\nspec: {}", "is not a git URL"),
         ("ok", "https://user:secret@git.internal/x.git", "holds credentials"),
         ("ok", "https://token@git.internal/x.git", "is not a git URL|holds credentials"),

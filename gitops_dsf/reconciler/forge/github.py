@@ -2,17 +2,20 @@
 2022-11-28.
 """
 
+import asyncio
 import ssl
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 
+from dsf_runtime.calls import hide
 from gitops_dsf.reconciler.forge.address import Address
 from gitops_dsf.reconciler.forge.limits import wait_of
 from gitops_dsf.reconciler.forge.protocol import CLOSED_BY_US, ForgeCause, ForgeError, Request, RequestState
@@ -26,6 +29,13 @@ MAX_PAGES: Final = 20
 MAX_BODY: Final = 60_000
 """Characters; GitHub takes 65,536."""
 SECONDS: Final = 20.0
+"""For each step of a call: to connect, to send, to receive something."""
+ANSWER_SECONDS: Final = 60.0
+"""For a whole call."""
+ANSWER_BYTES: Final = 32 << 20
+"""The largest answer: 100 pull requests with the longest text that GitHub takes have 26 MB."""
+SAID_LENGTH: Final = 300
+"""Characters of an error answer that are repeated."""
 
 
 class _Repository(msgspec.Struct, frozen=True):
@@ -39,7 +49,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 class _Pull(msgspec.Struct, frozen=True):
     number: int
-    state: str
+    state: Literal["open", "closed"]
     html_url: str
     head: _Head
     base: _Head
@@ -47,14 +57,29 @@ class _Pull(msgspec.Struct, frozen=True):
     merged_at: datetime | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Reply:
+    """An answer that was read to its end."""
+
+    response: httpx.Response
+    body: bytes
+
+
 class GitHub:
     """An asynchronous context manager. One request at a time, as GitHub asks of programs."""
 
     def __init__(
-        self, *, api: str, place: Address, base: str, credentials: Credentials, seconds: float = SECONDS
+        self,
+        *,
+        api: str,
+        place: Address,
+        base: str,
+        credentials: Credentials,
+        seconds: float = SECONDS,
+        answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
         self._place, self._base, self._credentials, self._api = place, base, credentials, api
-        self._seconds = seconds
+        self._seconds, self._answer_seconds = seconds, answer_seconds
         self._trusted: bytes | None = None
         self._client: httpx.AsyncClient | None = None
 
@@ -89,9 +114,9 @@ class GitHub:
             "per_page": str(PER_PAGE),
         }
         for page in range(1, MAX_PAGES + 1):
-            response = await self._send("GET", "pulls", parameters={**parameters, "page": str(page)})
-            found += self._requests(response)
-            if "next" not in response.links:
+            reply = await self._send("GET", "pulls", parameters={**parameters, "page": str(page)})
+            found += self._requests(reply)
+            if "next" not in reply.response.links:
                 return found
         raise ForgeError(
             ForgeCause.REFUSED, f"{self._place} has more than {MAX_PAGES * PER_PAGE} open pull requests"
@@ -117,7 +142,7 @@ class GitHub:
         """A new pull request; the open one where this branch has one already (GitHub answers 422 then)."""
         text = body if len(body) <= MAX_BODY else f"{body[:MAX_BODY]}\n\n(cut off)"
         try:
-            response = await self._send(
+            reply = await self._send(
                 "POST", "pulls", body={"title": title, "head": branch, "base": self._base, "body": text}
             )
         except ForgeError as error:
@@ -125,7 +150,7 @@ class GitHub:
             if known is None or known.state is not RequestState.OPEN:
                 raise
             return known
-        return _request(_decoded(response, _Pull))
+        return _request(_decoded(reply, _Pull))
 
     async def close(self, request: Request, *, why: str) -> None:
         """Marks and closes in one step, so that a crash between two steps does not look like people's
@@ -135,9 +160,9 @@ class GitHub:
         await self._send("PATCH", f"pulls/{request.number}", body={"state": "closed", "body": body})
         await self._send("POST", f"issues/{request.number}/comments", body={"body": why})
 
-    def _requests(self, response: httpx.Response) -> list[Request]:
+    def _requests(self, reply: _Reply) -> list[Request]:
         own = str(self._place).lower()
-        pulls = _decoded(response, list[_Pull])
+        pulls = _decoded(reply, list[_Pull])
         # A fork may have a branch of the same name.
         return [
             _request(pull)
@@ -152,7 +177,7 @@ class GitHub:
         *,
         parameters: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
-    ) -> httpx.Response:
+    ) -> _Reply:
         what = f"{method} {self._place} {path}"
         try:
             token = self._credentials.token()
@@ -160,6 +185,8 @@ class GitHub:
             raise ForgeError(ForgeCause.DENIED, str(error)) from error
         headers = {
             "Accept": "application/vnd.github+json",
+            # Compressed, a small answer could become any number of bytes at once.
+            "Accept-Encoding": "identity",
             "Authorization": f"Bearer {token}",
             "X-GitHub-Api-Version": VERSION,
             "User-Agent": "gitops-dsf-reconciler",
@@ -167,7 +194,11 @@ class GitHub:
         url = f"{self._api}/repos/{self._place}/{path}"
         try:
             client = await self._connected()
-            response = await client.request(method, url, params=parameters, json=body, headers=headers)
+            async with (
+                asyncio.timeout(self._answer_seconds),
+                client.stream(method, url, params=parameters, json=body, headers=headers) as response,
+            ):
+                reply = _Reply(response=response, body=await _body(response, what))
         except UnicodeError:
             # Its text would hold a part of the token.
             msg = (
@@ -175,18 +206,23 @@ class GitHub:
                 " ASCII"
             )
             raise ForgeError(ForgeCause.DENIED, msg) from None
+        except TimeoutError as error:
+            msg = f"{what}: the answer is not complete after {self._answer_seconds:g} s"
+            raise ForgeError(ForgeCause.AWAY, msg) from error
         except (httpx.HTTPError, OSError) as error:
-            words = self._credentials.cleaned(str(error)) or type(error).__name__
+            words = self._credentials.cleaned(hide(str(error), token)) or type(error).__name__
             raise ForgeError(
                 ForgeCause.AWAY, f"{what}: {urlsplit(url).netloc} does not answer: {words}"
             ) from error
         if not response.is_success:
-            raise self._refused(what, response)
-        return response
+            raise self._refused(what, reply, token)
+        return reply
 
-    def _refused(self, what: str, response: httpx.Response) -> ForgeError:
-        status = response.status_code
-        said = self._credentials.cleaned(_said(response))
+    def _refused(self, what: str, reply: _Reply, token: str) -> ForgeError:
+        response, status = reply.response, reply.response.status_code
+        # The Secret may have another token by now than the one that was sent. Cut after cleaning: a part of a
+        # token would not be recognised.
+        said = _printable(self._credentials.cleaned(hide(_said(reply.body), token)))[:SAID_LENGTH]
         message = f"{what}: {status} {said}".rstrip()
         wait = wait_of(response, said)
         if wait:
@@ -213,13 +249,27 @@ def _request(pull: _Pull) -> Request:
     )
 
 
-def _decoded(response: httpx.Response, kind: Any) -> Any:  # noqa: ANN401 - what `kind` says
+async def _body(response: httpx.Response, what: str) -> bytes:
+    """The answer's bytes. Raises ForgeError for more than ANSWER_BYTES, and for a compressed answer."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in {"", "identity"}:
+        msg = f"{what}: the answer is compressed ({encoding[:40]!r}), which was not asked for"
+        raise ForgeError(ForgeCause.AWAY, msg)
+    pieces, size = list[bytes](), 0
+    async for piece in response.aiter_raw():
+        size += len(piece)
+        if size > ANSWER_BYTES:
+            raise ForgeError(ForgeCause.AWAY, f"{what}: the answer has more than {ANSWER_BYTES} bytes")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _decoded(reply: _Reply, kind: Any) -> Any:  # noqa: ANN401 - what `kind` says
     try:
-        return msgspec.json.decode(response.content, type=kind)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        msg = (
-            f"{response.request.method} {response.url.path}: the answer is not what GitHub documents: {error}"
-        )
+        return msgspec.json.decode(reply.body, type=kind)
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
+        request = reply.response.request
+        msg = f"{request.method} {request.url.path}: the answer is not what GitHub documents: {error}"
         raise ForgeError(ForgeCause.AWAY, msg) from error
 
 
@@ -234,15 +284,18 @@ class _Problem(msgspec.Struct, frozen=True):
     errors: list[Any] = []
 
 
-def _said(response: httpx.Response) -> str:
-    """The words of an error answer (schemas basic-error and validation-error), on one line."""
+def _said(body: bytes) -> str:
+    """The words of an error answer (schemas basic-error and validation-error)."""
     try:
-        problem = msgspec.json.decode(response.content, type=_Problem)
+        problem = msgspec.json.decode(body, type=_Problem)
         details = [msgspec.convert(each, _Detail) for each in problem.errors if isinstance(each, dict)]
-    except (msgspec.DecodeError, msgspec.ValidationError):
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
         return ""
     words = [problem.message, *(each.message or f"{each.field} {each.code}".strip() for each in details)]
-    text = "; ".join(word for word in words if word)[:300]
+    return "; ".join(word for word in words if word)
+
+
+def _printable(text: str) -> str:
     return "".join(each if each.isprintable() else " " for each in text)
 
 

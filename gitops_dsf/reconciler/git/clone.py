@@ -2,7 +2,8 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -17,10 +18,23 @@ from gitops_dsf.reconciler.settings import GitSettings
 
 RENEW_AFTER: Final = 200
 """Commits fetched or made, after which the clone is made anew: old ones would pile up."""
+READ_BYTES: Final = 128 << 20
+"""Of files that are read at once. The sources of 2,000 clusters have some 10 MB."""
 _HEADS: Final = "refs/heads/"
 _OURS: Final = "refs/gitops-dsf/"
 _FILE, _LINK = "100", "120000"
 """What the mode of a file begins with, and the mode of a symbolic link."""
+_BATCH_LINE: Final = 128
+"""Bytes around a blob in the output of `git cat-file --batch`: its name, its size and two line breaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A path of a commit. A submodule has no size."""
+
+    mode: str
+    blob: str
+    size: int
 
 
 class Clone:
@@ -29,14 +43,21 @@ class Clone:
     Every method raises GitError. A method that was cancelled has either pushed or not; asking `heads` tells.
     """
 
-    def __init__(self, *, settings: GitSettings, folder: Path, renew_after: int = RENEW_AFTER) -> None:
+    def __init__(
+        self,
+        *,
+        settings: GitSettings,
+        folder: Path,
+        renew_after: int = RENEW_AFTER,
+        read_bytes: int = READ_BYTES,
+    ) -> None:
         self._url, self._protected = settings.url, settings.branch
         self._folder = folder / "repository.git"
         self.author = Author.parse(settings.author)
         self._git = GitProgram(
             folder=folder, repository=self._folder, credentials=Credentials(folder=settings.credentials)
         )
-        self._renew_after = renew_after
+        self._renew_after, self._read_bytes = renew_after, read_bytes
         self._turn = asyncio.Lock()
         self._fetched: dict[str, str] = {}
         self._begun, self._news = False, 0
@@ -82,37 +103,51 @@ class Clone:
         """Files of a fetched commit whose path is wanted, byte for byte; no submodules.
 
         A symbolic link counts as the file of the commit that it leads to; one that leads elsewhere is left
-        out.
+        out. GitError (Failed): the files have more than `read_bytes` bytes together, where a file counts once
+        for each path that leads to it.
         """
         async with self._turn:
             tree = await self._tree(commit)
-            plain = {path: blob for path, (mode, blob) in tree.items() if mode.startswith(_FILE)}
+            plain = {path: entry for path, entry in tree.items() if entry.mode.startswith(_FILE)}
             linked = await self._blobs(
-                commit, [(path, blob) for path, (mode, blob) in tree.items() if mode == _LINK]
+                commit, {path: entry for path, entry in tree.items() if entry.mode == _LINK}
             )
             links = {path: content.decode(errors="surrogateescape") for path, content in linked.items()}
             found = ((path, target_of(path, links=links, files=plain)) for path in tree if wanted(path))
             return await self._blobs(
-                commit, [(path, plain[target]) for path, target in found if target is not None]
+                commit, {path: plain[target] for path, target in found if target is not None}
             )
 
-    async def _blobs(self, commit: str, chosen: Sequence[tuple[str, str]]) -> dict[str, bytes]:
-        """Contents by path."""
+    async def _blobs(self, commit: str, chosen: Mapping[str, _Entry]) -> dict[str, bytes]:
+        """Contents by path. Paths of one blob share its bytes."""
         if not chosen:
             return {}
+        total = sum(entry.size for entry in chosen.values())
+        if total > self._read_bytes:
+            path, entry = max(chosen.items(), key=lambda item: item[1].size)
+            msg = (
+                f"{len(chosen)} files of commit {commit} have {total} bytes together, and at most"
+                f" {self._read_bytes} are read; the largest is {path} with {entry.size}. Remove large files,"
+                " and symbolic links to them, from the repository"
+            )
+            raise GitError(Cause.FAILED, msg)
+        sizes = {entry.blob: entry.size for entry in chosen.values()}
         out = await self._git.run(
-            "cat-file", "--batch", stdin="".join(f"{blob}\n" for _, blob in chosen).encode()
+            "cat-file",
+            "--batch",
+            stdin="".join(f"{blob}\n" for blob in sizes).encode(),
+            most=sum(sizes.values()) + _BATCH_LINE * len(sizes),
         )
-        files: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         at = 0
-        for path, blob in chosen:
+        for blob, size in sizes.items():
             end = out.index(b"\n", at)
-            name, kind, size = out[at:end].decode().split(" ")
-            if name != blob or kind != "blob":
+            if out[at:end].decode() != f"{blob} blob {size}":
+                path = next(path for path, entry in chosen.items() if entry.blob == blob)
                 raise GitError(Cause.FAILED, f"git cat-file: {path} of {commit} cannot be read")
-            files[path] = out[end + 1 : end + 1 + int(size)]
-            at = end + int(size) + 2
-        return files
+            contents[blob] = out[end + 1 : end + 1 + size]
+            at = end + size + 2
+        return {path: contents[entry.blob] for path, entry in chosen.items()}
 
     async def written_by(self, commit: str) -> str:
         """Author of a fetched commit, as `Name <mail>`; the committer where only the author is us: amending
@@ -139,7 +174,7 @@ class Clone:
         async with self._turn:
             await self._ready()
             self._news += 1
-            modes = {path: mode for path, (mode, _) in (await self._tree(parent)).items()} if parent else {}
+            modes = {path: entry.mode for path, entry in (await self._tree(parent)).items()} if parent else {}
             for path in files:
                 if not modes.get(path, _FILE).startswith(_FILE):
                     raise GitError(
@@ -204,10 +239,29 @@ class Clone:
         self._fetched.clear()
         self._begun, self._news = True, 0
 
-    async def _tree(self, commit: str) -> dict[str, tuple[str, str]]:
-        """Mode and object of every path."""
-        out = await self._git.run("ls-tree", "-r", "-z", "--full-tree", commit)
+    async def _tree(self, commit: str) -> dict[str, _Entry]:
+        """Every path of a commit, those of its folders excepted.
+
+        Raises GitError (Failed) for a path that is a file and a folder: git keeps such trees, made by hand,
+        and no file system does.
+        """
+        out = await self._git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
         entries = (
             entry.split("\t", 1) for entry in out.decode(errors="surrogateescape").split("\0") if entry
         )
-        return {path: (kind.split(" ")[0], kind.split(" ")[2]) for kind, path in entries}
+        tree: dict[str, _Entry] = {}
+        for about, path in entries:
+            mode, _, blob, size = about.split()
+            tree[path] = _Entry(mode=mode, blob=blob, size=int(size) if size.isdigit() else 0)
+        folders = {folder for path in tree for folder in _folders(path)}
+        if both := sorted(folders & tree.keys()):
+            msg = f"{both[0]} is a file and a folder in commit {commit}; remove one of them"
+            raise GitError(Cause.FAILED, msg)
+        return tree
+
+
+def _folders(path: str) -> Iterator[str]:
+    at = path.find("/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find("/", at + 1)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
+from dsf_runtime.calls import hide
 from gitops_dsf.reconciler.git.trouble import Cause, GitError
 from gitops_dsf.reconciler.git.url import is_http, is_ssh
 
@@ -110,10 +111,11 @@ class Credentials:
         return self.folder / "ca.crt" if self.folder and self._has("ca.crt") else None
 
     def cleaned(self, text: str) -> str:
-        """A text without any secret of the folder, in any form in which git or a server could repeat it."""
-        for secret in sorted(set(self._forms()), key=len, reverse=True):
-            text = text.replace(secret, "***")
-        return text
+        """The text without the folder's secrets, in any form in which git or a server could repeat them.
+
+        Clean a text before cutting it: of a secret that was cut, only a long beginning is recognised.
+        """
+        return hide(text, *sorted(set(self._forms()), key=len, reverse=True))
 
     def _forms(self) -> Iterator[str]:
         user = self._read("username")

@@ -19,6 +19,11 @@ REMOTE_SECONDS: Final = 180.0
 """For a command that asks a server, all in all."""
 END_SECONDS: Final = 2.0
 """Between asking git to end and ending it."""
+OUTPUT_BYTES: Final = 64 << 20
+"""Of standard output that are kept, where the caller expects no certain size: a list of 500,000 files."""
+ERROR_BYTES: Final = 64 << 10
+"""Of standard error that are kept; a server may send any number of them."""
+_STEP: Final = 64 << 10
 
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _KEPT: Final = frozenset(
@@ -32,6 +37,8 @@ _ALWAYS: Final = (
     ("core.hooksPath", os.devnull),
     ("http.followRedirects", "false"),
     ("advice.pushUpdateRejected", "false"),
+    # Larger files go to the disk as they arrive; git holds others in memory as a whole.
+    ("core.bigFileThreshold", "16m"),
 )
 
 
@@ -42,9 +49,16 @@ class GitProgram:
         self._folder, self._repository, self._credentials = folder, repository, credentials
 
     async def run(
-        self, *arguments: str, stdin: bytes = b"", server: str = "", seconds: float | None = None
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        server: str = "",
+        seconds: float | None = None,
+        most: int = OUTPUT_BYTES,
     ) -> bytes:
-        """Standard output. `server`: the URL that the command speaks to, empty for none. Raises GitError."""
+        """Standard output, at most so many bytes. `server`: the URL that the command speaks to, empty for
+        none. Raises GitError.
+        """
         settings = [*_ALWAYS, *(self._credentials.configuration(server) if server else ())]
         environment = self._environment(server)
         bound = seconds or (REMOTE_SECONDS if server else LOCAL_SECONDS)
@@ -70,21 +84,24 @@ class GitProgram:
             raise GitError(Cause.FAILED, msg) from error
         try:
             async with asyncio.timeout(bound):
-                out, err = await process.communicate(stdin)
+                out, err = await _exchange(process, stdin, most=most)
         except TimeoutError as error:
             msg = f"git {arguments[0]} took longer than {bound:g} s"
             raise GitError(Cause.TIMED_OUT, msg) from error
         finally:
             await _end(process)
+        if len(out) > most:
+            msg = f"git {arguments[0]} writes more than {most} bytes, and was ended"
+            raise GitError(Cause.FAILED, msg)
         if process.returncode != 0:
             raise self._error(arguments[0], out, err)
-        return out
+        return bytes(out)
 
     async def text(self, *arguments: str) -> str:
         """Standard output of a local command, without the last line break. Raises GitError."""
         return (await self.run(*arguments)).decode(errors="surrogateescape").rstrip("\n")
 
-    def _error(self, verb: str, out: bytes, err: bytes) -> GitError:
+    def _error(self, verb: str, out: bytearray, err: bytearray) -> GitError:
         said = err.decode(errors="replace")
         if verb == "push":
             # The report names what was refused, and why; standard error says only that something was.
@@ -94,8 +111,8 @@ class GitProgram:
                     said,
                 ]
             )
-        said = self._credentials.cleaned(said)
-        return GitError(cause_of(said), f"git {verb}: {in_short(said) or 'failed without a word'}")
+        words = in_short(self._credentials.cleaned(said))
+        return GitError(cause_of(said), f"git {verb}: {words or 'failed without a word'}")
 
     def _environment(self, server: str) -> Mapping[str, str]:
         return {
@@ -112,6 +129,45 @@ class GitProgram:
             "LC_ALL": "C",
             **(self._credentials.ssh_command(server) if server else {}),
         }
+
+
+async def _exchange(
+    process: asyncio.subprocess.Process, stdin: bytes, *, most: int
+) -> tuple[bytearray, bytearray]:
+    """Standard output and standard error. Output that is longer than ``most`` is not read to its end."""
+    err = bytearray()
+    rest = asyncio.gather(_feed(process, stdin), _take(process.stderr, into=err, keep=ERROR_BYTES))
+    out = bytearray()
+    try:
+        await _take(process.stdout, into=out, most=most)
+        if len(out) <= most:
+            await rest
+            await process.wait()
+    finally:
+        rest.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await rest
+    return out, err
+
+
+async def _feed(process: asyncio.subprocess.Process, content: bytes) -> None:
+    """Writes all of standard input, unless git ends before."""
+    if process.stdin is None:
+        return
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(content)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _take(
+    stream: asyncio.StreamReader | None, *, into: bytearray, keep: int | None = None, most: int | None = None
+) -> None:
+    """Reads to the end, or past ``most`` bytes; of more than ``keep`` bytes the rest is dropped."""
+    while stream is not None and (piece := await stream.read(_STEP)):
+        into += piece if keep is None else piece[: max(0, keep - len(into))]
+        if most is not None and len(into) > most:
+            return
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

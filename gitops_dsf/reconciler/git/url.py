@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from gitops_dsf.errors import UsageError
+from gitops_dsf.hub.urls import misleads_git
 
 SCP: Final = re.compile(r"(?:(?P<user>[\w.-]+)@)?(?P<host>[A-Za-z0-9][\w.-]*):(?P<path>(?!//)[^\s]+)")
 _SCHEMES: Final = ("https", "http", "ssh", "file")
@@ -26,7 +27,7 @@ def checked(url: str) -> str:
     """The URL as it is. Raises UsageError for one that git would not take, or that holds a password; such a
     text is not repeated.
     """
-    if is_ssh(url) and not url.startswith("ssh://"):
+    if is_ssh(url) and not url.startswith("ssh://") and not misleads_git(url):
         return url
     try:
         parts = urlsplit(url)
@@ -34,6 +35,8 @@ def checked(url: str) -> str:
             parts.scheme in _SCHEMES
             and bool(parts.path.strip("/"))
             and (parts.scheme == "file" or bool(parts.hostname))
+            and (parts.port is None or parts.port > 0)
+            and not misleads_git(url)
         )
         secret = parts.password is not None or (parts.username is not None and parts.scheme != "ssh")
     except ValueError:

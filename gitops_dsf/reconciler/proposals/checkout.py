@@ -47,5 +47,9 @@ class Checkout:
         shutil.rmtree(self.root, ignore_errors=True)
         for path, content in files.items():
             target = self.root / path.removeprefix(self._prefix)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+            except OSError as error:
+                msg = f"{path} cannot be written to the working folder: {error.strerror or error}"
+                raise GitError(Cause.FAILED, msg) from error

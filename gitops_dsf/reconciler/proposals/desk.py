@@ -10,7 +10,7 @@ from typing import Final
 from gitops_dsf.reconciler.forge import Forge, ForgeCause, ForgeError
 from gitops_dsf.reconciler.git import Cause, Clone, GitError
 from gitops_dsf.reconciler.proposals.decide import Drop, Open, Outcome, Push, Step
-from gitops_dsf.reconciler.proposals.message import commit_message, request_body
+from gitops_dsf.reconciler.proposals.message import commit_message, request_body, title
 from gitops_dsf.reconciler.proposals.metrics import ProposalMetrics
 from gitops_dsf.reconciler.proposals.proposal import Proposal, Subject
 
@@ -84,7 +84,7 @@ class Desk:
     async def _open(self, step: Open) -> None:
         if self._forge is not None:
             request = await self._forge.open(
-                branch=step.branch, title=step.proposal.title, body=request_body(step.proposal)
+                branch=step.branch, title=title(step.proposal), body=request_body(step.proposal)
             )
             LOG.info("proposal %s: %s", step.proposal.subject, request.url)
 

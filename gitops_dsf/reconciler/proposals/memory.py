@@ -6,14 +6,27 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from dsf_runtime.backoff import Backoff
 from gitops_dsf.reconciler.proposals.proposal import Subject
 
 APART_SECONDS: Final = 30.0
 """Between two looks that must agree: pages and labels that flap are not proposed."""
 BETWEEN_SECONDS: Final = 600.0
-"""Between two pushes about one subject."""
+"""Between the first two pushes about one subject; after each further push twice as long."""
+LONGEST_BETWEEN_SECONDS: Final = 4 * 3600.0
+"""Between two pushes about one subject, however many there were. After twice this time without a push the
+first pause counts again.
+"""
 AGAIN_SECONDS: Final = 86_400.0
 """Before a branch that people deleted is offered again, where no forge remembers that they did."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Pushes:
+    """About one subject: when the last one was, and how many followed each other without a long pause."""
+
+    last: float
+    count: int
 
 
 @dataclass(kw_only=True)
@@ -22,10 +35,11 @@ class Memory:
 
     apart: float = APART_SECONDS
     between: float = BETWEEN_SECONDS
+    longest_between: float = LONGEST_BETWEEN_SECONDS
     again: float = AGAIN_SECONDS
     _looks: dict[Subject, tuple[str, float]] = field(default_factory=dict)
     _looked: dict[Subject, float] = field(default_factory=dict)
-    _pushed: dict[Subject, float] = field(default_factory=dict)
+    _pushed: dict[Subject, _Pushes] = field(default_factory=dict)
     _committed: dict[Subject, str] = field(default_factory=dict)
     _there: dict[str, Subject] = field(default_factory=dict)
     _vanished: dict[str, Subject] = field(default_factory=dict)
@@ -53,7 +67,9 @@ class Memory:
 
     def pushed(self, subject: Subject, now: float) -> None:
         """Something is pushed about a subject."""
-        self._pushed[subject] = now
+        known = self._pushed.get(subject)
+        quiet = known is None or now - known.last >= 2 * self.longest_between
+        self._pushed[subject] = _Pushes(last=now, count=1 if known is None or quiet else known.count + 1)
 
     def committed(self, subject: Subject, branch: str) -> None:
         """A direct commit, by the branch that it would have had. One before it about the same subject is
@@ -71,8 +87,14 @@ class Memory:
         return branch in self._gone and now - self._gone[branch] < self.again
 
     def may_push(self, subject: Subject, now: float) -> bool:
-        """Whether the last push about it is long ago."""
-        return now - self._pushed.get(subject, float("-inf")) >= self.between
+        """Whether the last push about it is long enough ago. The pause doubles with each push, so that a page
+        that flips does not push all day.
+        """
+        known = self._pushed.get(subject)
+        if known is None:
+            return True
+        pauses = Backoff(first=self.between, ceiling=self.longest_between, jitter=0)
+        return now - known.last >= pauses.delay(known.count)
 
     def removed(self, branch: str) -> None:
         """We removed a branch ourselves."""

@@ -15,8 +15,17 @@ _SKIP_CI: Final = re.compile(r"\[([^\[\]]*\b(?:ci|skip|actions)\b[^\[\]]*)\]", r
 """Such as [skip ci], [ci skip], [no ci], [skip actions]: in a commit's message GitHub, GitLab and others then
 run no checks.
 """
-_ISSUE: Final = re.compile(r"#(?=[0-9])")
-"""In `fixes #12`: merging such a commit closes the issue."""
+_REFERENCES: Final = (
+    re.compile(r"(#)(?=\w)"),
+    re.compile(r"\b(GH-)(?=[0-9])", re.IGNORECASE),
+    re.compile(r"(/(?:issues|pull|work_items|merge_requests)/)(?=[0-9])"),
+    re.compile(r"(?<![\w!])([!&])(?=[0-9])"),
+    re.compile(r"(?<![\w@])(@)(?=\w)"),
+)
+"""What forges link: `#12`, `GH-12`, `.../issues/12`, `!12`, `&12`, `@name`, and `#close` of smart commits.
+`fixes #12` in a merged commit closes the issue, and `@name` notifies the person. A space after the match ends
+that.
+"""
 
 _REASONS: Final = {
     Kind.LOCKS: (
@@ -32,10 +41,13 @@ _REASONS: Final = {
 
 def commit_message(proposal: Proposal, *, template: str) -> str:
     """By the template, or the built-in one where it is empty."""
-    body = f"{_REASONS[proposal.subject.kind]}\n\n" + "\n".join(
-        f"- {_without_commands(line)}" for line in _listed(proposal)
-    )
-    return (template or TEMPLATE).format(subject=proposal.title, body=body)
+    body = f"{_REASONS[proposal.subject.kind]}\n\n" + "\n".join(f"- {line}" for line in _listed(proposal))
+    return (template or TEMPLATE).format(subject=title(proposal), body=body)
+
+
+def title(proposal: Proposal) -> str:
+    """Of the commit and of its pull request."""
+    return _without_commands(proposal.title)
 
 
 def check_template(template: str) -> None:
@@ -57,7 +69,9 @@ def check_template(template: str) -> None:
 
 
 def request_body(proposal: Proposal) -> str:
-    """Markdown. Texts of strangers stand in a code block, where they mention nobody and link nowhere."""
+    """Markdown. Texts of strangers stand in a code block, where they mention nobody and link nowhere. A
+    squashed commit repeats them as plain text, so they hold no commands either.
+    """
     listed = "\n".join(_listed(proposal))
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", listed)), default=0))
     return (
@@ -67,15 +81,17 @@ def request_body(proposal: Proposal) -> str:
     )
 
 
-def _without_commands(line: str) -> str:
-    """A text of strangers that no CI and no forge obeys: pages and cluster claims are not written by people
-    of the repository.
+def _without_commands(text: str) -> str:
+    """The text so that no CI and no forge obeys it: people of the repository write neither pages nor cluster
+    claims.
     """
-    line = _SKIP_CI.sub(lambda found: f"({found[1]})", line)
-    return _ISSUE.sub("# ", line)
+    text = _SKIP_CI.sub(lambda found: f"({found[1]})", text)
+    for pattern in _REFERENCES:
+        text = pattern.sub(r"\1 ", text)
+    return text
 
 
 def _listed(proposal: Proposal) -> list[str]:
-    lines = list(proposal.details[:MOST])
+    lines = [_without_commands(line) for line in proposal.details[:MOST]]
     rest = len(proposal.details) - len(lines)
     return [*lines, f"and {rest} more"] if rest else lines

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from gitops_dsf.hub.urls import misleads_git
 from gitops_dsf.repository.model.base import PRODUCT_API, Authored, DnsLabel, LabelSelector, Metadata
 
 Weight = Annotated[int, Field(ge=-10, le=10)]
@@ -32,6 +33,17 @@ class ApplicationSource(Authored):
     """Argo CD's directory options."""
     plugin: dict[str, Any] | None = None
     """Argo CD's config management plugin options."""
+
+    @field_validator("repo_url")
+    @classmethod
+    def _is_a_url(cls, url: str) -> str:
+        if misleads_git(url):
+            msg = (
+                f"{url} would start a program or be taken for an option by git: write"
+                " https://host/owner/repository.git or git@host:owner/repository.git"
+            )
+            raise ValueError(msg)
+        return url
 
 
 class Application(Authored):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from gitops_dsf import __version__
+from gitops_dsf.hub.urls import misleads_git
 from gitops_dsf.repository.model.base import (
     BRANCH,
     HOST_GLOB,
@@ -58,7 +59,7 @@ class Git(Authored):
     @field_validator("url")
     @classmethod
     def _can_be_cloned(cls, url: str) -> str:
-        if not CLONABLE.fullmatch(url):
+        if not CLONABLE.fullmatch(url) or misleads_git(url):
             msg = (
                 f"{url} is nothing that Argo CD could clone: write https://host/owner/repository.git, "
                 "ssh://git@host/owner/repository.git or git@host:owner/repository.git"

@@ -4,11 +4,31 @@ nuisance.
 
 from prometheus_client import CollectorRegistry
 
-from gitops_dsf.reconciler.events import BURST, PER_SECOND, SAME_SECONDS, EventMetrics, Events, Reference
+from gitops_dsf.reconciler.events import (
+    BURST,
+    OBJECT_BURST,
+    OBJECT_PER_SECOND,
+    PER_SECOND,
+    SAME_SECONDS,
+    EventMetrics,
+    Events,
+    Reference,
+)
 from gitops_dsf.reconciler.hub.api import HubApi
 from tests.support.objecthub import Object, ObjectHub
 
 ABOUT = Reference(api_version="example.com/v1", kind="Thing", namespace="hub", name="thing", uid="7")
+
+
+def thing(number: int) -> Reference:
+    """One of many objects."""
+    return Reference(
+        api_version="example.com/v1",
+        kind="Thing",
+        namespace="hub",
+        name=f"thing-{number}",
+        uid=f"uid-{number}",
+    )
 
 
 class Recorder:
@@ -101,13 +121,45 @@ async def test_too_many_at_once_are_dropped() -> None:
     async with ObjectHub() as hub, hub.api() as api:
         recorder = Recorder(api)
         for number in range(BURST + 10):
-            await recorder.say(f"{number}")
+            await recorder.say(about=thing(number))
         assert len(written(hub)) == BURST
         assert recorder.outcomes()["dropped"] == 10
         recorder.now = 5 / PER_SECOND
         for number in range(10):
-            await recorder.say(f"later {number}")
+            await recorder.say(about=thing(1000 + number))
         assert len(written(hub)) == BURST + 5
+
+
+async def test_one_object_that_flaps_does_not_fill_the_hub() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        recorder = Recorder(api)
+        for second in range(3600):
+            recorder.now = second
+            await recorder.say(f"{'on' if second % 2 else 'off'}")
+        await recorder.say(about=thing(2))
+        outcomes = recorder.outcomes()
+        assert outcomes["written"] + outcomes["counted"] == OBJECT_BURST + 3600 * OBJECT_PER_SECOND
+        assert outcomes["suppressed"] == 3601 - OBJECT_BURST - 3600 * OBJECT_PER_SECOND
+        assert "dropped" not in outcomes
+
+
+async def test_the_next_event_about_an_object_says_how_many_were_suppressed() -> None:
+    async with ObjectHub() as hub, hub.api() as api:
+        recorder = Recorder(api)
+        for _ in range(OBJECT_BURST + 7):
+            await recorder.say()
+        (event,) = written(hub)
+        assert (event["message"], event["count"]) == ("it happened", OBJECT_BURST)
+        recorder.now += 1 / OBJECT_PER_SECOND
+        await recorder.say()
+        (event,) = written(hub)
+        assert event["message"] == "it happened (7 Events about this object were suppressed before this one)"
+        assert event["count"] == OBJECT_BURST + 1
+        recorder.now += 1 / OBJECT_PER_SECOND
+        await recorder.say("m" * 2000)
+        recorder.now += 1 / OBJECT_PER_SECOND
+        await recorder.say()
+        assert sorted(len(event["message"]) for event in written(hub)) == [11, 1024]
 
 
 async def test_long_names_and_messages_are_cut_to_what_an_api_server_takes() -> None:

@@ -130,10 +130,29 @@ CASES: list[tuple[str, dict[str, str], str]] = [
         {"apps": app("path: deploy", "chart: web").replace("source:", "«source:")},
         "targetRevision is missing",
     ),
+    (
+        "DSF016",
+        {"apps": app('"https://git.example.com/web.git"', '«"ext::sh -c id"')},
+        "would start a program",
+    ),
     # settings
     (
         "DSF016",
         {"settings": SETTINGS.replace('"https://git.example.com/fleet.git"', "«fleet")},
+        "nothing that Argo CD could clone",
+    ),
+    (
+        "DSF016",
+        {
+            "settings": SETTINGS.replace(
+                '"https://git.example.com/fleet.git"', "«ssh://-oProxyCommand=x/fleet"
+            )
+        },
+        "nothing that Argo CD could clone",
+    ),
+    (
+        "DSF016",
+        {"settings": SETTINGS.replace('"https://git.example.com/fleet.git"', "«fd::3")},
         "nothing that Argo CD could clone",
     ),
     ("DSF016", settings("output: {mode: Branch, branch: «main}"), "which people write"),

@@ -1,5 +1,7 @@
 """Pull requests on a GitHub whose every request and answer is checked against what GitHub documents."""
 
+import asyncio
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.reconciler.forge.address import Address
-from gitops_dsf.reconciler.forge.github import GitHub
+from gitops_dsf.reconciler.forge.github import ANSWER_BYTES, GitHub
 from gitops_dsf.reconciler.forge.protocol import CLOSED_BY_US, ForgeCause, ForgeError, RequestState
 from gitops_dsf.reconciler.git.credentials import Credentials
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
-from tests.support.github.server import NAME, OWNER, GitHubServer, Pull
+from tests.support.github.server import NAME, OWNER, Answer, GitHubServer, Pull
 
 TOKEN = "ghp_notforlogs"
 
@@ -190,4 +192,88 @@ async def test_a_token_that_no_header_takes_is_told_and_not_repeated(scene: Scen
         with pytest.raises(ForgeError, match="characters that no token has") as caught:
             await forge.opened()
     assert caught.value.cause is ForgeCause.DENIED
+    assert TOKEN not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ((200, "x" * ANSWER_BYTES, {}), f"the answer has more than {ANSWER_BYTES} bytes"),
+        ((500, {"message": "x" * ANSWER_BYTES}, {}), f"the answer has more than {ANSWER_BYTES} bytes"),
+        ((200, [], {"Content-Encoding": "gzip"}), "is compressed .'gzip'., which was not asked for"),
+    ],
+    ids=["answer", "error", "compressed"],
+)
+async def test_an_answer_that_would_fill_the_memory_is_not_read_to_its_end(
+    scene: Scene, answer: Answer, words: str
+) -> None:
+    scene.server.faults = [lambda _method, _path: answer]
+    async with scene.client() as forge:
+        with pytest.raises(ForgeError, match=words) as caught:
+            await forge.opened()
+    assert caught.value.cause is ForgeCause.AWAY
+
+
+async def test_an_answer_that_never_ends_is_given_up(scene: Scene) -> None:
+    async def drip(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+        with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+            while True:
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(1)
+
+    async with await asyncio.start_server(drip, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()[:2]
+        async with scene.client(url=f"http://{host}:{port}") as forge:
+            with pytest.raises(ForgeError, match="the answer is not complete after 60 s"):
+                async with asyncio.timeout(100):
+                    await forge.opened()
+
+
+async def test_an_unknown_state_is_no_answer_of_github(scene: Scene) -> None:
+    scene.branch("a")
+    async with scene.client() as forge:
+        await forge.open(branch="a", title="A", body="B")
+        pull = {"number": 1, "state": "draft", "html_url": "https://github.test/1", "head": {"ref": "a"}}
+        odd = [{**pull, "base": {"ref": "main"}}]
+        scene.server.faults = [lambda _method, _path: (200, odd, {})]
+        with pytest.raises(ForgeError, match="not what GitHub documents: Invalid enum value 'draft'"):
+            await forge.opened()
+
+
+@pytest.mark.parametrize("status", [200, 500])
+async def test_deep_nesting_is_no_traceback(scene: Scene, status: int) -> None:
+    nested = b'[{"x": ' + b"[" * 100_000 if status == 200 else b'{"message": "m", "errors": ' + b"[" * 100_000
+
+    async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%b" % (status, len(nested), nested))
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()[:2]
+        async with scene.client(url=f"http://{host}:{port}") as forge:
+            with pytest.raises(ForgeError):
+                await forge.opened()
+
+
+async def test_a_token_on_the_edge_of_a_cut_text_is_not_repeated(scene: Scene) -> None:
+    async with scene.client() as forge:
+        for before in range(270, 310):
+            answer = (410, {"message": f"{'x' * before}{TOKEN} and more"}, {})
+            scene.server.faults = [lambda _method, _path, answer=answer: answer]
+            with pytest.raises(ForgeError) as caught:
+                await forge.opened()
+            assert TOKEN[:4] not in str(caught.value), before
+
+
+async def test_a_token_that_was_rotated_meanwhile_is_not_repeated(scene: Scene) -> None:
+    def rotate(_method: str, _path: str) -> Answer:
+        (scene.secret / "token").write_text("ghp_thenextone\n", encoding="utf-8")
+        return 401, {"message": f"Bad credentials: Bearer {TOKEN}"}, {}
+
+    scene.server.faults = [rotate]
+    async with scene.client() as forge:
+        with pytest.raises(ForgeError, match="401 Bad credentials") as caught:
+            await forge.opened()
     assert TOKEN not in str(caught.value)

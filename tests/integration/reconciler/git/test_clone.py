@@ -1,6 +1,7 @@
 """A clone against real servers: bare repositories over file:// and over HTTP."""
 
 import asyncio
+import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitops_dsf.reconciler.git import Cause, Clone, GitError, work_folder
+from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.git.program import GitProgram
 from gitops_dsf.reconciler.settings import GitSettings
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
@@ -293,3 +296,71 @@ def _processes(word: str) -> list[str]:
         if word in line:
             found.append(line)
     return found
+
+
+async def test_many_links_to_one_file_are_read_once(repository: GitRepository, tmp_path: Path) -> None:
+    repository.commit({"big.yaml": "x" * 100_000})
+    for number in range(40):
+        (repository.clone / f"link-{number}.yaml").symlink_to("big.yaml")
+    repository.publish()
+    mine = clone(repository.url, tmp_path / "work")
+    files = await mine.read(await mine.fetch("main"), lambda path: path.startswith("link-"))
+    assert len(files) == 40
+    assert len({id(content) for content in files.values()}) == 1
+
+
+@pytest.mark.parametrize("kind", ["file", "links"])
+async def test_files_that_would_fill_the_memory_are_not_read(
+    repository: GitRepository, tmp_path: Path, kind: str
+) -> None:
+    repository.commit({"big.yaml": "x" * (100_000 if kind == "links" else 1_000_001)})
+    for number in range(10 if kind == "links" else 0):
+        (repository.clone / f"link-{number}.yaml").symlink_to("big.yaml")
+    repository.publish()
+    (tmp_path / "work").mkdir()
+    mine = Clone(
+        settings=GitSettings(url=repository.url, author=AUTHOR),
+        folder=tmp_path / "work",
+        read_bytes=1_000_000,
+    )
+    head = await mine.fetch("main")
+    with pytest.raises(GitError, match=r"at most 1000000 are read; the largest is \S+ with 100000") as caught:
+        await mine.read(head)
+    assert caught.value.cause is Cause.FAILED
+    assert list(await mine.read(head, lambda path: path == "a.yaml")) == ["a.yaml"]
+
+
+async def test_a_path_that_is_a_file_and_a_folder_is_told(repository: GitRepository, tmp_path: Path) -> None:
+    """git takes such a tree, which only a program writes."""
+
+    def object_of(kind: str, content: bytes) -> str:
+        done = subprocess.run(
+            ["git", "hash-object", "-w", "-t", kind, "--literally", "--stdin"],
+            cwd=repository.bare,
+            input=content,
+            capture_output=True,
+            check=True,
+        )
+        return done.stdout.decode().strip()
+
+    blob = object_of("blob", b"a: 1\n")
+    inner = object_of("tree", b"100644 b.yaml\0" + bytes.fromhex(blob))
+    outer = object_of(
+        "tree", b"100644 a.yaml\0" + bytes.fromhex(blob) + b"40000 a.yaml\0" + bytes.fromhex(inner)
+    )
+    commit = git("commit-tree", outer, "-m", "both", folder=repository.bare).strip()
+    git("update-ref", "refs/heads/main", commit, folder=repository.bare)
+    mine = clone(f"file://{repository.bare}", tmp_path / "work")
+    with pytest.raises(GitError, match=r"a\.yaml is a file and a folder in commit") as caught:
+        await mine.read(await mine.fetch("main"))
+    assert caught.value.cause is Cause.FAILED
+
+
+async def test_what_git_writes_is_bounded(tmp_path: Path) -> None:
+    program = GitProgram(folder=tmp_path, repository=tmp_path / "r.git", credentials=Credentials(folder=None))
+    loud = "alias.loud=!head -c 9000000 /dev/zero | tr '\\0' x"
+    with pytest.raises(GitError, match="git -c writes more than 1000000 bytes, and was ended"):
+        await program.run("-c", loud, "loud", most=1_000_000)
+    assert len(await program.run("-c", loud, "loud", most=9_000_000)) == 9_000_000
+    with pytest.raises(GitError, match=r"x\.\.\.$"):
+        await program.run("-c", f"{loud} >&2; exit 1", "loud", most=1)

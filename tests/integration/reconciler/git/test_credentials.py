@@ -179,7 +179,12 @@ def test_texts_are_cleaned_of_every_form(secret: Path) -> None:
     (secret / "username").write_text("tom\n", encoding="utf-8")
     (secret / "password").write_text("p@ss/word\n", encoding="utf-8")
     cleaned = Credentials(folder=secret).cleaned("p@ss/word p%40ss%2Fword dG9tOnBAc3Mvd29yZA== rest")
-    assert cleaned == "*** *** *** rest"
+    assert cleaned == "(token) (token) (token) rest"
+
+
+def test_the_beginning_of_a_token_that_somebody_cut_is_cleaned_too(secret: Path) -> None:
+    (secret / "token").write_text("ghp_0123456789abcdef\n", encoding="utf-8")
+    assert Credentials(folder=secret).cleaned("refused: ghp_0123456789") == "refused: (token)"
 
 
 def test_a_forge_needs_a_token(secret: Path) -> None:

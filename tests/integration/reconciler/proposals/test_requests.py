@@ -156,6 +156,6 @@ async def test_texts_of_strangers_stay_texts(scene: Scene, forge: GitHubServer, 
     body = forge.pulls[0].body
     fence = "`" * 4
     inside = body.split(f"{fence}text\n")[1].split(f"\n{fence}\n")[0]
-    assert "@everyone {subject} [x](http://evil)" in inside
-    assert body.count("@everyone") == 1
+    assert "@ everyone {subject} [x](http://evil)" in inside
+    assert "@everyone" not in body
     assert scene.errors(forge.opened()[0], tmp_path / "copy") == []

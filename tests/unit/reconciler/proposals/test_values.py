@@ -7,7 +7,7 @@ import pytest
 from gitops_dsf.errors import UsageError
 from gitops_dsf.reconciler.proposals.absence import Absences
 from gitops_dsf.reconciler.proposals.memory import Memory
-from gitops_dsf.reconciler.proposals.message import check_template, commit_message, request_body
+from gitops_dsf.reconciler.proposals.message import check_template, commit_message, request_body, title
 from gitops_dsf.reconciler.proposals.proposal import Kind, Naming, Proposal, Subject
 
 CPU = Subject(kind=Kind.LOCKS, scorer="cpu.predictor")
@@ -97,6 +97,33 @@ def test_messages() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("fixes #12", "fixes # 12"),
+        ("Closes team/fleet#12.", "Closes team/fleet# 12."),
+        ("resolves GH-7", "resolves GH- 7"),
+        ("fix https://github.com/o/r/issues/12", "fix https://github.com/o/r/issues/ 12"),
+        ("see https://gitlab.com/o/r/-/merge_requests/3", "see https://gitlab.com/o/r/-/merge_requests/ 3"),
+        ("closes !12 and &3", "closes ! 12 and & 3"),
+        ("@alice, (@team/ops) @@bob", "@ alice, (@ team/ops) @@bob"),
+        ("PROJ-1 #close", "PROJ-1 # close"),
+        ("[skip ci]", "(skip ci)"),
+        ("tom@example.com", "tom@example.com"),
+        ("https://u.example.com/a?b=1&c=2#d", "https://u.example.com/a?b=1&c=2# d"),
+        ("up{a!=1}", "up{a!=1}"),
+    ],
+)
+def test_texts_of_strangers_close_nothing_and_mention_nobody(text: str, shown: str) -> None:
+    """In the commit, in the pull request's text, which a squashed commit repeats, and in both titles."""
+    item = proposal(details=(text,))
+    assert commit_message(item, template="").endswith(f"- {shown}")
+    assert f"text\n{shown}\n" in request_body(item)
+    titled = Proposal(subject=CPU, files={}, title=text, details=())
+    assert commit_message(titled, template="").startswith(f"{shown}\n")
+    assert title(titled) == shown
+
+
+@pytest.mark.parametrize(
     "words",
     ["[skip ci]", "[ci skip]", "[no ci]", "[Skip Actions]", "[actions skip]", "[ci-skip]", "[[skip ci]]"],
 )
@@ -155,6 +182,34 @@ def test_pushes_are_apart() -> None:
     assert not memory.may_push(CPU, 599)
     assert memory.may_push(CLUSTERS, 1)
     assert memory.may_push(CPU, 600)
+
+
+def _pushes(memory: Memory, *, begin: int, end: int) -> list[int]:
+    """Minutes at which a subject that always has something new is pushed."""
+    found = []
+    for minute in range(begin, end):
+        if memory.may_push(CPU, minute * 60):
+            memory.pushed(CPU, minute * 60)
+            found.append(minute)
+    return found
+
+
+def test_a_page_that_flips_pushes_less_and_less_often() -> None:
+    memory = Memory()
+    first = _pushes(memory, begin=0, end=24 * 60)
+    assert first[:6] == [0, 10, 30, 70, 150, 310]
+    assert len(first) == 10
+    assert len(_pushes(memory, begin=24 * 60, end=48 * 60)) == 6
+
+
+def test_the_first_pause_counts_again_after_a_quiet_time() -> None:
+    memory = Memory()
+    last = _pushes(memory, begin=0, end=24 * 60)[-1] * 60
+    again = last + 8 * 3600
+    memory.pushed(CPU, again)
+    assert memory.may_push(CPU, again + 600)
+    memory.pushed(CPU, again + 600)
+    assert not memory.may_push(CPU, again + 1200)
 
 
 def test_a_branch_that_people_deleted_is_remembered_for_a_day() -> None:
