@@ -33,10 +33,11 @@ def test_alerts_fire_where_they_should_and_nowhere_else() -> None:
 
 @pytest.mark.parametrize("alert", ["GitopsDsfNoLeader", "GitopsDsfConfigDrift", "GitopsDsfAgentClockOff"])
 def test_the_tests_would_see_an_alert_that_is_gone(tmp_path: Path, alert: str) -> None:
-    rules = yaml.safe_load((FOLDER / "rules.yaml").read_text(encoding="utf-8"))
-    for group in rules["groups"]:
-        group["rules"] = [rule for rule in group["rules"] if rule["alert"] != alert]
-    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(rules), encoding="utf-8")
+    for name in ("rules.yaml", "agent-rules.yaml"):
+        rules = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
+        for group in rules["groups"]:
+            group["rules"] = [rule for rule in group["rules"] if rule["alert"] != alert]
+        (tmp_path / name).write_text(yaml.safe_dump(rules), encoding="utf-8")
     (tmp_path / "rules_test.yaml").write_text(
         (FOLDER / "rules_test.yaml").read_text(encoding="utf-8"), encoding="utf-8"
     )

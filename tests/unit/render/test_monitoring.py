@@ -1,4 +1,4 @@
-"""Alert rules and dashboard: queries that parse, of series and labels that exist, in files that are in step.
+"""Alert rules and dashboard: queries that parse, of series and labels that exist.
 
 What the alerts do is in monitoring/rules_test.yaml, which tests/hub/test_alert_rules.py runs with promtool.
 """
@@ -16,15 +16,21 @@ from prometheus_client import CollectorRegistry
 from dsf_agent.metrics import Metrics as AgentMetrics
 from dsf_runtime.clock import HubClock, SystemClock
 from gitops_dsf.reconciler.metrics import Metrics as ReconcilerMetrics
-from gitops_dsf.render.monitoring import GROUPS, dashboard, rules
-from gitops_dsf.render.monitoring.dashboard import COLUMNS
 from tests.support import yamlfast
 from tests.support.rendering import objects, rendered, scorer
-from tools.monitoring import files, main
 
 ROOT = Path(__file__).parents[3]
-ALERTS = {alert.name: alert for alerts in GROUPS.values() for alert in alerts}
-PANELS = [panel for panel in dashboard()["panels"] if panel["type"] != "row"]
+COLUMNS = 24
+"""Of Grafana's grid."""
+GROUPS = [
+    group
+    for name in ("rules.yaml", "agent-rules.yaml")
+    for group in yamlfast.load((ROOT / "monitoring" / name).read_text(encoding="utf-8"))["groups"]
+]
+RULES = [rule for group in GROUPS for rule in group["rules"]]
+ALERTS = {rule["alert"]: rule for rule in RULES}
+DASHBOARD = json.loads((ROOT / "monitoring/dashboard.json").read_text(encoding="utf-8"))
+PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 SCRAPED = frozenset({"job", "instance", "cluster"})
 """Labels that scraping adds; cluster where one Prometheus has the metrics of many."""
 TYPE_SUFFIX = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count"), "gauge": ("",)}
@@ -33,7 +39,7 @@ TYPE_SUFFIX = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count"
 def queries() -> Iterator[tuple[str, str]]:
     """(where, PromQL) of every alert and panel, with Grafana's variables filled in."""
     for name, alert in ALERTS.items():
-        yield name, alert.expression
+        yield name, alert["expr"]
     for panel in PANELS:
         for target in panel["targets"]:
             text = target["expr"].replace("$__rate_interval", "5m").replace("$scorer", ".*")
@@ -114,15 +120,15 @@ class TestQueries:
 
 class TestAlerts:
     def test_names_are_unique(self) -> None:
-        assert len(ALERTS) == sum(map(len, GROUPS.values()))
+        assert len(ALERTS) == len(RULES)
 
     @pytest.mark.parametrize("name", ALERTS)
     def test_texts_use_labels_that_the_result_has(self, name: str) -> None:
         alert = ALERTS[name]
-        grouped = re.match(r"^(?:min_over_time\(\()?(?:sum|max) by \(([^)]*)\)", alert.expression)
+        grouped = re.match(r"^(?:min_over_time\(\()?(?:sum|max) by \(([^)]*)\)", alert["expr"])
         if grouped is None:
             return
-        used = set(re.findall(r"\$labels\.(\w+)", alert.summary + alert.description))
+        used = set(re.findall(r"\$labels\.(\w+)", "".join(alert["annotations"].values())))
         assert used <= {label.strip() for label in grouped[1].split(",")}
 
     @pytest.mark.parametrize("name", ALERTS)
@@ -134,15 +140,15 @@ class TestAlerts:
     def test_the_docs_say_what_to_do(self, name: str) -> None:
         docs = (ROOT / "docs/monitoring.md").read_text(encoding="utf-8")
         alert = ALERTS[name]
-        assert re.search(rf"^\| `{name}` \| {alert.severity} \| \S", docs, re.MULTILINE)
+        assert re.search(rf"^\| `{name}` \| {alert['labels']['severity']} \| \S", docs, re.MULTILINE)
 
     def test_severities_are_three(self) -> None:
-        assert {alert.severity for alert in ALERTS.values()} == {"critical", "warning", "info"}
+        assert {alert["labels"]["severity"] for alert in ALERTS.values()} == {"critical", "warning", "info"}
 
 
 class TestDashboard:
     def test_panels_have_their_own_ids_and_places(self) -> None:
-        panels = dashboard()["panels"]
+        panels = DASHBOARD["panels"]
         assert len({panel["id"] for panel in panels}) == len(panels)
         taken: set[tuple[int, int]] = set()
         for panel in panels:
@@ -157,7 +163,7 @@ class TestDashboard:
             taken |= cells
 
     def test_every_query_goes_to_the_chosen_datasource(self) -> None:
-        variables = {item["name"]: item for item in dashboard()["templating"]["list"]}
+        variables = {item["name"]: item for item in DASHBOARD["templating"]["list"]}
         assert (variables["datasource"]["type"], variables["datasource"]["query"]) == (
             "datasource",
             "prometheus",
@@ -173,7 +179,7 @@ class TestDashboard:
         """Grafana's provisioning wants the model itself: no wrapper, no database id, which another Grafana
         would not have.
         """
-        found = dashboard()
+        found = DASHBOARD
         assert found["schemaVersion"] >= 39
         assert {"uid", "title", "panels", "templating", "time"} <= found.keys()
         assert "id" not in found
@@ -189,31 +195,10 @@ class TestDashboard:
 
 
 class TestFiles:
-    def test_they_are_in_step(self) -> None:
-        for name, text in files().items():
-            assert (ROOT / "monitoring" / name).read_text(encoding="utf-8") == text, (
-                "run `python -m tools.monitoring --write` and commit the result"
-            )
-
-    def test_readers_see_what_was_meant(self) -> None:
-        assert yamlfast.load(files()["rules.yaml"]) == rules()
-        assert yamlfast.load(files()["agent-rules.yaml"]) == rules("gitops-dsf-agent")
-        assert json.loads(files()["dashboard.json"]) == dashboard()
-
     def test_rules_of_a_cluster_ask_for_nothing_that_only_the_hub_has(self) -> None:
-        expressions = [
-            rule["expr"]
-            for group in yamlfast.load(files()["agent-rules.yaml"])["groups"]
-            for rule in group["rules"]
-        ]
-        assert expressions
-        assert not [text for text in expressions if "gitops_dsf_reconciler" in text]
-
-    def test_the_command_says_what_is_stale(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["--folder", str(tmp_path)]) == 1
-        assert "differs" in capsys.readouterr().err
-        assert main(["--folder", str(tmp_path), "--write"]) == 0
-        assert main(["--folder", str(tmp_path)]) == 0
+        text = (ROOT / "monitoring/agent-rules.yaml").read_text(encoding="utf-8")
+        assert "expr:" in text
+        assert "gitops_dsf_reconciler" not in text
 
 
 class TestManifests:
@@ -243,10 +228,10 @@ class TestManifests:
             monitor["spec"]["endpoints"][0]["port"]
             == found["Service/gitops-dsf-reconciler"]["spec"]["ports"][0]["name"]
         )
-        assert found["PrometheusRule/gitops-dsf"]["spec"] == rules()
+        assert found["PrometheusRule/gitops-dsf"]["spec"] == {"groups": GROUPS}
         board = found["ConfigMap/gitops-dsf-dashboard"]
         assert board["metadata"]["labels"]["grafana_dashboard"] == "1"
-        assert json.loads(board["data"]["gitops-dsf.json"]) == dashboard()
+        assert json.loads(board["data"]["gitops-dsf.json"]) == DASHBOARD
 
     def test_a_missing_operator_does_not_hold_back_the_reconciler(self, tmp_path: Path) -> None:
         found = self.of(tmp_path, serviceMonitor=True, rules=True)
