@@ -1,4 +1,4 @@
-"""The stages, composed once: for the command line, the Argo CD plugin and tests."""
+"""Runs the stages in order, for the command line, the Argo CD plugin and tests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,25 +19,26 @@ Notify = Callable[[str, int, str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """A repository after every check that needs no rendering."""
+    """A repository after all checks, without rendering it."""
 
     resolved: Resolved | None
     """None when any finding is an error."""
     plan: Plan | None
     """None when any finding is an error."""
     diagnostics: tuple[Diagnostic, ...]
-    """All findings, in order of place."""
+    """All findings, in order of position."""
 
 
 def check(root: Path, *, limits: ReadLimits | None = None, notify: Notify | None = None) -> Checked:
-    """Every check, of the sizes of what would be rendered, too. Raises RepositoryError when the repository
-    cannot be read at all.
+    """Loads a repository and runs every check, including those of output sizes.
+
+    Raises RepositoryError when the repository cannot be read.
     """
     return check_loaded(load(root, limits=limits or ReadLimits()), notify=notify)
 
 
 def check_loaded(loaded: Loaded, *, notify: Notify | None = None) -> Checked:
-    """The same for documents that were read already."""
+    """Runs every check on documents that are loaded already."""
     if notify is not None:
         notify("checking", len(loaded.documents), "documents")
     declared = declare(loaded)
@@ -59,11 +60,11 @@ class Rendered:
     plan: Plan | None
     tree: RenderedTree | None
     diagnostics: tuple[Diagnostic, ...]
-    """All findings, in order of place."""
+    """All findings, in order of position."""
 
 
 def produce(root: Path, *, limits: ReadLimits | None = None, notify: Notify | None = None) -> Rendered:
-    """Renders a repository in memory. Raises RepositoryError when it cannot be read at all."""
+    """Renders a repository in memory. Raises RepositoryError when it cannot be read."""
     checked = check(root, limits=limits, notify=notify)
     tree = None
     if checked.plan is not None:

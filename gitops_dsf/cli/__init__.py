@@ -1,1 +1,1 @@
-"""The command line: one module per verb, imported when it is the one that was asked for."""
+"""The command line: one module per verb, imported only when that verb runs."""

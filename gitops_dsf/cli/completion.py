@@ -1,4 +1,4 @@
-"""gitops-dsf completion: the code that makes a shell complete verbs, options and their values."""
+"""gitops-dsf completion: prints the code that makes a shell complete verbs, options and their values."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ fish   once:  gitops-dsf completion fish > ~/.config/fish/completions/gitops-dsf
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of the verb."""
+    """Adds the arguments of completion."""
     parser.description = (
         "Prints the code for a shell. It asks gitops-dsf at every TAB, so it need not be renewed after an"
         " update."

@@ -1,4 +1,4 @@
-"""gitops-dsf diff: what a change does, before it is merged."""
+"""gitops-dsf diff: shows what a change does before it is merged."""
 
 import argparse
 import stat
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from gitops_dsf.views.preview.version import FleetVersion
 
 DESCRIPTION = """\
-Reads a fleet repository as it is in the working tree and as it was at a revision, and says what differs:
-scorers and the clusters that gain or lose them, Placements, and the applications that would move, where to
-and why. The revision is read from git objects; the working tree, uncommitted changes included, is only read.
-Compared is the merge base of the revision and HEAD, as in a pull request."""
+Compares a fleet repository in the working tree with the same repository at a revision, and shows what
+differs: scorers and the clusters that gain or lose them, Placements, and the applications that would move,
+where to and why. The base is the merge base of the revision and HEAD, as in a pull request. It is read from
+git objects; the working tree, with its uncommitted changes, is not modified."""
 
 EXAMPLES = """\
 examples:
@@ -74,19 +74,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Side:
-    """One of the two repositories."""
+    """One of the two repositories that are compared."""
 
     fleet: "FleetVersion | None"
     errors: "tuple[Diagnostic, ...]"
     files: tuple[tuple[str, bool], ...] = ()
-    """What lies in rendered/, and whether each is a regular file."""
+    """Paths of files in rendered/, and whether each is a regular file."""
     absent: bool = False
     """Whether the revision has no fleet repository in this folder."""
 
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """0 when a preview was printed; 1 when the head has errors, or on differences with --exit-code."""
+    """Returns 0 when a preview was printed; 1 when the head has errors, or with --exit-code when anything
+    differs.
+    """
     from gitops_dsf.repository.revision import find_base
 
     if not args.directory.is_dir():
@@ -133,8 +135,8 @@ def _preview(args: argparse.Namespace, base: "Base") -> "Preview":
 
 
 def _foreign(before: _Side, after: _Side) -> tuple[str, ...]:
-    """Files that Argo CD would apply and that neither side renders; what only the base renders is a tree that
-    is not rendered yet.
+    """Files that Argo CD would apply but that neither side renders. A file that only the base renders is no
+    such file: the tree is only stale.
     """
     from gitops_dsf.output.changes import unwanted
     from gitops_dsf.render.tree import paths

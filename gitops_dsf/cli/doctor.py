@@ -1,4 +1,4 @@
-"""gitops-dsf doctor: what keeps a hub from working, and the command that fixes it."""
+"""gitops-dsf doctor: finds what is wrong on a hub, with the command that fixes it."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gitops_dsf.views.doctor import Facts, Finding
 
 DESCRIPTION = """\
-Looks at everything on a hub that scoring needs: OCM and its feature gates, our kinds and the add-on, the
+Checks everything on a hub that scoring needs: OCM and its feature gates, our kinds and the add-on, the
 agents and their rights, Argo CD and how it reads decisions, an upstream addon running beside us, scores, the
 reconciler, clocks. Each finding comes with the command that fixes it. Reads the hub and writes nothing; of
 Secrets only the metadata. What may not be read is "unknown", with the right that is missing. docs/doctor.md
@@ -35,14 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     add_hub_arguments(parser)
-    parser.add_argument("--strict", action="store_true", help="warnings end with 1, too")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
 
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """0 without errors; 1 with errors, with --strict also with warnings. Raises HubError when the hub cannot
-    be read.
+    """Returns 0 without errors; 1 with errors, or with --strict with warnings. Raises HubError when the hub
+    cannot be read.
     """
     from gitops_dsf.hubreader.facts import read_facts
     from gitops_dsf.views.doctor import State, examine

@@ -1,4 +1,4 @@
-"""gitops-dsf explain: why a cluster is in or out, and what would have to change."""
+"""gitops-dsf explain: explains why a cluster is in or out, and what would have to change."""
 
 import argparse
 import sys
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
     parser.add_argument(
-        "placement", metavar="PLACEMENT", help="namespace/name, or the name alone where it is unique"
+        "placement", metavar="PLACEMENT", help="namespace/name, or the name alone if it is unique"
     )
     parser.add_argument("cluster", metavar="CLUSTER", help="name of a ManagedCluster")
     parser.add_argument(
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """0 when there is an explanation, whatever it says; 1 when the repository has errors."""
+    """Returns 0 when there is an explanation; 1 when the repository has errors."""
     from gitops_dsf.simulator import explain, simulate
     from gitops_dsf.views.preview.hub import hub_state, resources_ranked
 
@@ -88,7 +88,7 @@ def _json(explanation: "Explanation", data: "HubData") -> str:
     return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
 
 
-_UNRANKED = "it passes the filters; without scores nobody can say how it would rank"
+_UNRANKED = "it passes the filters; without scores its rank is unknown"
 
 
 def _text(explanation: "Explanation", data: "HubData") -> str:

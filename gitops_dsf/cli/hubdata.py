@@ -1,4 +1,4 @@
-"""The flags that say where scores and decisions come from, for every verb that needs them."""
+"""The options that name the source of scores and decisions, for all verbs that need them."""
 
 import argparse
 import sys
@@ -41,7 +41,7 @@ def add_source_arguments(parser: argparse.ArgumentParser) -> None:
         "--now",
         metavar="TIME",
         type=_moment,
-        help="moment at which scores count as expired or not; by default when the data was seen",
+        help="time for which expired scores are computed; by default when the data was observed",
     )
 
 
@@ -51,32 +51,32 @@ def _moment(text: str) -> datetime:
     except ValueError:
         moment = None
     if moment is None or moment.tzinfo is None:
-        msg = f"{text!r} is no moment; write RFC 3339, such as 2026-06-01T00:00:00Z"
+        msg = f"{text!r} is not a time; write RFC 3339, such as 2026-06-01T00:00:00Z"
         raise argparse.ArgumentTypeError(msg)
     return moment
 
 
 @dataclass(frozen=True, kw_only=True)
 class HubData:
-    """What is known of the hub, and the moment that everything is reckoned at."""
+    """What is known of the hub, and the time for which a verb computes."""
 
     snapshot: "Snapshot | None"
     now: datetime
-    """The moment of the simulated pass."""
+    """The time of the simulated scheduling pass."""
     today: datetime
-    """The system's clock, for the age of the data."""
+    """The time of the system clock, from which the age of the data is computed."""
     missing: str = ""
     """Why there is no snapshot."""
 
     @property
     def age(self) -> float | None:
-        """Seconds since the data was seen; None where it does not say."""
+        """Seconds since the data was observed; None if it does not say."""
         if self.snapshot is None or self.snapshot.observed_at is None:
             return None
         return max(0.0, (self.today - self.snapshot.observed_at).total_seconds())
 
     def describe(self) -> str:
-        """One line for people."""
+        """Describes the source in one line for people."""
         from gitops_dsf.hub.timestamp import age_text
 
         if self.snapshot is None:
@@ -86,7 +86,7 @@ class HubData:
         return f"{self.snapshot.origin}: {count} AddOnPlacementScore{'' if count == 1 else 's'}, {age}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON data."""
+        """Returns JSON data."""
         snapshot = self.snapshot
         return {
             "origin": snapshot.origin if snapshot else None,
@@ -98,9 +98,9 @@ class HubData:
 
 
 def read_hub_data(args: argparse.Namespace, *, resources: "frozenset[str] | None" = None) -> HubData:
-    """Reads the source that was asked for; of scores only those of these names.
+    """Reads the requested source. If `resources` is given, reads only scores with these names.
 
-    A state branch that is not there is no error: pipelines name it before it exists.
+    A missing state branch is no error, because pipelines name it before it exists.
     """
     if args.kubeconfig is not None and args.context is None:
         msg = "--kubeconfig goes with --context"
@@ -137,8 +137,8 @@ def _snapshot(args: argparse.Namespace, resources: "frozenset[str] | None") -> "
 
 
 def read_fleet(directory: Path) -> "FleetVersion | None":
-    """Reads a repository, and renders nothing of it; findings go to standard error. None when it
-    has errors.
+    """Reads a repository without rendering it. Prints findings to standard error. Returns None if there are
+    errors.
     """
     from gitops_dsf.cli.report import report, summary, under
     from gitops_dsf.pipeline import check
@@ -157,7 +157,9 @@ def read_fleet(directory: Path) -> "FleetVersion | None":
 
 
 def placement_key(fleet: "FleetVersion", written: str) -> str:
-    """`namespace/name` of a Placement; a name alone is enough where it is unique. Raises UsageError."""
+    """Returns `namespace/name` of a Placement. The name alone is enough if it is unique. Raises
+    UsageError.
+    """
     if written in fleet.placements:
         return written
     found = [key for key in fleet.placements if key.partition("/")[2] == written]

@@ -1,4 +1,4 @@
-"""The flags of verbs that look at one hub."""
+"""The options of verbs that read one hub."""
 
 import argparse
 from pathlib import Path

@@ -1,5 +1,5 @@
-"""gitops-dsf import: the inventory of a hub as files, and the scorers and masks that git does not
-have yet.
+"""gitops-dsf import: writes the inventory of a hub into the repository, and scorers and masks
+that git lacks.
 """
 
 import argparse
@@ -17,17 +17,17 @@ DESCRIPTION = """\
 Writes what a hub knows into a fleet repository: ManagedClusters and ManagedClusterSets to clusters/,
 DynamicScorers to scorers/, the DynamicScoringConfig to config/. What the hub's controller read from a
 scorer's /config (status.lastSyncedConfig) becomes its lock in locks/, judged by the rules of `gitops-dsf
-sync`. Nothing is ever deleted, comments and order of existing files stay, and a second run with the same
-input changes nothing.
+sync`. It never deletes anything, keeps the comments and the order of existing files, and changes nothing when
+it runs again with the same input.
 
-Clusters follow the hub. Scorers, locks and masks follow git: scorers and masks that git has already are
-compared, locks that it has stay; --overwrite takes the hub's. Objects that gitops-dsf itself rendered are
-passed over. Scorers and masks may come from any release of the upstream addon, from its own repository
-(open-cluster-management-io/dynamic-scoring-framework) and from addon-contrib before.
+Clusters follow the hub. Scorers, locks and masks follow git: existing scorers and masks are only compared,
+and existing locks are kept; --overwrite replaces them with the hub's. It skips objects that gitops-dsf
+rendered. Scorers and masks may come from any release of the upstream addon: from its own repository
+(open-cluster-management-io/dynamic-scoring-framework) or, before that, from addon-contrib.
 
-Of a cluster's labels those without a domain are taken (they are their owner's), the cluster set,
-topology.kubernetes.io/*, and every label that a selector of the repository names; of its claims platform,
-product, region and those that a selector names. What a file holds already is kept up to date."""
+Takes the labels without a domain, the cluster set, topology.kubernetes.io/*, and every label that a selector
+of the repository names. Takes the claims platform, product, region, and every claim that a selector names.
+Updates what a file already holds."""
 
 EXAMPLES = """\
 examples:
@@ -62,33 +62,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kubeconfig",
         metavar="FILE",
         type=Path,
-        help="with --context: another kubeconfig than the usual one",
+        help="with --context: use this kubeconfig",
     )
     parser.add_argument(
         "--label",
         metavar="GLOB",
         action="append",
         default=[],
-        help="take labels of this name, too; may be repeated",
+        help="also take labels of this name; may be repeated",
     )
     parser.add_argument(
         "--claim",
         metavar="GLOB",
         action="append",
         default=[],
-        help="take claims of this name, too; may be repeated",
+        help="also take claims of this name; may be repeated",
     )
     parser.add_argument(
-        "--resources", action="store_true", help="take allocatable and capacity, which change with every node"
+        "--resources",
+        action="store_true",
+        help="also take allocatable and capacity, which change with every node",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="let the hub's scorers, locks and masks replace those of git"
+        "--overwrite", action="store_true", help="replace the scorers, locks and masks of git with the hub's"
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would change and write nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print what would change and write nothing")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when the repository holds what the hub knows. Raises what cannot be read or written."""
+    """Returns 0 when the repository holds what the hub knows. Raises GitopsDsfError when something cannot be
+    read or written.
+    """
     from gitops_dsf.importer import Selection, take
     from gitops_dsf.repository.load import SETTINGS_FILE
     from gitops_dsf.repository.write import write_files

@@ -1,4 +1,4 @@
-"""`gitops-dsf init DIR`: a new fleet repository that validates and renders as it is."""
+"""gitops-dsf init: creates a fleet repository that validates and renders."""
 
 import argparse
 import shlex
@@ -14,7 +14,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of the verb."""
+    """Adds the arguments of init."""
     parser.description = (
         "Creates a fleet repository: settings, example scorers, clusters and an application, pipelines, hooks"
         " and editor settings."
@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the repository and prints what to do next. Raises UsageError for a folder that is in use or a
-    bad name or URL.
+    """Writes the repository and prints the next steps. Raises UsageError for a folder that is not empty, and
+    for a bad name or URL.
     """
     from gitops_dsf.cli.scaffold import default_name, scaffold
 

@@ -1,6 +1,6 @@
-"""The entry point: which verbs there are, and what every ending of the program means to the shell.
+"""The entry point: the list of verbs, and the exit code of every ending.
 
-Exit codes: 0 fine; 1 errors in the repository, drift, or something that cannot be read; 2 wrong usage; 3 a
+Exit codes: 0 success; 1 errors in the repository, drift, or something that cannot be read; 2 wrong usage; 3 a
 bug of gitops-dsf; 130 interrupted.
 """
 
@@ -26,55 +26,55 @@ USAGE: Final = 2
 BUG: Final = 3
 INTERRUPTED: Final = 130
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""What a full or broken disk behind standard output says."""
+"""Errors of a full or broken disk behind standard output."""
 
 ISSUES: Final = "https://github.com/gitops-dsf/gitops-dsf/issues"
 
 
 @dataclass(frozen=True)
 class Verb:
-    """Where a verb lives, and its one line in the list of verbs."""
+    """The module of a verb, and its line in the list of verbs."""
 
     module: str
     help: str
 
 
 class VerbModule(Protocol):
-    """What a verb's module offers. `add_arguments` must import nothing heavy: it runs for `--help`."""
+    """The interface of a verb's module. `add_arguments` must not import anything slow, because it runs for
+    `--help`.
+    """
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Adds the verb's arguments, description and examples."""
+        """Adds the verb's arguments, description and examples to the parser."""
 
     def run(self, args: argparse.Namespace) -> int:
-        """Does the work and returns the exit code."""
+        """Runs the verb and returns the exit code."""
 
 
 VERBS: Final[dict[str, Verb]] = {
     "completion": Verb(
-        "gitops_dsf.cli.completion", "code that makes bash, zsh or fish complete verbs and options"
+        "gitops_dsf.cli.completion", "print the code that makes bash, zsh or fish complete verbs and options"
     ),
     "diff": Verb(
-        "gitops_dsf.cli.diff", "what a change does: scorers, clusters, applications that would move"
+        "gitops_dsf.cli.diff", "show what a change does: scorers, clusters, applications that would move"
     ),
-    "doctor": Verb(
-        "gitops_dsf.cli.doctor", "what keeps a hub from working, each with the command that fixes it"
+    "doctor": Verb("gitops_dsf.cli.doctor", "find what is wrong on a hub, with the command that fixes it"),
+    "explain": Verb(
+        "gitops_dsf.cli.explain", "explain why a cluster is in or out, and what would have to change"
     ),
-    "explain": Verb("gitops_dsf.cli.explain", "why a cluster is in or out, and what would have to change"),
     "import": Verb("gitops_dsf.cli.import_", "write what a hub knows into clusters/, scorers/ and config/"),
-    "init": Verb("gitops_dsf.cli.init", "start a fleet repository that is valid as it is"),
+    "init": Verb("gitops_dsf.cli.init", "create a fleet repository that is valid"),
     "migrate": Verb("gitops_dsf.cli.migrate", "rewrite older spellings of scorers and masks in place"),
-    "reconcile": Verb(
-        "gitops_dsf.cli.reconcile", "observe scorers and decisions on the hub, for as long as it runs"
-    ),
+    "reconcile": Verb("gitops_dsf.cli.reconcile", "run the reconciler on the hub"),
     "render": Verb("gitops_dsf.cli.render", "write the tree that Argo CD applies"),
     "schema": Verb("gitops_dsf.cli.schema", "write JSON Schemas and CRDs of everything that people write"),
     "scorer": Verb("gitops_dsf.cli.scorer", "run, check or start a scoring API"),
-    "simulate": Verb("gitops_dsf.cli.simulate", "where OCM would place the applications, and why"),
-    "status": Verb("gitops_dsf.cli.status", "how scores, decisions and applications stand on a hub"),
-    "sync": Verb("gitops_dsf.cli.sync", "bring locks/ up to date with what scoring APIs say"),
+    "simulate": Verb("gitops_dsf.cli.simulate", "show where OCM would place the applications, and why"),
+    "status": Verb("gitops_dsf.cli.status", "show scores, decisions and applications on a hub"),
+    "sync": Verb("gitops_dsf.cli.sync", "update locks/ from the /config pages of scoring APIs"),
     "validate": Verb("gitops_dsf.cli.validate", "report every mistake of a fleet repository"),
 }
-"""Sorted by name; a verb that is not listed here does not exist."""
+"""Sorted by name. A verb must be listed here to exist."""
 
 DESCRIPTION: Final = """\
 Score-driven placement for Open Cluster Management, the GitOps way: scorers, masks and applications are YAML
@@ -91,7 +91,7 @@ Exit codes: 0 fine, 1 errors or drift, 2 wrong usage, 3 a bug of gitops-dsf, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command and returns its exit code; never raises."""
+    """Runs one command and returns its exit code. Never raises."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     _speak_utf8()
@@ -104,7 +104,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader went away (`| head`); the interpreter would complain once more when it flushes at exit.
+        # The reader closed the pipe (`| head`). Without this, the interpreter reports the error again when it
+        # flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINDINGS
     except GitopsDsfError as error:
@@ -127,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _is_nowhere() -> bool:
-    """Whether the working directory was deleted: relative paths then lead nowhere."""
+    """Whether the working directory was deleted, so that relative paths do not resolve."""
     try:
         Path.cwd()
     except OSError:
@@ -136,9 +137,7 @@ def _is_nowhere() -> bool:
 
 
 def _speak_utf8() -> None:
-    """Manifests, JSON and SARIF are UTF-8 wherever they are written; a locale of pipelines and containers is
-    often plain ASCII.
-    """
+    """Manifests, JSON and SARIF are always UTF-8. The locale of pipelines and containers is often ASCII."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -160,7 +159,9 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _parser(chosen: str | None) -> tuple[argparse.ArgumentParser, VerbModule | None]:
-    """The whole parser, with the arguments of the chosen verb only: the others need not be imported."""
+    """Returns the parser. Only the chosen verb has its arguments, so that the other modules need not be
+    imported.
+    """
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--debug", action="store_true", help="show tracebacks")
     parser = argparse.ArgumentParser(

@@ -1,4 +1,4 @@
-"""gitops-dsf migrate: older spellings to ours, in place."""
+"""gitops-dsf migrate: rewrites older spellings in place."""
 
 import argparse
 import sys

@@ -1,4 +1,6 @@
-"""One line on a terminal that says what a long command is at; nothing in pipes, files and logs."""
+"""Shows the progress of a long command in one line of the terminal. Writes nothing to pipes,
+files and logs.
+"""
 
 import os
 import time
@@ -7,18 +9,16 @@ from types import TracebackType
 from typing import Final, Self, TextIO
 
 LARGE: Final = 500
-"""Documents, works or files; stages over fewer are done before anybody could read a line about them."""
+"""Stages with fewer documents, works or files finish before anybody could read the line."""
 
 SECONDS_BETWEEN_LINES: Final = 0.1
 
 _CLEAR: Final = "\r\x1b[K"
-"""Back to the first column and erase to the end of the line (ECMA-48 EL); written to terminals only."""
+"""Returns to the first column and erases to the end of the line (ECMA-48 EL). Written to terminals only."""
 
 
 class Progress:
-    """The line, owned from the first stage until the context is left; then it is gone, so that the last word
-    is the command's.
-    """
+    """Context manager that owns the line. It erases the line at the end."""
 
     def __init__(self, *, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
@@ -29,17 +29,17 @@ class Progress:
         self._shown = False
 
     def stage(self, doing: str, size: int, noun: str) -> None:
-        """Another stage begins: `checking 2,150 documents`."""
+        """Starts a stage, shown as `checking 2,150 documents`."""
         self._doing, self._size, self._noun = doing, size, noun
         self._show(f"{doing} {size:,} {noun}")
 
     def step(self, done: int) -> None:
-        """So many of the stage's things are done. Cheap: it may be called for each of them."""
+        """Reports how much of the stage is done. It is cheap enough to be called for every file."""
         if self._wanted and self._clock() >= self._next:
             self._show(f"{self._doing} {self._size:,} {self._noun}: {100 * done // max(self._size, 1)} %")
 
     def clear(self) -> None:
-        """Takes the line away, before anything else is written to the terminal."""
+        """Erases the line. Call it before writing anything else to the terminal."""
         if self._shown:
             self._stream.write(_CLEAR)
             self._stream.flush()

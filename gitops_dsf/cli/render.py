@@ -1,4 +1,4 @@
-"""gitops-dsf render: the tree that Argo CD applies."""
+"""gitops-dsf render: writes the tree that Argo CD applies."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 RENDERED = "rendered"
 SHRINK_LIMIT = 0.2
-"""Share of the ManifestWorks that one render may drop without --allow-shrink (docs/generator.md#guards)."""
+"""The share of ManifestWorks that one render may drop without --allow-shrink (docs/generator.md#guards)."""
 
 BOOTSTRAP = "argocd"
 
@@ -70,8 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """0 when the tree is there, or fresh with --check; 1 when the repository has errors, or the tree is stale
-    or holds foreign files.
+    """Returns 0 when the tree is written, or fresh with --check; 1 when the repository has errors, or the
+    tree is stale or holds foreign files.
     """
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under
@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         msg = f"{args.directory} is not a folder; write the folder that holds gitops-dsf.yaml"
         raise UsageError(msg)
     if args.out is not None and not args.out:
-        # `--out "$UNSET"`: an empty path would be the current folder.
+        # `--out "$UNSET"` passes an empty path, which would mean the current folder.
         msg = "--out is empty; name the folder that the tree goes into"
         raise UsageError(msg)
     out = Path(args.out) if args.out else args.directory / RENDERED
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_no_source(out: Path, directory: Path) -> None:
-    """A tree among the sources would be read as sources by the next run."""
+    """Raises UsageError if the tree would be written among the sources, where the next run would read it."""
     from gitops_dsf.repository.load.discover import FOLDERS
 
     root, target = directory.resolve(), out.resolve()
@@ -126,7 +126,9 @@ def _is_no_source(out: Path, directory: Path) -> None:
 
 
 def _stream(tree: "RenderedTree", part: str | None) -> int:
-    """Everything is rendered before the first byte is written: an error never leaves half a stream."""
+    """Prints manifests. Everything is rendered before the first byte is written, so that an error never
+    leaves half a stream.
+    """
     directories = sorted({path.partition("/")[0] for path in tree.files if "/" in path})
     if part is not None and part not in directories:
         msg = f"there is no part {part!r}; this repository renders {', '.join(directories)}"
@@ -134,7 +136,7 @@ def _stream(tree: "RenderedTree", part: str | None) -> int:
     wanted = [part] if part else [name for name in directories if name != BOOTSTRAP]
     paths = [path for name in wanted for path in tree.part(name) if path.endswith(".yaml")]
     if not paths:
-        # Argo CD accepts empty output and prunes everything
+        # Argo CD accepts empty output and then deletes everything
         # (docs/contributing/argocd-behaviour.md#plugin-output).
         print(
             f"{part or 'the repository'} renders to no object; an empty answer would make Argo CD delete what"
@@ -187,7 +189,7 @@ def _write(tree: "RenderedTree", out: Path, changes: "Changes", *, allow_shrink:
         )
         return 1
     if changes.scorers_dropped and not allow_shrink:
-        # Every cluster would get an empty list of scorers, and every agent would delete its scores.
+        # Without scorers, every cluster would get an empty list, and every agent would delete its scores.
         print(
             f"this render would drop every DynamicScorer ({changes.scorers_dropped}): are all the files of"
             " scorers/ there? If it is meant, add --allow-shrink",

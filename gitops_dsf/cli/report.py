@@ -1,4 +1,4 @@
-"""Diagnostics as text, JSON, GitHub annotations or SARIF. Pure: strings come back, nothing is written."""
+"""Formats diagnostics as text, JSON, GitHub annotations or SARIF. Pure."""
 
 import json
 import os
@@ -18,8 +18,8 @@ _BOLD, _DIM, _END = "\033[1m", "\033[2m", "\033[0m"
 
 
 def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The diagnostics with paths that editors and annotations can follow: relative to the working directory
-    where possible.
+    """Returns the diagnostics with paths relative to the working directory where possible, so that editors
+    and annotations can follow them.
     """
     try:
         prefix = Path(os.path.relpath(directory))
@@ -33,15 +33,15 @@ def under(directory: Path, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic
 
 
 def _below(prefix: Path, item: Diagnostic) -> Diagnostic:
-    """The file's name also where a hint holds a command for it."""
+    """Adds the folder to a file name, also where a hint contains a command for the file."""
     file = (prefix / item.position.file).as_posix()
     hint = item.hint.replace(f"migrate {item.position.file}`", f"migrate {shlex.quote(file)}`")
     return replace(item, hint=hint, position=replace(item.position, file=file))
 
 
 def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = False) -> str:
-    """All diagnostics in one of FORMATS, ending with a line break unless there is nothing to say. Colour is
-    for terminals.
+    """Formats diagnostics in one of FORMATS. The text ends with a line break unless it is empty. Use colour
+    only for terminals.
     """
     printable = [_printable(item) for item in diagnostics]
     if style == "text":
@@ -50,8 +50,8 @@ def report(diagnostics: Sequence[Diagnostic], style: str, *, colour: bool = Fals
 
 
 def print_diagnostics(diagnostics: Sequence[Diagnostic], *, stream: TextIO) -> None:
-    """Writes all diagnostics as text, and how many there are; nothing when there are none. For verbs that do
-    more than check.
+    """Writes diagnostics and their summary as text, or nothing if there are none. For verbs that do more than
+    check.
     """
     if diagnostics:
         stream.write(report(diagnostics, "text"))
@@ -59,7 +59,7 @@ def print_diagnostics(diagnostics: Sequence[Diagnostic], *, stream: TextIO) -> N
 
 
 def summary(diagnostics: Sequence[Diagnostic]) -> str:
-    """How many errors, warnings and notices there are, in one line."""
+    """Counts errors, warnings and notices in one line."""
     counts = Counter(item.severity for item in diagnostics)
     files = len({item.position.file for item in diagnostics})
     if not diagnostics:
@@ -72,7 +72,7 @@ def summary(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number with its noun, in the plural where it is not one."""
+    """Formats a number with its noun, in the plural unless it is one."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
@@ -90,8 +90,8 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 
 
 def _printable(item: Diagnostic) -> Diagnostic:
-    """Values of a repository stand in messages, and names of files in places: neither may colour a terminal,
-    break a line or hide text.
+    """Escapes control characters. Messages hold values and file names of a repository, which must not colour
+    a terminal, break a line or hide text.
     """
     texts = (item.message, item.hint, item.position.file)
     if not any(_CONTROL.search(text) for text in texts):
@@ -121,7 +121,7 @@ def _json(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def _github(diagnostics: Sequence[Diagnostic]) -> str:
-    """Workflow commands; percent signs, line breaks and, in properties, colons and commas are escaped as
+    """Formats workflow commands. Escapes percent signs, line breaks and, in properties, colons and commas, as
     GitHub's toolkit does.
     """
     lines = []

@@ -1,4 +1,4 @@
-"""Diagnostics as SARIF 2.1.0 (OASIS standard), for code scanning."""
+"""Formats diagnostics as SARIF 2.1.0 (OASIS standard), for code scanning."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from gitops_dsf.diagnostics.codes import CODES
 
 
 def sarif(diagnostics: Sequence[Diagnostic]) -> str:
-    """A log with one run: the rules that were broken, and every finding."""
+    """Returns a log with one run: all findings, and the rules they belong to."""
     used = sorted({item.code for item in diagnostics})
     index = {code: number for number, code in enumerate(used)}
     log = {
@@ -35,7 +35,7 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def _level(severity: Severity) -> str:
-    """The standard's own words."""
+    """The level by its name in the standard."""
     return "note" if severity is Severity.NOTICE else str(severity)
 
 

@@ -1,5 +1,5 @@
-"""A new fleet repository: the template with its name and git URL filled in, and the schemas that its editors
-use.
+"""Creates a fleet repository: the template with its name and git URL replaced, and the schemas
+for editors.
 """
 
 import re
@@ -17,10 +17,10 @@ from gitops_dsf.schema.tree import schema_tree
 
 TEMPLATE_NAME: Final = "example-fleet"
 TEMPLATE_URL: Final = "https://git.example.com/platform/example-fleet.git"
-"""What the template says; `init` replaces both wherever they stand."""
+"""Name and URL in the template. `init` replaces both everywhere."""
 
 SCHEMAS: Final = ".schemas"
-"""Folder of a fleet repository that holds the schemas for its editors; `gitops-dsf schema` refreshes it."""
+"""Folder of a fleet repository with the schemas for editors. `gitops-dsf schema` refreshes it."""
 
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
 
@@ -29,18 +29,18 @@ _IGNORED_IN_TARGET = frozenset({".git"})
 
 
 def default_name(target: Path) -> str:
-    """A fleet name made of the folder's: lower case, `-` for what a name cannot hold, `fleet` when nothing is
-    left.
+    """Makes a fleet name from the folder's: lower case, with `-` for invalid characters; `fleet` if nothing
+    is left.
     """
     name = re.sub(r"[^a-z0-9]+", "-", target.resolve().name.lower()).strip("-")[:63].strip("-")
     return name or "fleet"
 
 
 def scaffold(*, target: Path, name: str, git_url: str | None = None) -> list[str]:
-    """Creates a fleet repository and returns the paths it wrote, relative to target, sorted.
+    """Creates a fleet repository. Returns the paths of the written files, relative to target, sorted.
 
-    Raises UsageError for a name or URL that cannot be used and for a folder that holds anything (a `.git`
-    excepted), RepositoryError when a file cannot be read or written.
+    Raises UsageError for an invalid name or URL and for a folder that is not empty (`.git` is ignored), and
+    RepositoryError when a file cannot be read or written.
     """
     _check_name(name)
     if git_url is not None:
@@ -82,8 +82,7 @@ def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:
             path = file.relative_to(source)
             if file.is_file() and not _NOT_COPIED.intersection(path.parts):
                 parts = file.read_text("utf-8").split(TEMPLATE_URL)
-                # Name by name between the URLs: the URL that was asked for may hold the template's name
-                # itself.
+                # Replace the name only between URLs, because the new URL can contain the template's name.
                 result[path.as_posix()] = url.join(
                     part.replace(TEMPLATE_NAME, name) for part in parts
                 ).encode()
@@ -94,8 +93,8 @@ def _template(*, name: str, git_url: str | None) -> Mapping[str, bytes]:
 
 
 def _schemas() -> Mapping[str, bytes]:
-    """What `gitops-dsf schema` would write, so that the first refresh after an upgrade shows what the upgrade
-    changed.
+    """The files that `gitops-dsf schema` would write, so that its first run after an upgrade shows what the
+    upgrade changed.
     """
     return {f"{SCHEMAS}/{path}": text.encode() for path, text in schema_tree().items()}
 

@@ -1,4 +1,4 @@
-"""`gitops-dsf schema`: JSON Schemas of everything that people write, and the CRDs, as files."""
+"""gitops-dsf schema: writes JSON Schemas and CRDs of every kind that people write."""
 
 import argparse
 import sys
@@ -18,7 +18,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of the verb."""
+    """Adds the arguments of schema."""
     parser.description = (
         "Writes the schemas of everything that people write, for editors, kubeconform and the hub."
     )
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes what differs and says how much that was. Raises RepositoryError when the folder cannot be
+    """Writes files that differ, and prints how many. Raises RepositoryError when the folder cannot be
     written.
     """
     from gitops_dsf.schema.tree import schema_tree, write_tree

@@ -1,4 +1,4 @@
-"""gitops-dsf scorer: the command of the scorer SDK, which also judges the PromQL that /config names."""
+"""gitops-dsf scorer: the command of the scorer SDK, extended by a check of the PromQL in /config."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carries out the chosen action."""
+    """Runs the chosen action."""
     try:
         return command.run(args, judge_query=_judge_query)
     except command.UsageError as error:

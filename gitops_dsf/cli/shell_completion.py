@@ -1,5 +1,5 @@
-"""What a shell offers at TAB: asked of the parsers themselves, so that a new verb or option needs nothing
-here.
+"""Shell completion. Candidates come from the argument parsers, so a new verb or option needs no
+change here.
 """
 
 import argparse
@@ -10,11 +10,11 @@ from typing import Final
 
 SHELLS: Final = ("bash", "fish", "zsh")
 VARIABLE: Final = "_ARGCOMPLETE"
-"""Set by the shell's completion function when it asks; argcomplete's protocol."""
+"""The environment variable that a shell's completion function sets (argcomplete's protocol)."""
 
 
 def script(shell: str) -> str:
-    """The code that a shell reads once: it asks gitops-dsf itself at every TAB."""
+    """The code that a shell sources once. It calls gitops-dsf at every TAB."""
     from argcomplete.shell_integration import shellcode
 
     code: str = shellcode(["gitops-dsf"], shell=shell, use_defaults=True)
@@ -22,12 +22,12 @@ def script(shell: str) -> str:
 
 
 def is_asked() -> bool:
-    """Whether a shell wants candidates in place of a run."""
+    """Whether a shell asks for candidates."""
     return VARIABLE in os.environ
 
 
 def words() -> list[str]:
-    """The words after the program's name on the line that is being completed."""
+    """The words after the program's name on the line being completed."""
     line, point = os.environ.get("COMP_LINE", ""), os.environ.get("COMP_POINT", "")
     return (line[: int(point)] if point.isdigit() else line).split()[1:]
 
@@ -48,7 +48,7 @@ def _give_completers(parser: argparse.ArgumentParser) -> None:
     for action in _actions(parser):
         completer = by_destination.get(action.dest) or by_metavar.get(str(action.metavar))
         if completer is not None:
-            # argcomplete looks for the attribute on argparse's own objects.
+            # argcomplete expects this attribute on argparse's own objects.
             vars(action)["completer"] = completer
 
 

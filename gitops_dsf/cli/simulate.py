@@ -1,4 +1,4 @@
-"""gitops-dsf simulate: where OCM would place the applications of a repository."""
+"""gitops-dsf simulate: shows where OCM would place the applications of a repository."""
 
 import argparse
 import sys
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """0 when every Placement was simulated; 1 when the repository has errors."""
+    """Returns 0 when every Placement was simulated; 1 when the repository has errors."""
     from gitops_dsf.simulator import simulate
     from gitops_dsf.views.preview.hub import hub_state, resources_ranked, typed_placements
 

@@ -1,4 +1,4 @@
-"""gitops-dsf status: how scoring stands on a hub."""
+"""gitops-dsf status: shows the state of scoring on a hub."""
 
 import argparse
 import sys
@@ -47,21 +47,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cluster", metavar="NAME", help="only this cluster, and what would bring it in or out"
     )
     parser.add_argument(
-        "--all", action="store_true", help="every score, Placement and application, however many"
+        "--all",
+        action="store_true",
+        help="show every score, Placement and application, however many there are",
     )
-    parser.add_argument("--watch", action="store_true", help="again and again, until Ctrl-C")
+    parser.add_argument("--watch", action="store_true", help="repeat until Ctrl-C")
     parser.add_argument(
         "--interval",
         metavar="SECONDS",
         type=_seconds,
         default=10.0,
-        help="with --watch: between two looks (10)",
+        help="with --watch: seconds between two reads (10)",
     )
     parser.add_argument(
         "--format",
         choices=("text", "json"),
         default="text",
-        help="text by default; json with --watch is one line a look",
+        help="text by default; with --watch, json is one line per read",
     )
 
 
@@ -71,13 +73,13 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 1 <= value <= 3600:
-        msg = f"{text!r} is no interval; write 1 to 3600 seconds"
+        msg = f"{text!r} is not an interval; write 1 to 3600 seconds"
         raise argparse.ArgumentTypeError(msg)
     return value
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when the hub could be read. Raises HubError when it could not."""
+    """Returns 0. Raises HubError when the hub cannot be read."""
     from gitops_dsf.hubreader.reader import Reader
     from gitops_dsf.views.status import Filter
 
@@ -85,11 +87,11 @@ def run(args: argparse.Namespace) -> int:
     if args.watch:
         _watch(args, wanted)
     with kept(), Reader(context=args.context, kubeconfig=args.kubeconfig) as reader:
-        sys.stdout.write(_show(_look(reader, args, wanted), args))
+        sys.stdout.write(_show(_read(reader, args, wanted), args))
     return 0
 
 
-def _look(reader: "Reader", args: argparse.Namespace, wanted: "Filter") -> "Overview":
+def _read(reader: "Reader", args: argparse.Namespace, wanted: "Filter") -> "Overview":
     from gitops_dsf.hubreader.inputs import read_inputs
     from gitops_dsf.views.status import build
 
@@ -113,8 +115,8 @@ def _show(view: "Overview", args: argparse.Namespace) -> str:
 
 
 def _watch(args: argparse.Namespace, wanted: "Filter") -> None:
-    """Looks until it is interrupted. A hub that is away for a moment is said, and asked again; the first look
-    must work.
+    """Prints the view until it is interrupted. If the hub fails after the first view, prints the error and
+    tries again.
     """
     from gitops_dsf.errors import HubError
     from gitops_dsf.hubreader.reader import Reader
@@ -125,9 +127,10 @@ def _watch(args: argparse.Namespace, wanted: "Filter") -> None:
         while True:
             away = ""
             try:
-                # A new connection after every failure reads the credentials anew, which may be what failed.
+                # A new connection after a failure reads the credentials again, because they may be what
+                # failed.
                 reader = reader or Reader(context=args.context, kubeconfig=args.kubeconfig)
-                shown = _show(_look(reader, args, wanted), args)
+                shown = _show(_read(reader, args, wanted), args)
             except HubError as error:
                 if not shown:
                     raise

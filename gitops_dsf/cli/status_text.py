@@ -1,5 +1,5 @@
-"""A view of a hub as text for people: summaries always, every single score only where it can be read or was
-asked for.
+"""Formats the view of a hub as text: always summaries, and single scores if they are few or
+were requested.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,18 +20,18 @@ from gitops_dsf.views.status.model import (
 )
 
 MATRIX_CLUSTERS, MATRIX_SCORERS = 20, 6
-"""Above which the matrix is left out: nobody reads more on a screen."""
+"""Above these sizes the matrix of scores is left out, because it does not fit on a screen."""
 ROWS = 10
-"""Placements and applications shown without --all; those that need a look come first."""
+"""Placements and applications shown without --all. Those with problems come first."""
 SCORERS = 40
-"""Scorers shown without --all; those with a score that is not fresh come first."""
+"""Scorers shown without --all. Those with scores that are not fresh come first."""
 LISTED = 10
-"""Lines that name clusters."""
+"""Most lines that list clusters."""
 NAMES = 5
 
 
 def status_text(view: Overview, *, everything: bool) -> str:
-    """The whole view."""
+    """Formats the whole view."""
     return "\n".join(_lines(view, everything=everything)) + "\n"
 
 
@@ -68,7 +68,7 @@ def _scorers(views: Sequence[ScorerView], *, everything: bool) -> Iterator[str]:
 
 
 def _calm(item: ScorerView) -> bool:
-    """Whether nobody needs to look at it."""
+    """Whether an item has no problem."""
     wrong = {State.EXPIRED, State.EMPTY, State.MISSING, State.ENDLESS}
     return (
         item.known
@@ -147,7 +147,7 @@ def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
 
 
 def _not_live(views: Sequence[ScorerView]) -> Iterator[str]:
-    """Which clusters a summary's numbers mean, as far as names fit."""
+    """Names the clusters behind the numbers of a summary, as many as fit."""
     for item in views:
         for state in (State.EXPIRED, State.EMPTY, State.MISSING):
             names = item.unusual.get(state, ())
@@ -184,7 +184,8 @@ def _placements(views: Sequence[PlacementView], *, everything: bool) -> Iterator
         yield f"  {item.placement}: {_decision(item)}"
         if item.next is not None and not item.settled:
             yield (
-                f"    OCM has not looked yet (it does within 10 minutes): it would decide {_names(item.next)}"
+                "    OCM has not reconciled yet (it does within 10 minutes): it would decide"
+                f" {_names(item.next)}"
             )
         if item.note:
             yield f"    {item.note}"
@@ -257,7 +258,7 @@ def _copy(copy: Copy, item: ApplicationView) -> str:
         why = {
             "MakeBeforeBreak": "stays until the new copies are Healthy and Synced",
             "Keep": "stays, because the strategy is Keep",
-            "Replace": "goes when Argo CD looks next",
+            "Replace": "deleted at Argo CD's next reconciliation",
         }
         return f"waiting, no longer decided; {why.get(item.strategy, 'stays as its ApplicationSet says')}"
     if copy.standing is Standing.PENDING:

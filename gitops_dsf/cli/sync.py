@@ -1,4 +1,4 @@
-"""gitops-dsf sync: locks/ brought up to date with what scoring APIs say."""
+"""gitops-dsf sync: updates locks/ from the /config pages of scoring APIs."""
 
 import argparse
 import sys
@@ -41,15 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated"
     )
     parser.add_argument(
-        "--timeout", type=float, default=10.0, metavar="SECONDS", help="for each page, all in all (10)"
+        "--timeout", type=float, default=10.0, metavar="SECONDS", help="total time for each page (10)"
     )
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="how outcomes are written (text)"
-    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (text)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks, judges and writes; 1 when a page was not accepted, or with --check a lock differs."""
+    """Reads pages, checks them and writes locks. Returns 1 when a page is not accepted, or with --check when
+    a lock differs.
+    """
     import asyncio
 
     from gitops_dsf.errors import UsageError

@@ -1,4 +1,4 @@
-"""Aligned columns of text. No colour and no terminal width: the same in a terminal, a log and a pipe."""
+"""Aligned columns of text, without colour and terminal width: the same in a terminal, a log and a pipe."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 def table(
     headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), indent: int = 2
 ) -> str:
-    """Rows under their headers, two spaces between columns, numbers (`right`: column indices)
-    right-aligned.
+    """Formats rows under their headers, with two spaces between columns. Columns whose index is in `right`
+    are right-aligned.
     """
     lines = [list(headers), *([str(cell) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headers))]

@@ -1,4 +1,4 @@
-"""gitops-dsf validate: every mistake of a repository in one run."""
+"""gitops-dsf validate: reports every mistake of a repository in one run."""
 
 import argparse
 import sys
@@ -41,15 +41,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("text", "json", "github", "sarif"),
         default="text",
-        help="how findings are written (text)",
+        help="output format (text)",
     )
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings, too")
 
 
 @kept()
 def run(args: argparse.Namespace) -> int:
-    """Checks the repository; 1 when there are errors, or with --strict warnings. Notices are said and never
-    fail.
+    """Checks the repository. Returns 1 when there are errors, or with --strict warnings.
+    Notices never fail.
     """
     from gitops_dsf.cli.progress import Progress
     from gitops_dsf.cli.report import report, summary, under

@@ -1,4 +1,4 @@
-"""A simulated verdict as text for people."""
+"""Formats a simulated verdict as text."""
 
 from gitops_dsf.cli.table import table
 from gitops_dsf.hub.freshness import expired
@@ -9,8 +9,8 @@ MISSING, EXPIRED = "none", "expired"
 
 
 def verdict_text(verdict: Verdict, *, rows: int | None) -> str:
-    """Who is selected, the ranking with each prioritizer's share, who was dropped and why; at most `rows`
-    lines of each table.
+    """Formats the selection, the ranking with each prioritizer's share, and the dropped clusters; at most
+    `rows` lines of each table.
     """
     text = f"{verdict.placement}: {_headline(verdict)}\n"
     text += "".join(f"  note: {note}\n" for note in verdict.notes)
@@ -20,7 +20,9 @@ def verdict_text(verdict: Verdict, *, rows: int | None) -> str:
 
 
 def eligible_text(verdict: Verdict, *, asks_for_scores: bool, rows: int | None) -> str:
-    """What the filters alone decide; `asks_for_scores`: a predicate was left out, because there are none."""
+    """Formats what the filters alone decide. `asks_for_scores`: a predicate was left out, because there are
+    no scores.
+    """
     if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
         return verdict_text(verdict, rows=rows)
     names = sorted(verdict.scores or ())
@@ -39,7 +41,7 @@ def eligible_text(verdict: Verdict, *, asks_for_scores: bool, rows: int | None) 
 
 
 def prioritizer_title(name: str, weight: int) -> str:
-    """`AddOn/cpu/cpu` with weight 5 as `cpu x5`."""
+    """Formats `AddOn/cpu/cpu` with weight 5 as `cpu x5`."""
     resource, _, score = name.removeprefix("AddOn/").partition("/")
     short = resource if score in {"", resource} else f"{resource}/{score}"
     return f"{short} x{weight}"

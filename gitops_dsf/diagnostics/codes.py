@@ -1,9 +1,8 @@
-"""Every code that a diagnostic can carry: its severity, and the mistake in a few words. docs/diagnostics.md
-has an entry for each.
+"""Every code of a diagnostic, with its severity and a short title. docs/diagnostics.md has an entry for each.
 
-A code is never given a second meaning; one that is dropped stays unused. DSF0xx YAML and structure, DSF1xx
-scorers, DSF2xx clusters, selectors and masks, DSF3xx applications and Placements, DSF4xx ApplicationSets,
-DSF5xx output.
+A code never gets a second meaning; the number of a removed one is not used again. DSF0xx: YAML and structure.
+DSF1xx: scorers. DSF2xx: clusters, selectors and masks. DSF3xx: applications and Placements. DSF4xx:
+ApplicationSets. DSF5xx: output.
 """
 
 from dataclasses import dataclass
@@ -17,13 +16,13 @@ class Code:
 
     id: str
     severity: Severity
-    """The usual one; a finding can be milder than its kind."""
+    """The default severity; a single finding can be milder."""
     title: str
 
     def at(
         self, position: Position, message: str, hint: str = "", *, severity: Severity | None = None
     ) -> Diagnostic:
-        """This mistake at a place: the message says what is wrong there, the hint what to write instead."""
+        """Makes a finding of this kind. The message says what is wrong, the hint what to write instead."""
         return Diagnostic(
             code=self.id, severity=severity or self.severity, message=message, position=position, hint=hint
         )
@@ -141,7 +140,7 @@ NO_STEADY = _warning("DSF318", "placement that moves at every point of score")
 MANY_CLAIMS = _warning("DSF319", "more cluster claims than OCM keeps")
 MANY_DECISIONS = _warning("DSF320", "more than 100 clusters in one decision")
 PLACEMENT_SHAPE = _error("DSF321", "Placement or ApplicationSet field of the wrong shape")
-"""For documents that are carried as they are."""
+"""For documents that are copied into the output unchanged."""
 SCORE_SUSPENDED = _warning("DSF322", "score of a suspended scorer")
 FOREIGN_SCORE = _warning("DSF323", "score that no scorer here publishes")
 CEL_SYNTAX = _error("DSF324", "CEL expression that does not compile, or yields no bool")

@@ -1,4 +1,4 @@
-"""Mistakes of users as values: a stable code, where it is, what is wrong and what to write instead."""
+"""Mistakes of users as values: a stable code, a position, what is wrong and what to write instead."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """Errors stop rendering. Warnings do not, unless asked to. Notices never do: they name what only somebody
-    else can know.
+    """Errors stop rendering. Warnings do so only with --strict. Notices never do; they point out what only
+    the user can check.
     """
 
     ERROR = "error"
@@ -17,7 +17,9 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Position:
-    """A place in a file: path relative to the repository with forward slashes, line and column from 1."""
+    """A position in a file. The path is relative to the repository, with forward slashes; line and column
+    start at 1.
+    """
 
     file: str
     line: int = 1
@@ -39,7 +41,7 @@ class Diagnostic:
 
 
 def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Sorted by place, then code, message and hint; exact repetitions are left out."""
+    """Sorts by position, code, message and hint, and removes duplicates."""
     return sorted(set(diagnostics), key=lambda item: (item.position, item.code, item.message, item.hint))
 
 

@@ -1,4 +1,4 @@
-"""ManagedClusterAddOns of the agent: on which clusters it is installed, and whether OCM sees it alive."""
+"""ManagedClusterAddOns of the agent: where it is installed, and whether OCM reports it as available."""
 
 from msgspec import Struct
 
@@ -10,14 +10,14 @@ class AddOnStatus(Struct, frozen=True, gc=False):
 
 
 class ManagedClusterAddOn(Struct, frozen=True, gc=False):
-    """An add-on of one cluster, which is its namespace."""
+    """The agent's add-on on one cluster. Its namespace is the cluster."""
 
     metadata: Metadata
     status: AddOnStatus | None = None
 
     @property
     def cluster(self) -> str:
-        """The cluster that it is installed on."""
+        """The cluster that the add-on is installed on."""
         return self.metadata.namespace or ""
 
     @property
@@ -32,9 +32,9 @@ class ManagedClusterAddOn(Struct, frozen=True, gc=False):
 
     @property
     def available(self) -> str:
-        """True, False, Unknown; empty where OCM has not said."""
+        """True, False or Unknown; empty if OCM has not reported it yet."""
         return self.condition("Available").status
 
     def condition(self, kind: str) -> Condition:
-        """NOT_SAID where OCM has not written it."""
+        """The condition of a type; NOT_SAID if OCM has not written it."""
         return condition_of(self.status.conditions if self.status else None, kind)

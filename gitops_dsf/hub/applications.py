@@ -1,4 +1,4 @@
-"""Applications that an ApplicationSet made: the copies of a workload, one per cluster."""
+"""Applications that an ApplicationSet generated: one copy of a workload per cluster."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ from gitops_dsf.hub.metadata import Metadata
 from gitops_dsf.hub.names import APPLICATION_LABEL, PULL_ANNOTATION
 
 PRUNES: Final = "resources-finalizer.argocd.argoproj.io"
-"""With this finalizer Argo CD deletes the workload with its Application; a suffix says in which order."""
+"""With this finalizer Argo CD deletes the workload together with its Application. A suffix sets the order."""
 INVALID: Final = "InvalidSpecError"
 """Condition of an Application whose destination Argo CD does not know."""
 
@@ -53,36 +53,42 @@ class _Application(msgspec.Struct, frozen=True):
 
 
 class Application(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of an Application: where it runs and how it stands. Most of the object is its resources
-    and its history.
+    """The kept part of an Application: its destination and its state. Resources and history, most of the
+    object, are left out.
     """
 
     name: str
     uid: str
     namespace: str = ""
     owner: str = ""
-    """Name of the ApplicationSet; empty for an Application that none controls."""
+    """Name of the ApplicationSet that controls it; empty if there is none."""
     owner_uid: str = ""
     application: str = ""
-    """The label gitops-dsf.io/application."""
+    """Value of the label gitops-dsf.io/application."""
     cluster: str = ""
-    """Where it runs: the annotation of OCM's pull integration, or the name or server of its destination."""
+    """The destination cluster: from the annotation of OCM's pull integration, else the name or server of the
+    destination.
+    """
     health: str = ""
-    """Healthy, Progressing, Degraded, Suspended, Missing, Unknown; empty where Argo CD has not looked."""
+    """Healthy, Progressing, Degraded, Suspended, Missing or Unknown; empty before Argo CD's
+    first comparison.
+    """
     sync: str = ""
-    """Synced, OutOfSync, Unknown; empty where Argo CD has not looked."""
+    """Synced, OutOfSync or Unknown; empty before Argo CD's first comparison."""
     phase: str = ""
-    """Of the last sync: Running, Terminating, Succeeded, Failed, Error; empty before the first."""
+    """Phase of the last sync: Running, Terminating, Succeeded, Failed or Error; empty before
+    the first sync.
+    """
     prunes: bool = False
-    """Whether the workload goes with it."""
+    """Whether deleting the Application deletes the workload."""
     deleting: bool = False
     """Whether it has a deletionTimestamp."""
     refusal: str = ""
-    """Why Argo CD does not take its destination; empty where it does."""
+    """Why Argo CD rejects the destination; empty if it does not."""
 
 
 def read_application(raw: bytes | msgspec.Raw) -> Application:
-    """From JSON. Raises msgspec.DecodeError."""
+    """Decodes an Application from JSON. Raises msgspec.DecodeError."""
     item = msgspec.json.decode(raw, type=_Application)
     meta, status, destination = item.metadata, item.status, item.spec.destination
     owner = meta.controller("ApplicationSet")

@@ -1,4 +1,4 @@
-"""ApplicationSets: which Placements they follow, and whether their moves are completed by the reconciler."""
+"""ApplicationSets: which Placements they follow, and whether the reconciler completes their moves."""
 
 import re
 from typing import Any, Final
@@ -16,11 +16,11 @@ from gitops_dsf.hub.names import (
 
 MAKE_BEFORE_BREAK: Final = "MakeBeforeBreak"
 NEVER_DELETES: Final = frozenset({"create-update", "create-only"})
-"""Values of applicationsSync with which Argo CD leaves every deletion to others."""
+"""Values of applicationsSync with which Argo CD never deletes an Application."""
 TIMEOUT_SECONDS: Final = 1800.0
-"""Where the annotation is missing or no number: the default of moves.timeoutSeconds."""
+"""Default of moves.timeoutSeconds, used when the annotation is missing or not a number."""
 _CLUSTER: Final = re.compile(r"\{\{-?\s*\.?(?:name|clusterName)\s*-?\}\}")
-"""The cluster, in either template language."""
+"""The cluster parameter, in either template language."""
 
 
 class _TemplateMetadata(msgspec.Struct, frozen=True):
@@ -54,21 +54,23 @@ class _Set(msgspec.Struct, frozen=True):
 
 
 class Handover(msgspec.Struct, frozen=True):
-    """How an ApplicationSet's moves are completed: Argo CD never deletes its Applications, and we may."""
+    """How the reconciler completes the moves of an ApplicationSet: Argo CD never deletes its Applications, so
+    the reconciler may.
+    """
 
     placement: str
     timeout: float
     """Seconds."""
     template_name: str
-    """Of the Applications."""
+    """Name template of its Applications."""
 
     def name_on(self, cluster: str) -> str:
-        """The name that the Application of a cluster has."""
+        """Returns the name of the Application for a cluster."""
         return _CLUSTER.sub(lambda _: cluster, self.template_name)
 
 
 class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
-    """What is kept of an ApplicationSet."""
+    """The kept part of an ApplicationSet."""
 
     name: str = ""
     namespace: str = ""
@@ -76,26 +78,32 @@ class ApplicationSet(msgspec.Struct, frozen=True, kw_only=True):
     placements: frozenset[str]
     """Names of the Placements whose decisions it follows."""
     asked: bool = False
-    """Whether the refresh annotation is there: Argo CD has not looked yet."""
+    """Whether the refresh annotation is present, which Argo CD removes once it has refreshed."""
     handover: Handover | None = None
-    """None: Argo CD or people delete; or nobody can, see `obstacle`."""
+    """None if Argo CD or people delete its Applications, or if `obstacle` says why moves cannot
+    be completed.
+    """
     obstacle: str = ""
     """Why moves are not completed although the strategy asks for it."""
     strategy: str | None = None
-    """How it moves; None: it was not rendered, and does not say."""
+    """The strategy of its moves; None if gitops-dsf did not render it."""
     pulled: bool = False
     """Whether OCM's pull integration delivers its Applications."""
     error: str = ""
-    """Why Argo CD generates nothing (condition ErrorOccurred while it is True); empty where it does."""
+    """Why Argo CD generates no Applications: the message of condition ErrorOccurred while it is True, else
+    empty.
+    """
 
     @property
     def rendered(self) -> bool:
-        """Whether it was rendered: ApplicationSets written by hand do not say how they move."""
+        """Whether gitops-dsf rendered it. An ApplicationSet written by hand names no strategy."""
         return self.strategy is not None
 
 
 def read_application_set(raw: bytes | msgspec.Raw) -> ApplicationSet:
-    """From JSON; generators may be nested (matrix, merge). Raises msgspec.DecodeError."""
+    """Decodes an ApplicationSet from JSON, including nested generators (matrix, merge). Raises
+    msgspec.DecodeError.
+    """
     item = msgspec.json.decode(raw, type=_Set)
     meta = item.metadata
     handover, obstacle = _handover(item)
@@ -118,8 +126,8 @@ def _error(found: Condition) -> str:
 
 
 def _handover(item: _Set) -> tuple[Handover | None, str]:
-    """Only what is understood whole: a generator that filters or multiplies makes other copies than the
-    decision says.
+    """Accepts only generators that are fully understood. One that filters or multiplies would generate other
+    Applications than the decision says.
     """
     meta, spec = item.metadata, item.spec
     if meta.annotation(STRATEGY_ANNOTATION) != MAKE_BEFORE_BREAK or meta.deleting:
@@ -151,7 +159,7 @@ def _plain_placement(generators: list[Any]) -> str:
 
 
 def _hollow(value: Any) -> bool:  # noqa: ANN401 - any JSON
-    """Whether nothing is said: Argo CD writes empty templates out when it updates an ApplicationSet."""
+    """Whether a template is empty. Argo CD writes empty templates when it updates an ApplicationSet."""
     if isinstance(value, dict | list):
         return all(_hollow(each) for each in (value.values() if isinstance(value, dict) else value))
     return value in (None, "")

@@ -1,5 +1,5 @@
-"""Many objects to one snapshot; an object that is there twice is a mistake, because nobody could say which
-one counts.
+"""Collects many objects into one snapshot. An object that appears twice is an error, because it is unclear
+which one is right.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,76 +33,74 @@ KINDS = (
     "ManagedClusterSetBinding",
     "PlacementDecision",
 )
-"""What is read; other kinds are passed over, because a folder may hold more than a snapshot."""
+"""The kinds that are read. Others are ignored, because a folder may hold more than a snapshot."""
 
 
 class Document(Protocol):
-    """An object that was not decoded yet, or only to plain data."""
+    """An object that is not decoded yet, or only decoded to plain data."""
 
     @property
     def place(self) -> str:
-        """Where it stands, for messages."""
+        """Its position, for messages."""
 
     @property
     def kind(self) -> str:
-        """Empty where it is absent or no string."""
+        """Empty if it is absent or not a string."""
 
     def read(self, model: type[T]) -> T:
-        """The object as this type. Raises msgspec.ValidationError."""
+        """Decodes the object as a type. Raises msgspec.ValidationError."""
 
     def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
-        """The object as plain data."""
+        """Returns the object as plain data."""
 
     def json(self) -> bytes | msgspec.Raw:
-        """The object as JSON."""
+        """Returns the object as JSON."""
 
 
 DEPTH: Final = 64
-"""Levels of an object, as many as a YAML document of a repository may have."""
+"""Levels of nesting in an object, the same as in a YAML document of a repository."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlainDocument:
-    """An object that is plain data already, such as YAML."""
+    """An object that is plain data already, for instance from YAML."""
 
     place: str
     data: Mapping[str, Any]
 
     @property
     def kind(self) -> str:
-        """Empty where it is absent or no string."""
+        """Empty if it is absent or not a string."""
         value = self.data.get("kind")
         return value if isinstance(value, str) else ""
 
     def read(self, model: type[T]) -> T:
-        """The object as this type. Raises msgspec.ValidationError."""
+        """Decodes the object as a type. Raises msgspec.ValidationError."""
         return msgspec.convert(self.data, model)
 
     def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
-        """The object itself."""
+        """Returns the object itself."""
         return self.data
 
     def json(self) -> bytes:
-        """The object as JSON."""
+        """Returns the object as JSON."""
         return msgspec.json.encode(self.data)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JsonDocument:
-    """An object as JSON, decoded straight to what is asked for."""
+    """An object as JSON, decoded directly to the requested type."""
 
     place: str
     kind: str
     text: bytes | msgspec.Raw
 
     def read(self, model: type[T]) -> T:
-        """The object as this type. Raises msgspec.ValidationError."""
+        """Decodes the object as a type. Raises msgspec.ValidationError."""
         return msgspec.json.decode(self.text, type=model)
 
     def plain(self) -> Any:  # noqa: ANN401 - whatever it holds
-        """The object as plain data. Raises SnapshotError when it nests so deep that its readers could not
-        recurse.
-        """
+        """Returns the object as plain data. Raises SnapshotError when it is nested too deeply."""
         try:
             data = msgspec.json.decode(self.text)
         except RecursionError:
@@ -113,7 +111,7 @@ class JsonDocument:
         return data
 
     def json(self) -> bytes | msgspec.Raw:
-        """The object itself."""
+        """Returns the object itself."""
         return self.text
 
 
@@ -134,9 +132,11 @@ def collect(
     observed_at: datetime | None = None,
     resources: frozenset[str] | None = None,
 ) -> Snapshot:
-    """The union of documents; of scores only those with the names in `resources`, where it is given.
+    """Merges documents into one snapshot. If `resources` is given, reads only AddOnPlacementScores with these
+    names.
 
-    Raises SnapshotError for a malformed object, one that is there twice, or nothing usable at all.
+    Raises SnapshotError for a malformed object, for one that appears twice, and when there is nothing to
+    read.
     """
     collector = _Collector(resources)
     for document in documents:
@@ -148,8 +148,8 @@ def collect(
 
 
 def whole(cluster: ManagedCluster) -> ManagedCluster:
-    """A ManagedCluster that an API server returned: labels, taints and claims that are absent are known to be
-    empty.
+    """Marks absent labels, taints and claims as empty: the object came from an API server, so
+    they are known.
     """
     metadata = cluster.metadata
     if metadata.labels is None:
@@ -170,7 +170,7 @@ class _Collector:
         self._skipped = 0
         self._scores: dict[str, dict[str, Score]] = {}
         self._parts: dict[str, list[tuple[int, str]]] = {}
-        """By name: how many scores there were before each part, and its place."""
+        """For each name: the number of scores before each part, and the part's position."""
         self._decisions: dict[tuple[str, str], PlacementDecision] = {}
         self._clusters: dict[str, ManagedCluster] = {}
         self._sets: dict[str, ManagedClusterSet] = {}
@@ -256,7 +256,7 @@ class _Collector:
         )
 
     def _begin(self, name: str, clusters: Iterable[str], place: str) -> dict[str, Score]:
-        """The scores of this name, none of which may be of these clusters."""
+        """Starts the table of a name. Raises SnapshotError if one of these clusters is in it already."""
         scores, parts = self._scores.setdefault(name, {}), self._parts.setdefault(name, [])
         for cluster in clusters if scores else ():
             if cluster in scores:

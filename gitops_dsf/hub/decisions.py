@@ -1,5 +1,5 @@
-"""Decisions: OCM cuts one into pages of 100 clusters, a PlacementDecision each. A decision is the set of
-clusters over all pages.
+"""PlacementDecisions. OCM splits a decision into pages of 100 clusters; the decision is the set of clusters
+of all pages.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,20 +11,20 @@ from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ClusterDecision, PlacementDecision, PlacementDecisionStatus
 
 Key = tuple[str, str]
-"""(namespace, name) of a Placement."""
+"""Namespace and name of a Placement."""
 
 
 class DecisionPage(Struct, frozen=True):
-    """What is kept of a PlacementDecision."""
+    """The kept part of a PlacementDecision."""
 
     placement: str
     clusters: frozenset[str]
     owner_uid: str = ""
-    """Of the Placement that controls it: the label alone is anybody's."""
+    """UID of the Placement that controls it. The label alone proves nothing, because anyone can set it."""
 
 
 def page_of(item: PlacementDecision) -> DecisionPage:
-    """A PlacementDecision without what nobody asks for."""
+    """Reduces a PlacementDecision to the kept part."""
     return DecisionPage(
         placement=item.placement,
         clusters=frozenset(item.cluster_names),
@@ -33,7 +33,7 @@ def page_of(item: PlacementDecision) -> DecisionPage:
 
 
 def clusters_by_placement(pages: Iterable[DecisionPage]) -> dict[str, frozenset[str]]:
-    """The clusters that each Placement of one namespace is decided for, over all of its pages."""
+    """The decided clusters of each Placement of one namespace, over all pages."""
     found: dict[str, set[str]] = {}
     for page in pages:
         found.setdefault(page.placement, set()).update(page.clusters)
@@ -41,7 +41,7 @@ def clusters_by_placement(pages: Iterable[DecisionPage]) -> dict[str, frozenset[
 
 
 def decided(pages: Iterable[PlacementDecision]) -> Mapping[Key, frozenset[str]]:
-    """The same for every namespace of a hub."""
+    """The decided clusters of each Placement of a hub, over all pages."""
     found: dict[Key, set[str]] = {}
     for page in pages:
         found.setdefault((page.metadata.namespace or "", page.placement), set()).update(page.cluster_names)
@@ -49,7 +49,7 @@ def decided(pages: Iterable[PlacementDecision]) -> Mapping[Key, frozenset[str]]:
 
 
 def decision_of(*, namespace: str, name: str, placement: str, clusters: Iterable[str]) -> PlacementDecision:
-    """One page of a decision."""
+    """Reads one page of a decision."""
     labels = {PLACEMENT_LABEL: placement} if placement else {}
     status = PlacementDecisionStatus(tuple(ClusterDecision(each) for each in clusters))
     return PlacementDecision(Metadata(name, namespace, labels=labels), status)

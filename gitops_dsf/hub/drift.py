@@ -1,5 +1,5 @@
-"""Drift: whether a /config page still says what was accepted. A field that is changed, added or dropped has
-drifted.
+"""Drift: whether a /config page still says what was accepted. A changed, added or dropped field
+has drifted.
 """
 
 from collections.abc import Mapping
@@ -11,11 +11,11 @@ from gitops_dsf.hub.scorers import DynamicScorer, Endpoint
 from gitops_dsf.hub.urls import QUERY_PATH, SCORING_PATH, origin
 
 Config = Mapping[str, Any]
-"""What a page says: nested mappings, as `spec.config` of a lock."""
+"""The content of a page: nested mappings, as `spec.config` of a lock."""
 
 
 class FieldDrift(Struct, frozen=True):
-    """One field, by its dotted path; None where it is absent."""
+    """One drifted field by its dotted path, with its values; None where it is absent."""
 
     field: str
     before: Any
@@ -23,7 +23,7 @@ class FieldDrift(Struct, frozen=True):
 
 
 def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldDrift, ...]:
-    """Fields that differ between what was accepted and what is said now, both flat; by field."""
+    """Compares two flat configurations. Returns the fields that differ, in order of path."""
     return tuple(
         FieldDrift(field, before.get(field), after.get(field))
         for field in sorted(before.keys() | after.keys())
@@ -32,12 +32,11 @@ def drift(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldDri
 
 
 def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any]:
-    """The flat fields of a rendered scorer that its page decides: those it fills now, and those it filled
-    when last in sync.
+    """Returns the flat fields of a rendered scorer that its page sets now, or set when it was last in sync.
 
-    The hub has no lock. A spec field that the page leaves empty may be the author's own, which is no drift;
-    only when the page filled it with this value before (status.lastSyncedConfig) was it the page's word, and
-    is dropped now. A dropped value that is the default anyway changes nothing, and is no drift either.
+    The hub has no lock. A spec field that the page leaves empty may come from the author, which is no drift.
+    It has drifted only if status.lastSyncedConfig shows that the page had set this value. Dropping a value
+    that equals the default changes nothing, so that is no drift either.
     """
     spec = {
         f"source.{key}": value
@@ -61,7 +60,7 @@ def accepted_by(scorer: DynamicScorer, page: Mapping[str, Any]) -> dict[str, Any
 
 
 def last_synced(page: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, Any]:
-    """What status.lastSyncedConfig keeps of a page: all of it, and the accepted fields that it dropped, so
+    """Returns what to write to status.lastSyncedConfig: the page, and the accepted fields that it dropped, so
     that the drop stays visible.
     """
     found: dict[str, Any] = {}
@@ -75,7 +74,7 @@ def last_synced(page: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[st
 
 
 def filled(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Without empty texts, zeros, nulls and mappings that hold nothing else; keys sorted."""
+    """Removes empty strings, zeros, nulls and empty mappings; sorts keys."""
     result: dict[str, Any] = {}
     for key in sorted(value):
         item = filled(value[key]) if isinstance(value[key], Mapping) else value[key]
@@ -85,7 +84,7 @@ def filled(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flat(config: Config, prefix: str = "") -> dict[str, Any]:
-    """Dotted field paths to values."""
+    """Flattens nested mappings to values by dotted path."""
     result: dict[str, Any] = {}
     for key, value in config.items():
         if isinstance(value, Mapping):

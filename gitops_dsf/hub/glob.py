@@ -1,4 +1,4 @@
-"""Shell-style globs in names: `*`, `?` and `[...]`, case counts."""
+"""Case-sensitive shell-style globs in names: `*`, `?` and `[...]`."""
 
 import re
 from fnmatch import translate
@@ -18,7 +18,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a name is what a pattern asks for."""
+    """Whether a name matches a pattern."""
     if not is_glob(pattern):
         return name == pattern
     return _compiled(pattern).fullmatch(name) is not None

@@ -1,6 +1,4 @@
-"""What a host name or address says about where it is: inside the cluster, or an address of a cloud's metadata
-service.
-"""
+"""What kind of place a host name or address belongs to: the cluster itself, or a cloud's metadata service."""
 
 import ipaddress
 import re
@@ -12,12 +10,12 @@ _METADATA_NAMES: Final = frozenset(
 _METADATA_ADDRESSES: Final = frozenset(
     ipaddress.ip_address(item) for item in ("100.100.100.200", "168.63.129.16", "fd00:ec2::254")
 )
-"""Alibaba, Azure and AWS; the other clouds have 169.254.169.254, which is link-local."""
+"""Metadata services of Alibaba, Azure and AWS. Other clouds use 169.254.169.254, which is link-local."""
 _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 
 
 def is_in_cluster(host: str) -> bool:
-    """Whether a name is a Service's: `x.y.svc`, `x.y.svc.cluster.local`, or a name without a dot, which
+    """Whether a name belongs to a Service: `x.y.svc`, `x.y.svc.cluster.local`, or a name without a dot, which
     cluster DNS completes.
     """
     name = host.rstrip(".").lower()
@@ -25,8 +23,8 @@ def is_in_cluster(host: str) -> bool:
 
 
 def is_metadata(host: str) -> bool:
-    """Whether a host is link-local or a cloud's metadata service, which hands out credentials of the machine
-    that asks.
+    """Whether a host is link-local or a cloud's metadata service, which hands out credentials
+    of the machine.
     """
     name = host.rstrip(".").lower()
     if name in _METADATA_NAMES:
@@ -38,7 +36,7 @@ def is_metadata(host: str) -> bool:
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """An address in any spelling that the resolver takes: 169.254.169.254, 2852039166, 0xa9fea9fe,
+    """Parses an address in any spelling that the resolver accepts: 169.254.169.254, 2852039166, 0xa9fea9fe,
     169.254.43518, fe80::1%eth0.
     """
     if ":" in name:

@@ -1,4 +1,4 @@
-"""Which things carry which label (or claim): selectors over thousands of clusters as set operations."""
+"""An index by label (or claim): selectors over thousands of clusters as set operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class LabelIndex(Generic[K]):
-    """Keys of labelled things by label and value. A label is indexed when it is first asked for."""
+    """Names of labelled things, by label and value. A label is indexed when it is first used."""
 
     def __init__(self, labels: Mapping[K, Mapping[str, str]]) -> None:
         self.labels = labels
@@ -20,15 +20,15 @@ class LabelIndex(Generic[K]):
         self._answers: dict[Selector, frozenset[K]] = {}
 
     def carrying(self, key: str, value: str) -> frozenset[K]:
-        """Those with this very label."""
+        """Names with this label and value."""
         return self.by_value(key).get(value, frozenset())
 
     def carrying_any(self, key: str) -> frozenset[K]:
-        """Those with this label, whatever its value."""
+        """Names with this label, whatever its value."""
         return frozenset[K]().union(*self.by_value(key).values())
 
     def select(self, selector: Selector) -> frozenset[K]:
-        """Those that a selector matches."""
+        """Names that a selector matches."""
         found = self._answers.get(selector)
         if found is None:
             found = frozenset() if selector.nothing else self.everything
@@ -38,7 +38,7 @@ class LabelIndex(Generic[K]):
         return found
 
     def by_value(self, key: str) -> Mapping[str, frozenset[K]]:
-        """Those with this label, by its value."""
+        """Names with this label, by value."""
         indexed = self._by_key.get(key)
         if indexed is None:
             found: dict[str, list[K]] = {}

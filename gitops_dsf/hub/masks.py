@@ -1,4 +1,4 @@
-"""Masks as the hub has them: a ConfigMap that is rendered from the fleet repository."""
+"""Masks as the hub has them: in a ConfigMap that is rendered from the fleet repository."""
 
 import msgspec
 from msgspec import Struct
@@ -10,14 +10,14 @@ from gitops_dsf.hub.selectors import Selector
 
 
 class Mask(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Keeps a score off clusters."""
+    """Excludes clusters from a score."""
 
     score_name: str
-    """Score name, or a shell-style glob."""
+    """Score name or shell-style glob."""
     cluster_name: str | None = None
-    """Cluster, or a shell-style glob."""
+    """Cluster name or shell-style glob."""
     cluster_selector: LabelSelector | None = None
-    """Clusters by their labels, in place of clusterName."""
+    """Selects clusters by their labels, instead of clusterName."""
 
     def __post_init__(self) -> None:
         if (self.cluster_name is None) == (self.cluster_selector is None):
@@ -26,14 +26,14 @@ class Mask(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
 
 
 def read_masks(text: str | bytes) -> tuple[Mask, ...]:
-    """Masks from the value of the ConfigMap's key. Raises msgspec.DecodeError (ValidationError is one)."""
+    """Decodes masks from the value of the ConfigMap's key. Raises msgspec.DecodeError."""
     return msgspec.json.decode(text, type=tuple[Mask, ...])
 
 
 def masked_clusters(
     clusters: LabelIndex[str], *, name: str | None, selector: Selector | None
 ) -> frozenset[str]:
-    """Clusters that a mask names: by selector, else by name or glob."""
+    """Names of the clusters that a mask matches: by its selector, else by name or glob."""
     if selector is not None:
         return clusters.select(selector)
     pattern = name or ""

@@ -1,4 +1,4 @@
-"""metadata of any object, as much of it as anybody here needs, and conditions."""
+"""Metadata and conditions of objects, as far as they are used."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -9,11 +9,11 @@ from msgspec import Meta, Struct
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Timestamp = Annotated[datetime, Meta(tz=True)]
-"""RFC 3339 with an offset, as metav1.Time; a datetime must know its time zone."""
+"""RFC 3339 with an offset, as metav1.Time. The datetime must have a time zone."""
 
 
 class OwnerReference(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """Who controls an object."""
+    """An entry of metadata.ownerReferences."""
 
     api_version: str = ""
     kind: str = ""
@@ -24,7 +24,7 @@ class OwnerReference(Struct, frozen=True, rename="camel", gc=False, omit_default
 
 
 class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """metadata of any object. The resourceVersion is left out: two objects that differ in nothing else are
+    """Metadata of an object. It leaves out resourceVersion, so that objects that differ in nothing else are
     equal.
     """
 
@@ -41,7 +41,7 @@ class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True
 
     @property
     def created(self) -> float:
-        """Seconds since 1970; 0 where it is not known."""
+        """Seconds since 1970; 0 if it is not known."""
         return 0.0 if self.creation_timestamp is None else self.creation_timestamp.timestamp()
 
     @property
@@ -50,15 +50,15 @@ class Metadata(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True
         return self.deletion_timestamp is not None
 
     def label(self, key: str) -> str:
-        """Empty where there is none."""
+        """The value of a label; empty if it is absent."""
         return (self.labels or {}).get(key, "")
 
     def annotation(self, key: str) -> str:
-        """Empty where there is none."""
+        """The value of an annotation; empty if it is absent."""
         return (self.annotations or {}).get(key, "")
 
     def controller(self, kind: str) -> OwnerReference:
-        """The owner of this kind that controls the object; an empty one where there is none."""
+        """The owner of this kind that controls the object; an empty OwnerReference if there is none."""
         found = (each for each in self.owner_references or () if each.controller and each.kind == kind)
         return next(found, OwnerReference())
 
@@ -72,14 +72,12 @@ class Condition(Struct, frozen=True, rename="camel", gc=False, omit_defaults=Tru
     reason: str = ""
     message: str = ""
     last_transition_time: Any = None
-    """A text or a moment. Agents write it, and the API server stores texts that are no moment."""
+    """Text or datetime. Agents write it, and the API server accepts text that is not a time."""
     observed_generation: int | None = None
 
     @property
     def since(self) -> float | None:
-        """Seconds since 1970 of its last transition; None where nobody said, or what was said is no
-        moment.
-        """
+        """Seconds since 1970 of the last transition; None if it is absent or not a time."""
         try:
             return msgspec.convert(self.last_transition_time, Timestamp).timestamp()
         except msgspec.ValidationError:
@@ -91,10 +89,10 @@ NOT_SAID = Condition()
 
 
 def condition_of(conditions: tuple[Condition, ...] | None, kind: str) -> Condition:
-    """The condition of a type; NOT_SAID where there is none."""
+    """The condition of a type; NOT_SAID if it is absent."""
     return next((each for each in conditions or () if each.type == kind), NOT_SAID)
 
 
 def problem_of(error: msgspec.ValidationError) -> str:
-    """What is wrong, with the path of the field."""
+    """The error message, with the path of the field."""
     return str(error).replace(" - at `$.", " at `").replace(" - at `$", " at `")

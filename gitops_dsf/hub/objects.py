@@ -1,8 +1,8 @@
-"""OCM's kinds that decide a placement. Fields, types and ranges follow the CRDs of
+"""The OCM kinds that decide a placement. Fields, types and ranges follow the CRDs of
 `cluster.open-cluster-management.io`.
 
-Only what somebody here reads is modelled; other fields are ignored, as the Go decoder ignores them. A value
-that no API server would store is refused with its path.
+Only fields that are used are modelled; others are ignored, as Go's decoder does. A value that no API server
+would store is rejected, with its path.
 """
 
 from msgspec import Struct
@@ -107,7 +107,7 @@ class Placement(Struct, frozen=True, rename="camel", gc=False):
         return f"{self.metadata.namespace}/{self.metadata.name}"
 
     def condition(self, kind: str) -> Condition:
-        """NOT_SAID where OCM has not written it."""
+        """The condition of a type; NOT_SAID if OCM has not written it."""
         return condition_of(self.status.conditions if self.status else None, kind)
 
 
@@ -125,7 +125,7 @@ class ClientConfig(Struct, frozen=True, gc=False, omit_defaults=True, rename={"c
 
 class ManagedClusterSpec(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
     hub_accepts_client: bool | None = None
-    """None: absent, which is false, or not known."""
+    """None if it is absent, which means false, or not known."""
     lease_duration_seconds: int | None = None
     managed_cluster_client_configs: tuple[ClientConfig, ...] | None = None
     taints: tuple[Taint, ...] | None = None
@@ -159,8 +159,8 @@ class ManagedClusterStatus(Struct, frozen=True, rename="camel", gc=False, omit_d
 
 
 class ManagedCluster(Struct, frozen=True, rename="camel", gc=False, omit_defaults=True):
-    """A cluster, or as much of it as is known: of a snapshot, labels, taints, claims or resources that are
-    None are not known.
+    """A cluster, as far as it is known. In a snapshot, labels, taints, claims and resources can be None: not
+    known.
     """
 
     metadata: Metadata
@@ -169,19 +169,19 @@ class ManagedCluster(Struct, frozen=True, rename="camel", gc=False, omit_default
 
     @property
     def labels(self) -> dict[str, str]:
-        """Empty where there are none, or none are known."""
+        """Labels; empty if there are none or they are not known."""
         return self.metadata.labels or {}
 
     @property
     def claims(self) -> dict[str, str]:
-        """Cluster claims; of two with one name the later counts (OCM: GetClusterClaims)."""
+        """Cluster claims. If a name appears twice, the later one counts (OCM: GetClusterClaims)."""
         return {
             claim.name: claim.value for claim in (self.status.cluster_claims if self.status else None) or ()
         }
 
     @property
     def taints(self) -> tuple[Taint, ...]:
-        """Empty where there are none, or none are known."""
+        """Taints; empty if there are none or they are not known."""
         return (self.spec.taints if self.spec else None) or ()
 
     @property
@@ -195,17 +195,19 @@ class ManagedCluster(Struct, frozen=True, rename="camel", gc=False, omit_default
         return self.metadata.deleting
 
     def condition(self, kind: str) -> Condition:
-        """NOT_SAID where OCM has not written it."""
+        """The condition of a type; NOT_SAID if OCM has not written it."""
         return condition_of(self.status.conditions if self.status else None, kind)
 
     @property
     def unreachable(self) -> bool:
-        """Whether OCM does not see it. A condition that OCM has not written yet says nothing."""
+        """Whether OCM reports the cluster as unavailable. A missing condition does not count as
+        unavailable.
+        """
         return self.condition(AVAILABLE_CONDITION).status in {"False", "Unknown"}
 
     @property
     def available_since(self) -> float | None:
-        """Seconds since 1970; None where OCM does not see it, or does not say."""
+        """Seconds since 1970; None if the cluster is unavailable or OCM does not report it."""
         found = self.condition(AVAILABLE_CONDITION)
         return found.since if found.status == "True" else None
 
@@ -242,11 +244,11 @@ class PlacementDecision(Struct, frozen=True, gc=False):
 
     @property
     def placement(self) -> str:
-        """Name of the Placement, by the label; empty where there is none."""
+        """Name of the Placement, from the label; empty if there is none."""
         return self.metadata.label(PLACEMENT_LABEL)
 
     @property
     def cluster_names(self) -> tuple[str, ...]:
-        """In the order of the page."""
+        """Cluster names in the order of the page."""
         decisions = self.status.decisions if self.status else None
         return tuple(decision.cluster_name for decision in decisions or ())

@@ -1,4 +1,4 @@
-"""What a Placement asks for: the scores that it ranks by, and the clusters that its predicates let pass."""
+"""What a Placement asks for: the scores it ranks by, and the clusters that its predicates let pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMED: Final = re.compile(r"""\.scores\(\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\)""")
 
 
 class RankedBy(Struct, frozen=True):
-    """One prioritizer of type AddOn with a weight other than 0."""
+    """A prioritizer of type AddOn with a weight other than 0."""
 
     resource: str
     """Name of the AddOnPlacementScore."""
@@ -25,35 +25,35 @@ class RankedBy(Struct, frozen=True):
 
 
 class Predicate(Struct, frozen=True):
-    """One predicate: all selectors and expressions must hold. An empty one lets every cluster pass."""
+    """A predicate: all its selectors and expressions must match. An empty one matches every cluster."""
 
     labels: Selector = EVERYTHING
     claims: Selector = EVERYTHING
     expressions: tuple[str, ...] = ()
 
     def may_pass(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
-        """As far as labels and claims go: CEL expressions are not evaluated."""
+        """Whether labels and claims match. CEL expressions are not evaluated."""
         return self.labels.matches(labels) and self.claims.matches(claims)
 
 
 class PlacementSummary(Struct, frozen=True):
-    """What is kept of a Placement by whoever follows thousands of them."""
+    """The kept part of a Placement, for programs that follow thousands of them."""
 
     uid: str
     wanted: int | None
-    """numberOfClusters; None: every eligible cluster."""
+    """numberOfClusters; None means every eligible cluster."""
     ranked_by: tuple[RankedBy, ...]
     predicates: tuple[Predicate, ...] = ()
 
     def may_choose(self, *, labels: Mapping[str, str], claims: Mapping[str, str]) -> bool:
-        """Whether a cluster passes one of the predicates; every cluster does when there are none."""
+        """Whether a cluster passes one of the predicates. Without predicates every cluster does."""
         return not self.predicates or any(
             each.may_pass(labels=labels, claims=claims) for each in self.predicates
         )
 
 
 def summary_of(item: Placement) -> PlacementSummary:
-    """A Placement without what nobody asks for."""
+    """Reduces a Placement to the kept part."""
     return PlacementSummary(
         uid=item.metadata.uid,
         wanted=item.spec.number_of_clusters,
@@ -79,7 +79,7 @@ def ranked_by(item: Placement) -> tuple[RankedBy, ...]:
 
 
 def predicate_of(written: ClusterPredicate) -> Predicate:
-    """A predicate, compiled. Raises SelectorError for what Kubernetes cannot build."""
+    """Compiles a predicate. Raises SelectorError for a selector that Kubernetes rejects."""
     selector = written.required_cluster_selector
     if selector is None:
         return Predicate()
@@ -100,12 +100,12 @@ def expressions(item: Placement) -> Iterator[str]:
 
 
 def asks_for_scores(item: Placement) -> bool:
-    """Whether a predicate reads scores (onMissingScore: Exclude, or CEL by hand)."""
+    """Whether a predicate reads scores: onMissingScore Exclude, or a CEL expression written by hand."""
     return any(".scores(" in text for text in expressions(item))
 
 
 def resources_read(item: Placement) -> frozenset[str] | None:
-    """Names of the AddOnPlacementScores that prioritizers and predicates read; None: any, because an
+    """Names of the AddOnPlacementScores that prioritizers and predicates read; None means any, because an
     expression computes the name.
     """
     found = {each.resource for each in ranked_by(item)}
@@ -123,5 +123,6 @@ def _lenient_predicates(item: Placement) -> Iterator[Predicate]:
         try:
             yield predicate_of(written)
         except SelectorError:
-            # OCM calls it misconfigured and decides nothing: no cluster is left out by mistake
+            # OCM reports such a Placement as misconfigured and decides nothing, so no cluster is left out by
+            # mistake.
             yield Predicate()

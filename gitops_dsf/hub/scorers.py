@@ -1,6 +1,4 @@
-"""DynamicScorers as the hub has them. Rendered ones have every default written out; those of an upstream
-controller may not.
-"""
+"""DynamicScorers as the hub has them. Rendered ones have every default written out; others may not."""
 
 from typing import Any
 
@@ -13,7 +11,7 @@ from gitops_dsf.hub.metadata import Condition, Metadata
 from gitops_dsf.hub.objects import LabelSelector
 
 PUBLISHED = "AddOnPlacementScore"
-"""scoreDestination of a scorer whose scores go to AddOnPlacementScores."""
+"""The scoreDestination of a scorer that publishes AddOnPlacementScores."""
 
 
 class Params(Struct, frozen=True):
@@ -58,10 +56,10 @@ class ScorerSpec(
     mode: str = "None"
     destination: str = PUBLISHED
     ttl: int = 0
-    """0: the default counts; see DynamicScorer.ttl."""
+    """0 means the default; see DynamicScorer.ttl."""
     suspend: bool = False
     selector: LabelSelector | None = None
-    """A label selector over ManagedClusters; None: everywhere."""
+    """A label selector over ManagedClusters; None means all of them."""
     dimension: str = ""
     aggregation: str = "Last"
     source: Endpoint = Endpoint()
@@ -77,14 +75,14 @@ class _Synced(Struct, frozen=True):
 
 
 class DynamicScorer(Struct, frozen=True):
-    """A scorer. Its effective values are properties: what a page said counts where the spec leaves something
-    open.
+    """A scorer. Its properties are the effective values: where the spec leaves a field open, the /config page
+    sets it.
     """
 
     metadata: Metadata
     spec: ScorerSpec
     status: dict[str, Any] = {}
-    """As it is, for whoever patches it; `condition`, `health` and `last_synced` read it."""
+    """The raw status, for programs that patch it. Use `condition`, `health` and `last_synced` to read it."""
 
     @property
     def name(self) -> str:
@@ -98,12 +96,12 @@ class DynamicScorer(Struct, frozen=True):
 
     @property
     def score_name(self) -> str:
-        """ds_score_name of its metric."""
+        """The label ds_score_name of its metric."""
         return self.spec.scoring.params.name or self._synced.name or self.metadata.name
 
     @property
     def resource(self) -> str:
-        """Name of its AddOnPlacementScores (the wire contract's rule)."""
+        """Name of its AddOnPlacementScores, by the rule of the wire contract."""
         return sanitise(self.score_name)
 
     @property
@@ -113,12 +111,12 @@ class DynamicScorer(Struct, frozen=True):
 
     @property
     def ttl(self) -> int:
-        """Seconds that a published score stays valid: max(900, 10 x interval) where the spec names none."""
+        """Seconds for which a published score is valid: by default max(900, 10 x interval)."""
         return self.spec.ttl or default_ttl_seconds(self.interval)
 
     @property
     def publishes(self) -> bool:
-        """Whether its scores go to AddOnPlacementScores at all."""
+        """Whether it publishes AddOnPlacementScores."""
         return self.spec.destination == PUBLISHED
 
     @property
@@ -137,13 +135,13 @@ class DynamicScorer(Struct, frozen=True):
 
     @property
     def health(self) -> str:
-        """Active, Inactive or Unknown; empty where nobody looked."""
+        """Active, Inactive or Unknown; empty if it was not probed."""
         found = self.status.get("healthStatus")
         return found if isinstance(found, str) else ""
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """As far as they can be read."""
+        """Conditions that can be decoded."""
         found = []
         for item in self.status.get("conditions") or ():
             try:
@@ -153,13 +151,13 @@ class DynamicScorer(Struct, frozen=True):
         return tuple(found)
 
     def condition(self, kind: str) -> Condition:
-        """An empty one where nobody has written it."""
+        """The condition of a type; an empty one if it is absent."""
         return next((each for each in self.conditions if each.type == kind), Condition())
 
     @property
     def last_synced(self) -> dict[str, Any]:
-        """What /config said when it was last read, with what it dropped since it was accepted; empty where
-        nobody knows.
+        """The last /config that was read, including fields dropped since it was accepted; empty if it is not
+        known.
         """
         found = self.status.get("lastSyncedConfig")
         return found if isinstance(found, dict) else {}

@@ -1,5 +1,5 @@
-"""AddOnPlacementScores: a fleet has hundreds of thousands, so what is kept of each is small, and equal parts
-are kept once.
+"""AddOnPlacementScores. A fleet has hundreds of thousands, so little is kept of each, and equal parts are
+shared.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +39,7 @@ class ScoreMetadata(Struct, frozen=True, gc=False):
 
 
 class AddOnPlacementScore(Struct, frozen=True, gc=False):
-    """As the API server returns it; its namespace is the cluster."""
+    """The object as the API server returns it. Its namespace is the cluster."""
 
     metadata: ScoreMetadata
     status: ScoreStatus | None = None
@@ -50,31 +50,33 @@ class OwnedScoreMetadata(ScoreMetadata, frozen=True, gc=False, rename={"managed_
 
 
 class OwnedScore(Struct, frozen=True, gc=False):
-    """As AddOnPlacementScore, with its writers: a look at those costs as much as the rest of the object."""
+    """An AddOnPlacementScore with its managedFields, which cost as much to decode as the rest
+    of the object.
+    """
 
     metadata: OwnedScoreMetadata
     status: ScoreStatus | None = None
 
 
 def other_managers(entries: tuple[FieldsOwner, ...]) -> tuple[str, ...]:
-    """Programs besides our agent that write the status of a score that our agent made."""
+    """Field managers other than our agent that write the status of a score that our agent created."""
     return tuple([each.manager for each in entries if each.subresource == STATUS and not each.ours])
 
 
 class Score(Struct, frozen=True, gc=False):
-    """What an AddOnPlacementScore says."""
+    """The content of an AddOnPlacementScore."""
 
     valid_until: datetime | None = None
-    """OCM counts the values as 0 after it; None: they count for ever."""
+    """OCM counts the values as 0 after this time; None means they count forever."""
     names: tuple[str, ...] = ()
-    """Of `status.scores[]`, as they are written: names may repeat, and then the last one counts."""
+    """Names in `status.scores[]`, in order. If a name appears twice, the last value counts."""
     values: tuple[int, ...] = ()
     """Aligned with `names`."""
     raw: tuple[float | None, ...] = ()
-    """Raw scores (the `dynamic_score` metric), aligned with `names`; empty where none is known."""
+    """Raw scores (the `dynamic_score` metric), aligned with `names`; empty if they are not known."""
 
     def get(self, dimension: str) -> int | None:
-        """The value that counts; None where there is no such item."""
+        """The value of an item; None if there is no such item."""
         if len(self.names) == 1:
             return self.values[0] if self.names[0] == dimension else None
         return next((value for name, value in reversed(list(self.items())) if name == dimension), None)
@@ -84,24 +86,22 @@ class Score(Struct, frozen=True, gc=False):
         return zip(self.names, self.values, strict=True)
 
     def raw_items(self) -> Iterator[tuple[str, float]]:
-        """Names and raw scores, where they are known."""
+        """Names and raw scores, where these are known."""
         return ((name, value) for name, value in zip(self.names, self.raw, strict=False) if value is not None)
 
 
 Scores = Mapping[str, Mapping[str, Score]]
-"""By AddOnPlacementScore name, then by cluster."""
+"""By name of the AddOnPlacementScore, then by cluster."""
 
 
 MOST_KEPT: Final = 100_000
-"""Different contents of scores that are remembered: of scorers with one item 200 values each, of those by
-node as many as there are.
+"""How many different contents are remembered. A scorer with one item has 200 values, one with an item per
+node many more.
 """
 
 
 class Interner:
-    """Keeps equal parts of scores once: moments, names, values. Of a fleet's scores nearly all parts are
-    equal to others.
-    """
+    """Shares equal parts of scores: times, names and values. In a fleet, nearly all parts are equal."""
 
     def __init__(self) -> None:
         self._moments: dict[datetime, datetime] = {}
@@ -116,7 +116,7 @@ class Interner:
         values: tuple[int, ...],
         raw: tuple[float | None, ...] = (),
     ) -> Score:
-        """A score made of parts that are kept once."""
+        """Returns a score made of shared parts."""
         if valid_until is not None:
             valid_until = self._moments.setdefault(valid_until, valid_until)
         return Score(
@@ -124,7 +124,7 @@ class Interner:
         )
 
     def of(self, status: ScoreStatus | None) -> Score:
-        """What a status says."""
+        """Returns the score of a status."""
         if status is None:
             return NOTHING
         items, until = status.scores or (), status.valid_until
@@ -140,7 +140,7 @@ class Interner:
 
 
 NOTHING = Score()
-"""An AddOnPlacementScore that nobody has filled."""
+"""An AddOnPlacementScore without items."""
 
 
 def score_of(
@@ -149,7 +149,7 @@ def score_of(
     valid_until: datetime | None = None,
     raw: Mapping[str, float] | None = None,
 ) -> Score:
-    """A score from values by dimension."""
+    """Makes a score from values by dimension."""
     pairs = tuple(values.items() if isinstance(values, Mapping) else values)
     names = tuple(name for name, _ in pairs)
     known = tuple(raw.get(name) for name in names) if raw else ()

@@ -19,7 +19,7 @@ _LONGEST_PREFIX = 253
 
 
 class SelectorError(ValueError):
-    """A selector that Kubernetes cannot build; its text is the one the controller reports."""
+    """A selector that Kubernetes rejects. The message is the one of the controller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +45,16 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """All requirements must hold. `nothing` is the selector of a nil pointer, which selects no object."""
+    """A compiled selector: all requirements must match. `nothing` is the selector of a nil pointer in Go,
+    which matches no object.
+    """
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
 
     @classmethod
     def of(cls, labels: Mapping[str, str], terms: Iterable[Requirement] = ()) -> Selector:
-        """Of labels that must be there with exactly these values, and further terms, which somebody has
-        checked already.
-        """
+        """Makes a selector from labels with exact values and further requirements, which must be valid."""
         return cls((*(Requirement(key, "In", (value,)) for key, value in sorted(labels.items())), *terms))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
@@ -65,7 +65,7 @@ class Selector:
 
 
 def label_value_error(value: str) -> str | None:
-    """Why a text is no label value (content.IsLabelValue), or None."""
+    """Why a text is not a label value (content.IsLabelValue); None if it is one."""
     problems = []
     if len(value.encode()) > _LONGEST:
         problems.append(f"must be no more than {_LONGEST} bytes")
@@ -118,10 +118,9 @@ def _expression(expression: LabelRequirement) -> Requirement:
 
 
 def compile_selector(selector: LabelSelector | None) -> Selector:
-    """The selector of a field that is a struct in Go: absent means everything.
+    """Compiles the selector of a field that is a struct in Go: if it is absent, it matches everything.
 
-    Raises:
-        SelectorError: an operator, key or value that Kubernetes refuses.
+    Raises SelectorError for an operator, key or value that Kubernetes rejects.
     """
     if selector is None:
         return Selector()
@@ -133,7 +132,7 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
 
 
 def lenient_selector(selector: LabelSelector | None) -> Selector:
-    """As compile_selector; a selector that Kubernetes cannot build selects nothing. A hub's API server stores
+    """Like compile_selector, but an invalid selector matches nothing. A hub's API server stores
     some of them.
     """
     try:

@@ -1,5 +1,5 @@
-"""kind HubSnapshot: the file format of snapshots (docs/preview.md). A document holds any of the sections; a
-folder is their union.
+"""The file format of snapshots, kind HubSnapshot (docs/preview.md). Each document holds any of the sections;
+a folder is the union of its documents.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,14 +36,14 @@ Value = Annotated[int, Meta(ge=SCORE_MIN, le=SCORE_MAX)]
 class ScoreEntry(
     Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """One AddOnPlacementScore: published values and, where known, raw ones, by dimension."""
+    """One AddOnPlacementScore: published values and, if known, raw ones, by dimension."""
 
     values: dict[str, Value]
     valid_until: Timestamp | None = None
     raw: dict[str, float] = {}
 
     def score(self, interner: Interner) -> Score:
-        """The same as a value that shares its parts with others."""
+        """Returns the score, with parts shared by an Interner."""
         names = tuple(self.values)
         raw = tuple([self.raw.get(name) for name in names]) if self.raw else ()
         return interner.score(self.valid_until, names, tuple(self.values.values()), raw)
@@ -59,8 +59,8 @@ class DecisionEntry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ClusterEntry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is known of a ManagedCluster; a section that is absent is not known, an empty one is known to be
-    empty.
+    """What is known of a ManagedCluster. An absent section is not known; an empty one is known
+    to be empty.
     """
 
     labels: dict[str, str] | None = None
@@ -74,23 +74,25 @@ Table = dict[Name, ScoreEntry]
 
 
 class HubSnapshot(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
-    """One document."""
+    """One document of the format."""
 
     api_version: str
     kind: str
     observed_at: Timestamp | None = None
-    """When the newest object of this document was seen on the hub; RFC 3339."""
+    """When the newest object of this document was observed, in RFC 3339."""
     scores: dict[Name, msgspec.Raw] = {}
-    """AddOnPlacementScore name to cluster to content; a table is decoded when its name is asked for."""
+    """Tables by name of the AddOnPlacementScore, then by cluster. A table is decoded when its name is
+    requested.
+    """
     decisions: list[DecisionEntry] = []
     clusters: dict[Name, ClusterEntry] = {}
     metadata: dict[str, Any] = {}
-    """`name` is the hub's, for people."""
+    """`name` is the name of the hub, for people."""
 
 
 class Part:
-    """A document, its scores decoded on demand: a fleet has hundreds of thousands, and a Placement ranks by
-    few names.
+    """A document whose scores are decoded on request. A fleet has hundreds of thousands, and a Placement
+    ranks by few names.
     """
 
     def __init__(self, document: HubSnapshot, *, place: str) -> None:
@@ -102,8 +104,8 @@ class Part:
         self._scores, self._place = document.scores, place
 
     def tables(self, resources: frozenset[str] | None) -> Iterator[tuple[str, Mapping[str, object]]]:
-        """Scores by name, then by cluster; of names that nobody asked for only the clusters. Raises
-        SnapshotError.
+        """Yields scores by name, then by cluster; for names that were not requested, only the clusters.
+        Raises SnapshotError.
         """
         for name, raw in self._scores.items():
             wanted = resources is None or name in resources
@@ -117,7 +119,7 @@ class Part:
 
 
 def read(text: bytes | msgspec.Raw, *, place: str) -> Part:
-    """One document. Raises SnapshotError."""
+    """Decodes one document. Raises SnapshotError."""
     try:
         document = msgspec.json.decode(text, type=HubSnapshot)
     except msgspec.ValidationError as error:
@@ -139,14 +141,14 @@ class _Head(Struct, frozen=True, rename="camel"):
 
 
 def decision(entry: DecisionEntry) -> PlacementDecision:
-    """The object of an entry."""
+    """Returns the PlacementDecision of an entry."""
     return decision_of(
         namespace=entry.namespace, name=entry.name, placement=entry.placement, clusters=entry.clusters
     )
 
 
 def cluster(name: str, entry: ClusterEntry) -> ManagedCluster:
-    """What is known of a cluster."""
+    """Returns the ManagedCluster of an entry."""
     claims = (
         None
         if entry.claims is None
@@ -160,11 +162,12 @@ def cluster(name: str, entry: ClusterEntry) -> ManagedCluster:
 
 
 def files(snapshot: Snapshot, *, hub: str) -> dict[str, bytes]:
-    """A snapshot as the files of a folder or branch: one per score name, one for decisions, one for clusters.
+    """Returns a snapshot as files of a folder or branch: one per score name, one for decisions, one for
+    clusters.
 
-    The same snapshot gives the same bytes. JSON, because a pipeline reads tens of thousands of scores; one
-    line per cluster or decision, so that two snapshots differ in the lines that changed. When it was seen
-    stands in snapshot.json alone: what did not change between two snapshots has the same bytes in both.
+    The same snapshot gives the same bytes. The format is JSON because a pipeline reads tens of thousands of
+    scores. Each cluster or decision has its own line, so that a diff shows only what changed. The time of
+    observation is in snapshot.json alone, so unchanged files keep their bytes.
     """
     found = {"snapshot.json": moment_file(hub=hub, observed_at=snapshot.observed_at)}
     for name, table in snapshot.scores.items():
@@ -179,24 +182,24 @@ def files(snapshot: Snapshot, *, hub: str) -> dict[str, bytes]:
 
 
 def moment_file(*, hub: str, observed_at: datetime | None) -> bytes:
-    """When a snapshot was seen."""
+    """Returns the file with the time of observation."""
     return _file(hub, "" if observed_at is None else f',\n"observedAt": {_json(timestamp(observed_at))}')
 
 
 def score_row(cluster: str, found: Score) -> str:
-    """One line of `scores_file`."""
+    """Returns one line of `scores_file`."""
     until = None if found.valid_until is None else found.valid_until.astimezone(UTC)
     entry = ScoreEntry(dict(sorted(found.items())), until, dict(sorted(found.raw_items())))
     return f"{_json(cluster)}: {_json(entry)}"
 
 
 def scores_file(name: str, rows: Iterable[str], *, hub: str) -> bytes:
-    """All clusters of one AddOnPlacementScore name; `rows` are in the order of the clusters."""
+    """Returns the file of one AddOnPlacementScore name. `rows` must be in order of cluster."""
     return _file(hub, f',\n"scores": {{{_json(name)}: {{\n{_rows(rows)}\n}}}}')
 
 
 def decisions_file(decisions: Iterable[PlacementDecision], *, hub: str) -> bytes:
-    """PlacementDecisions in the given order."""
+    """Returns the file of PlacementDecisions, in the given order."""
     entries = (
         DecisionEntry(item.metadata.namespace or "", item.metadata.name, item.placement, item.cluster_names)
         for item in decisions
@@ -205,7 +208,7 @@ def decisions_file(decisions: Iterable[PlacementDecision], *, hub: str) -> bytes
 
 
 def clusters_file(clusters: Mapping[str, ManagedCluster], *, hub: str) -> bytes:
-    """What is known of ManagedClusters."""
+    """Returns the file of ManagedClusters."""
     rows = _rows(f"{_json(name)}: {_json(_cluster_entry(known))}" for name, known in sorted(clusters.items()))
     return _file(hub, f',\n"clusters": {{\n{rows}\n}}')
 

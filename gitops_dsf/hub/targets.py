@@ -1,8 +1,8 @@
-"""Target clusters: where each scorer should run, by what the hub knows of its clusters, of the agents'
-add-on, and of masks.
+"""Target clusters: where each scorer should run, from the clusters, the agents' add-ons and the masks of a
+hub.
 
-The same selectors and masks as the generator's (`resolve.targets`), over the clusters that are there instead
-of the inventory in git.
+The selectors and masks are those of the generator (`resolve.targets`), but they are applied to the clusters
+of the hub instead of the inventory in git.
 """
 
 from collections.abc import Mapping
@@ -20,11 +20,10 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 class TargetClusters:
-    """The fleet at one moment. Questions are answered from indexes, so asking for hundreds of scorers is
-    cheap.
+    """Target clusters at one moment. Answers come from indexes, so hundreds of scorers are cheap.
 
-    Without `addons` (they could not be read) every cluster may have an agent; without `masks` (the hub does
-    not have them) a cluster where nothing is published may be masked.
+    Without `addons` (they could not be read) every cluster may have an agent. Without `masks` (the hub has
+    none) a cluster without a score may be masked.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class TargetClusters:
 
     @property
     def agents(self) -> frozenset[str]:
-        """Clusters that stay and have the agent's add-on."""
+        """Clusters that have the agent's add-on and are not being deleted."""
         return self._agents
 
     @property
@@ -71,17 +70,17 @@ class TargetClusters:
         return self.masks is not None
 
     def since(self, cluster: str) -> float:
-        """When the cluster and its add-on were both there: seconds since 1970."""
+        """Since when both the cluster and its add-on exist, in seconds since 1970."""
         return self._since.get(cluster, 0.0)
 
     def masked(self, score_name: str) -> frozenset[str]:
-        """Clusters that masks keep a score off."""
+        """Clusters that masks exclude from a score."""
         return frozenset().union(
             *(clusters for pattern, clusters in self._off if matches(score_name, pattern))
         )
 
     def selected(self, scorer: DynamicScorer) -> frozenset[str]:
-        """Clusters with an agent that the scorer's selector names, masked or not."""
+        """Clusters with an agent that the scorer's selector matches, masked or not."""
         selector = scorer.spec.selector
         return (
             self._agents
@@ -90,20 +89,18 @@ class TargetClusters:
         )
 
     def expected(self, scorer: DynamicScorer) -> frozenset[str]:
-        """Clusters where a scorer should run and publish; none when it is suspended in git or publishes
-        nothing.
-        """
+        """Clusters where a scorer should publish; none if it is suspended in git or publishes nothing."""
         if scorer.spec.suspend or not scorer.publishes:
             return _NONE
         return self.selected(scorer) - self.masked(scorer.score_name)
 
     def holds_for_cluster(self, name: str, item: ManagedCluster | None) -> bool:
-        """Whether a change of a cluster leaves the targets as they are: heartbeats and resources do."""
+        """Whether a change of a cluster leaves the targets unchanged, as heartbeats and resources do."""
         known = self._clusters.labels.get(name)
         if item is None or item.deleting:
             return known is None
         return known is not None and known == item.labels
 
     def holds_for_addon(self, cluster: str, item: ManagedClusterAddOn | None) -> bool:
-        """Whether a change of an add-on leaves the targets as they are: its health does."""
+        """Whether a change of an add-on leaves the targets unchanged, as its health does."""
         return self._addons.get(cluster) == (None if item is None or item.deleting else item.created)

@@ -1,13 +1,11 @@
-"""What could not be read of a hub, and why: a view with a hole in it is still a view, if the hole
-is named.
-"""
+"""Parts of a hub that could not be read, and why. A view names them and shows the rest."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Why(StrEnum):
-    """Why something is not known."""
+    """Why a part is not known."""
 
     FORBIDDEN = "Forbidden"
     NOT_INSTALLED = "NotInstalled"
@@ -16,15 +14,15 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unread:
-    """One part of a hub that is not known."""
+    """A part of a hub that could not be read."""
 
     what: str
     """Resource, group and namespace, such as `applicationsets.argoproj.io in namespace argocd`."""
     why: Why
     verb: str = "list"
-    """The verb that was tried."""
+    """The verb of the request."""
     detail: str = ""
-    """What the server said, where it is neither a missing right nor a missing kind."""
+    """The server's message, unless a permission or the kind is missing."""
 
     def __str__(self) -> str:
         if self.why is Why.FORBIDDEN:

@@ -1,4 +1,4 @@
-"""URLs of scoring APIs and metric sources, and the paths that count where a host is named without one."""
+"""URLs of scoring APIs and metric sources, and the default paths of hosts that are named without one."""
 
 import re
 from typing import Final
@@ -10,7 +10,7 @@ _MISLEADS_GIT: Final = re.compile(r"[\w+.-]+::|(?:[^/]*://)?(?:[^/@]*@)?-|[^/:]*
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of a URL; empty when it has none."""
+    """Scheme, host and port of a URL; empty if it has none."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -19,12 +19,12 @@ def origin(url: str) -> str:
 
 
 def has_path(url: str) -> bool:
-    """Whether a host URL carries a path of its own."""
+    """Whether a host URL has a path."""
     return path_of(url) not in {"", "/"}
 
 
 def path_of(url: str) -> str:
-    """The path of a URL; empty when it is not one."""
+    """The path of a URL; empty if it is not a URL."""
     try:
         return urlsplit(url).path
     except ValueError:
@@ -32,12 +32,12 @@ def path_of(url: str) -> str:
 
 
 def rooted(path: str) -> str:
-    """A path with its leading slash; people leave it out, and upstream adds it."""
+    """Adds the leading slash that people leave out. The upstream controller adds it, too."""
     return f"/{path.lstrip('/')}" if path else ""
 
 
 def join(host: str, path: str) -> str:
-    """Host URL and path as one URL."""
+    """Joins host URL and path."""
     return f"{host.rstrip('/')}/{path.lstrip('/')}" if path else host
 
 

@@ -107,7 +107,7 @@ def test_without_scores_only_the_filters_speak(fleet: GitFleet, run: Run) -> Non
     assert "  eligible: eu-1, eu-2\n" in text
     assert "us-1  Predicate  label region in (eu) does not hold: it is 'us'" in text
     explained = run("explain", "guestbook", "eu-2", fleet.path)
-    assert "it passes the filters; without scores nobody can say how it would rank" in explained
+    assert "it passes the filters; without scores its rank is unknown" in explained
 
 
 def test_explain_names_the_nearest_score_that_would_flip_it(fleet: GitFleet, scores: Path, run: Run) -> None:
