@@ -1,4 +1,4 @@
-"""Cross-object meaning: effective scorers, targets and applications, with every rule checked. Pure."""
+"""Computes effective scorers, targets and applications, and checks every rule. Pure."""
 
 from gitops_dsf.resolve.decide import resolve
 

@@ -1,4 +1,4 @@
-"""ScoredApplications to ranking terms and weights."""
+"""Computes ranking terms and weights of ScoredApplications."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from gitops_dsf.resolve.types import ResolvedApplication, ResolvedScore
 def resolve_application(
     item: Item[ScoredApplication], overlays: Mapping[str, Overlay]
 ) -> ResolvedApplication | None:
-    """The application, decided; None when a reference or the stickiness does not hold, which a rule
+    """Resolves an application. Returns None when a reference or the stickiness is invalid, which a rule
     reports.
     """
     spec = item.value.spec
@@ -48,7 +48,7 @@ def resolve_application(
 
 
 def default_dimension(overlay: Overlay) -> str | None:
-    """The only item name that the scorer's format can yield, or None where labels or the cluster decide."""
+    """The only item name that the scorer's format can yield; None if it depends on labels or the cluster."""
     return fixed_name(
         overlay.scorer.value.spec.score_dimension_format, score_name=str(overlay.score_name.value)
     )

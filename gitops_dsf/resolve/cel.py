@@ -1,7 +1,7 @@
-"""CEL expressions of Placements: what OCM's compiler would say of them, in words for people who write YAML.
+"""Checks CEL expressions of Placements, and explains what OCM's compiler would reject.
 
-The engine is the simulator's. It is imported when the first expression is checked: most repositories have
-none.
+The CEL engine is the simulator's. It is imported when the first expression is checked, because most
+repositories have none.
 """
 
 import re
@@ -14,7 +14,7 @@ from gitops_dsf.repository.model.suggestion import did_you_mean
 if TYPE_CHECKING:
     from gitops_dsf.simulator.cel.checker import Checker, Mistake
 
-# Compiled when the first mistake is put into words: that takes 4 ms, of which most runs have no use.
+# Compiled on first use: it takes 4 ms, and most runs do not need it.
 _EXPECTING = (
     r"(?:mismatched input|extraneous input|no viable alternative at input|token recognition error at:)"
     r" '(.*?)'(?: expecting .*)?$"
@@ -38,14 +38,14 @@ _NEVER_BOOL = frozenset(
     }
     | {"kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL", "net.CIDR", "net.IP"}
 )
-"""Types without their parameters. DYN is not among them: it may be a bool on some cluster."""
+"""Types without their parameters. DYN is missing, because it may be a bool on some cluster."""
 _OFFERED = "OCM offers managedCluster, its scores(...), parseJSON and the functions of Kubernetes"
 _ARTICLES = {"int": "an int", "ip": "an ip", "null": "null", "optional": "an optional"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CelMistake:
-    """What is wrong with an expression, and the 0-based character offset; None where nobody knows it."""
+    """A mistake in an expression, and its 0-based character offset; None if the position is unknown."""
 
     message: str
     offset: int | None
@@ -54,8 +54,8 @@ class CelMistake:
 
 @lru_cache(maxsize=4096)
 def check(expression: str) -> tuple[CelMistake, ...]:
-    """The mistakes of one expression. Never raises; nothing is said of an expression that the engine cannot
-    judge.
+    """Returns the mistakes of one expression. Never raises. Skips expressions that the engine
+    cannot judge.
     """
     from gitops_dsf.simulator.cel.checker import CelSyntaxError  # noqa: PLC0415 - see above
     from gitops_dsf.simulator.cel.function import CelUnsupported  # noqa: PLC0415
@@ -94,7 +94,7 @@ def _refused(expression: str, item: "Mistake") -> CelMistake:
     words, hint = _in_words(item.reason.removeprefix("Syntax error: "))
     offset = item.offset
     if offset is not None and (found := re.match(_UNDECLARED, item.reason)):
-        # The compiler points at the last dot of a name; what is not known is its start.
+        # The compiler reports the last dot of a name; the unknown part is its start.
         before = found[1].rpartition(".")[0]
         offset -= len(before) if expression[:offset].endswith(before) else 0
     return CelMistake(
@@ -103,7 +103,7 @@ def _refused(expression: str, item: "Mistake") -> CelMistake:
 
 
 def _in_words(reason: str) -> tuple[str, str]:
-    """The mistake and what to write, from the compiler's message."""
+    """Translates the compiler's message into an explanation and a hint."""
     if found := re.match(_EXPECTING, reason):
         return (
             ("the expression ends too early", "")

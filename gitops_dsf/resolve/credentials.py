@@ -1,4 +1,4 @@
-"""Which credentials a scorer sends where: one reading for the rules and for `diff`."""
+"""Which credentials a scorer sends to which host, for the rules and for `diff`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ RESERVED_SECRETS: Final = (
     f"{ADDON_NAME}*",
     "open-cluster-management-*",
 )
-"""Secrets (globs) that OCM's add-on machinery makes in the agent's namespace: kubeconfigs and certificates
-for the hub, and image pull secrets (docs/contributing/ocm-behaviour.md#secrets-of-an-add-on). They are
-nobody's token for a metric source.
+"""Globs of Secrets that OCM's add-on machinery creates in the agent's namespace: kubeconfigs and certificates
+for the hub, and image pull secrets (docs/contributing/ocm-behaviour.md#secrets-of-an-add-on). They must not
+be used as tokens for metric sources.
 """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Sent:
-    """One credential on its way to one host."""
+    """One credential and the host that receives it."""
 
     section: str
     """`source` or `scoring`."""
     secret: str
-    """Name of the Secret; empty for the token of the agent's pod."""
+    """Name of the Secret; empty for the service account token of the agent's pod."""
     scheme: str
     host: str
 
@@ -40,7 +40,7 @@ class Sent:
 
 
 def sent(source: str, source_auth: Auth | None, scoring: str, scoring_auth: Auth | None) -> Iterator[Sent]:
-    """The credentials of a scorer, by its two base URLs; a URL that cannot be read gets none here."""
+    """The credentials that a scorer sends to its two base URLs. Skips URLs that cannot be parsed."""
     for section, url, auth in (("source", source, source_auth), ("scoring", scoring, scoring_auth)):
         if auth is None or (auth.token_secret_ref is None and not auth.service_account_token):
             continue
@@ -56,5 +56,5 @@ def sent(source: str, source_auth: Auth | None, scoring: str, scoring_auth: Auth
 
 
 def is_reserved(secret: str) -> bool:
-    """Whether a Secret belongs to the add-on machinery."""
+    """Whether a Secret belongs to OCM's add-on machinery."""
     return any(matches(secret, pattern) for pattern in RESERVED_SECRETS)

@@ -1,4 +1,4 @@
-"""Declared objects to a decided repository."""
+"""Resolves declared objects."""
 
 from gitops_dsf.diagnostics import Diagnostic, has_errors, in_order
 from gitops_dsf.repository.model.declared import Declared
@@ -12,8 +12,8 @@ from gitops_dsf.resolve.types import RawDocument, Resolved
 
 
 def resolve(declared: Declared) -> tuple[Resolved | None, list[Diagnostic]]:
-    """The repository, decided, and every finding so far in order of place; None when any of them is
-    an error.
+    """Returns the resolved repository and all findings in order of position. The repository is None when any
+    finding is an error.
     """
     context = context_of(declared)
     found = [*declared.diagnostics, *(item for rule in RULES for item in rule(context))]

@@ -1,4 +1,4 @@
-"""Overlays to effective scorers."""
+"""Computes effective scorers from overlays."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer
 
 
 def effective(overlay: Overlay) -> EffectiveScorer:
-    """A complete scorer with every default applied."""
+    """Applies every default to a complete scorer."""
     declared = overlay.scorer.value
     spec = declared.spec
     kind = overlay.kind_of_source
@@ -51,10 +51,11 @@ def effective(overlay: Overlay) -> EffectiveScorer:
 
 
 def left_open(overlay: Overlay) -> EffectiveScorer:
-    """A Full scorer whose /config upstream's controller will read: what the spec does not say stays empty.
+    """A Full scorer whose /config the upstream controller will read. Fields that the spec leaves open stay
+    empty.
 
-    Without a query the type of the source stays open, too. The controller takes /config's, and leaves out a
-    scorer without any.
+    Without a query, the type of the source stays open, too. The controller takes it from /config, and skips a
+    scorer that has none.
     """
     known = str(overlay.source_type.value or ("Prometheus" if overlay.query.value else ""))
     return replace(
@@ -65,7 +66,7 @@ def left_open(overlay: Overlay) -> EffectiveScorer:
 
 
 def pending(overlay: Overlay) -> PendingScorer:
-    """A Full scorer that waits for its lock."""
+    """A Full scorer that has no lock yet."""
     missing = tuple(".".join(str(part) for part in setting.path) for setting in overlay.missing())
     return PendingScorer(name=overlay.scorer.name, missing=missing, position=overlay.scorer.position)
 

@@ -1,15 +1,15 @@
-"""How often the agents of a fleet write to the hub's API server."""
+"""Estimates how often the agents of a fleet write to the hub's API server."""
 
 from collections.abc import Iterable, Mapping
 
 from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 
 MANY_WRITES_PER_SECOND = 200
-"""Above this a warning: a small hub was seen to peak near 390 writes per second."""
+"""Above this rate a warning is reported. A small hub was measured to peak near 390 writes per second."""
 
 
 def writes_per_second(resolved: Resolved) -> float:
-    """Refreshes of all scores of a decided repository: clusters x scorers / refresh."""
+    """Writes per second that refresh all scores of a repository."""
     clusters: dict[str, int] = {}
     for names in resolved.targets.values():
         for name in names:
@@ -18,10 +18,10 @@ def writes_per_second(resolved: Resolved) -> float:
 
 
 def rate(scorers: Iterable[EffectiveScorer], clusters: Mapping[str, int]) -> float:
-    """Refreshes per second: every published score is written at half of its TTL even when nothing changes.
+    """Writes per second that refresh scores. A published score is written at half of its TTL even if it does
+    not change.
 
-    Changes come on top, at most one per publish.minIntervalSeconds; how many there are is not known from
-    files.
+    Changed scores add at most one write per publish.minIntervalSeconds. Their number is not known from files.
     """
     return sum(
         clusters.get(scorer.name, 0) / max(scorer.ttl_seconds / 2, 1)

@@ -1,7 +1,7 @@
-"""What counts for a scorer, field by field: the lock's word, the author's, or the default; and where it was
+"""Chooses the value of each field of a scorer: from the lock, the spec or the default, and where it was
 written.
 
-configSyncMode Full: a non-empty field of the lock wins over the spec's. None: only the spec counts.
+With configSyncMode Full, a non-empty field of the lock overrides the spec. With None, only the spec counts.
 """
 
 from dataclasses import dataclass
@@ -23,25 +23,25 @@ class Setting:
     document: Document
     path: Path
     locked: bool
-    """Whether the lock decided."""
+    """Whether the value comes from the lock."""
 
     @property
     def position(self) -> Position:
-        """Where the value is written; where it should be, when it is not."""
+        """The position of the value; if it is missing, where it should be."""
         return self.document.at(self.path)
 
     def inside(self, offset: int) -> Position:
-        """Where a character of a string value is written."""
+        """The position of a character of a string value."""
         return self.document.inside(self.path, offset)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Overlay:
-    """A scorer with its lock applied, before anything is checked."""
+    """A scorer with its lock applied. Nothing is checked yet."""
 
     scorer: Item[DynamicScorer]
     lock: Item[ScorerLock] | None
-    """The lock that counts: none with configSyncMode None."""
+    """The lock that is applied; None with configSyncMode None."""
     source_type: Setting
     source_host: Setting
     source_path: Setting
@@ -49,22 +49,21 @@ class Overlay:
     range: Setting
     step: Setting
     scoring_host: Setting
-    """Written host only; `scoring_origin` is what counts without one."""
+    """The written host only. If it is missing, `scoring_origin` is used."""
     scoring_path: Setting
     score_name: Setting
     interval: Setting
 
     @property
     def scoring_origin(self) -> str:
-        """Base URL of the scoring API: the host that is named, else the origin of configURL."""
+        """Base URL of the scoring API: the written host, else the origin of configURL."""
         return str(self.scoring_host.value) or origin(self.scorer.value.spec.config_url)
 
     @property
     def source_origin(self) -> str:
-        """Base URL of the metric source: the host that is named, else the origin of configURL, as upstream
-        has it.
+        """Base URL of the metric source: the written host, else the origin of configURL, as upstream does.
 
-        Nothing for a Full scorer without a lock: its /config, which nobody has looked at, usually names the
+        Empty for a Full scorer without a lock, because its /config, which is still unknown, usually names the
         host.
         """
         spec = self.scorer.value.spec
@@ -78,35 +77,33 @@ class Overlay:
 
     @property
     def source_endpoint(self) -> str:
-        """Whole URL of the metric source's query API; empty without a source."""
+        """URL of the metric source's query API; empty without a source."""
         if self.kind_of_source == "None" or not self.source_origin:
             return ""
         return join(self.source_origin, self.effective_source_path)
 
     @property
     def effective_source_path(self) -> str:
-        """The path with its leading slash, or the default where the host URL carries none."""
+        """The path with a leading slash; the default if the host URL has no path."""
         return rooted(str(self.source_path.value)) or ("" if has_path(self.source_origin) else QUERY_PATH)
 
     @property
     def is_instant(self) -> bool:
-        """Whether the source is asked for present values: a path that ends in /query has neither range nor
-        step.
-        """
+        """Whether the query is an instant query. A path that ends in /query takes neither range nor step."""
         return path_of(self.source_endpoint).rstrip("/").endswith("/query")
 
     @property
     def scoring_endpoint(self) -> str:
-        """Whole URL that is posted to; empty when no host is known."""
+        """URL that scoring requests are posted to; empty if no host is known."""
         return join(self.scoring_origin, self.effective_scoring_path) if self.scoring_origin else ""
 
     @property
     def effective_scoring_path(self) -> str:
-        """The path with its leading slash, or the default where the host URL carries none."""
+        """The path with a leading slash; the default if the host URL has no path."""
         return rooted(str(self.scoring_path.value)) or ("" if has_path(self.scoring_origin) else SCORING_PATH)
 
     def missing(self) -> tuple[Setting, ...]:
-        """Fields without which the scorer cannot run."""
+        """Required fields that are missing."""
         wanted = [self.score_name, self.interval]
         if not self.scoring_origin:
             wanted.append(self.scoring_host)

@@ -1,9 +1,10 @@
-"""Stickiness in score points to weights that OCM's scheduler accepts.
+"""Converts stickiness in score points to weights that OCM's scheduler accepts.
 
-OCM's Steady prioritizer gives 100 points to clusters of the present decision
-(docs/scheduler.md#the-pass-step-by-step). With every score weight multiplied by `factor` and Steady weighted
-by `steady`, a better cluster must lead by 100 * steady / (factor * sum of |weights|) points of the weighted
-mean of the scores; for one score that is points of that score. All weights are integers of at most 10.
+OCM's Steady prioritizer gives 100 points to the clusters of the current decision
+(docs/scheduler.md#the-pass-step-by-step). If every score weight is multiplied by `factor` and Steady has the
+weight `steady`, another cluster must lead by 100 * steady / (factor * sum of |weights|) points of the
+weighted mean of the scores. With one score, these are points of that score. All weights are integers of at
+most 10.
 """
 
 from collections.abc import Sequence
@@ -18,22 +19,22 @@ STEADY_POINTS = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Weights:
-    """Multiplier of every score weight, and the weight of Steady; 0 leaves it out."""
+    """The multiplier of every score weight, and the weight of Steady; 0 leaves Steady out."""
 
     factor: int
     steady: int
 
 
 def choose(points: int, weights: Sequence[int]) -> Weights | None:
-    """The smallest weights that give exactly this stickiness, or None when none do."""
+    """Returns the smallest weights with exactly this stickiness; None if there are none."""
     if points == 0:
         return Weights(factor=1, steady=0)
     return next((found for value, found in _possible(tuple(weights)) if value == points), None)
 
 
 def nearest(points: int, weights: Sequence[int]) -> list[int]:
-    """The whole numbers of points closest to the one asked for that can be expressed: one below or equal, one
-    above, if any.
+    """The closest integers that can be expressed: at most one that is lower or equal, and one
+    that is higher.
     """
     values = sorted({int(value) for value, _ in _possible(tuple(weights)) if value.denominator == 1} | {0})
     below = [value for value in values if value <= points]

@@ -1,4 +1,4 @@
-"""What resolving yields: everything decided, nothing rendered. Frozen values, sorted by name."""
+"""The result of resolving: frozen values, sorted by name. Nothing is rendered yet."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EffectiveScorer:
-    """A scorer with lock and defaults applied (docs/sync.md#effective-values). Endpoints are whole URLs,
-    durations seconds.
+    """A scorer with lock and defaults applied (docs/sync.md#effective-values). Endpoints are URLs, durations
+    seconds.
     """
 
     name: str
     score_name: str
     resource_name: str
-    """Sanitised score name: the AddOnPlacementScore's name."""
+    """Sanitised score name, which is the name of the AddOnPlacementScore."""
     declared: DynamicScorer
     position: Position
     source_type: str
@@ -53,18 +53,18 @@ class EffectiveScorer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PendingScorer:
-    """A Full scorer that has no lock yet and is not complete without one: left out, and said so."""
+    """A Full scorer that has no lock yet and is incomplete without one. It is not rendered."""
 
     name: str
     missing: tuple[str, ...]
-    """Field paths that only /config can fill, such as source.params.query."""
+    """Paths of fields that only /config can set, such as source.params.query."""
     position: Position
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResolvedScore:
-    """One ranking term of an application: the AddOnPlacementScore coordinate and its weight as the author
-    gave it.
+    """One ranking term of an application: the coordinate in the AddOnPlacementScore, and the weight as
+    written.
     """
 
     scorer: str
@@ -75,15 +75,15 @@ class ResolvedScore:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResolvedApplication:
-    """A ScoredApplication whose references hold and whose stickiness can be expressed."""
+    """A ScoredApplication with valid references and weights."""
 
     name: str
     declared: ScoredApplication
     position: Position
     scores: tuple[ResolvedScore, ...]
     score_factor: int
-    """Every score weight is multiplied by this in the Placement; with steady_weight it gives the stickiness
-    asked for.
+    """Every score weight is multiplied by this in the Placement. Together with steady_weight it gives the
+    stickiness.
     """
     steady_weight: int
     """Weight of OCM's Steady prioritizer; 0 leaves it out."""
@@ -91,7 +91,7 @@ class ResolvedApplication:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RawDocument:
-    """A Placement or ApplicationSet that is carried as it was written."""
+    """A Placement or ApplicationSet that is copied into the output."""
 
     kind: str
     name: str
@@ -101,20 +101,20 @@ class RawDocument:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resolved:
-    """A whole fleet repository, decided."""
+    """A whole fleet repository after resolving."""
 
     repository: FleetRepository
     scorers: tuple[EffectiveScorer, ...]
     pending: tuple[PendingScorer, ...]
     open_scorers: tuple[EffectiveScorer, ...]
-    """Full scorers that are incomplete here and complete on the hub, where upstream's controller reads their
-    /config. Only with delivery mode UpstreamController; fields that only /config says are empty.
+    """Full scorers that are incomplete here and complete on the hub, where the upstream controller reads
+    their /config. Only with delivery.mode UpstreamController. Fields that only /config sets are empty.
     """
     clusters: tuple[ManagedCluster, ...]
     cluster_sets: tuple[ManagedClusterSet, ...]
     scoring_config: DynamicScoringConfig | None
     targets: Mapping[str, tuple[str, ...]]
-    """Cluster name to the sorted names of the scorers that run there; every cluster has an entry, suspended
+    """For each cluster, the sorted names of the scorers that run there. Every cluster has an entry; suspended
     scorers are in none.
     """
     applications: tuple[ResolvedApplication, ...]

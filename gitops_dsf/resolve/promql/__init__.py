@@ -1,4 +1,4 @@
-"""PromQL: whether it parses, where it stops to parse, and which labels its result can have."""
+"""PromQL: whether an expression parses, where its mistake is, and which labels its result can have."""
 
 from gitops_dsf.resolve.promql.check import Checked, Mistake, check
 from gitops_dsf.resolve.promql.labels import can_have

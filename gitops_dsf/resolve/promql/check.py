@@ -1,4 +1,4 @@
-"""One PromQL expression: the syntax tree, or what is wrong and where."""
+"""Checks one PromQL expression: returns the syntax tree, or what is wrong and where."""
 
 import re
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from gitops_dsf.resolve.promql.tokens import Token, tokens
 
 MAX_WORDS = 2000
 MAX_DEPTH = 60
-"""The parser recurses natively: ten thousand brackets, signs or terms end the process. Both bounds are far
+"""The native parser recurses: ten thousand brackets, signs or terms crash the process. Both limits are far
 below that.
 """
 
 MAX_SECONDS = 1e11
-"""Longest duration that is passed on: three thousand years."""
+"""The longest duration that is passed to the parser: three thousand years."""
 
 _UNKNOWN_FUNCTION = re.compile(r"unknown function with name '([^']*)'")
 _RANGE_RESULTS = {
@@ -29,11 +29,11 @@ _RANGE_RESULTS = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Mistake:
-    """What is wrong with an expression, and the 0-based character offset."""
+    """A mistake in an expression, and its 0-based character offset."""
 
     kind: str
-    """syntax, function (not known: the parser may be behind Prometheus) or result (parses, but no range query
-    returns it).
+    """`syntax`; `function`: unknown, but the parser may be older than Prometheus; or `result`: a range query
+    cannot return it.
     """
     message: str
     offset: int
@@ -42,14 +42,14 @@ class Mistake:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Checked:
-    """The tree of an expression that parses; None otherwise, and after an unknown function."""
+    """The tree of an expression that parses; None otherwise and after an unknown function."""
 
     tree: Any
     mistakes: tuple[Mistake, ...]
 
 
 def check(text: str) -> Checked:
-    """Parses one expression (no `;` list). Never raises, whatever the text."""
+    """Parses one expression (not a `;` list). Never raises."""
     words = tokens(text, most=MAX_WORDS + 1)
     refused = _too_much(words) or _unmeasured(text, words) or _too_long(words)
     if refused is not None:
@@ -73,16 +73,14 @@ def check(text: str) -> Checked:
 
 
 def _unmeasured(text: str, words: list[Token]) -> Mistake | None:
-    """A long rest behind a character that is no PromQL: its depth is unknown, and the parser must not find
-    out.
-    """
+    """Rejects a long rest after an invalid character: its depth is unknown and could crash the parser."""
     if not words or words[-1].kind != "bad" or len(text) - words[-1].offset <= MAX_WORDS:
         return None
     return Mistake(kind="syntax", message=f"{words[-1].text} does not fit here", offset=words[-1].offset)
 
 
 def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
-    """The tree; ValueError also for a panic of the native parser, which Python sees as something that is no
+    """Returns the tree. Raises ValueError, also for a panic of the native parser, which is no subclass of
     Exception.
     """
     try:
@@ -95,8 +93,8 @@ def _parse(text: str) -> Any:  # noqa: ANN401 - a promql_parser expression
 
 
 def _without_raw_backslashes(text: str, words: list[Token]) -> str:
-    """The parser looks for escapes in back-quoted strings, too, where Prometheus has none; what they say does
-    not matter here.
+    """Replaces back-quoted strings. The parser looks for escapes in them although Prometheus has none; their
+    content does not matter here.
     """
     if "`" not in text or "\\" not in text:
         return text
@@ -112,14 +110,14 @@ _ESCAPE = re.compile(
 
 
 def _bad_escape(word: Token) -> int | None:
-    """Offset of the first backslash in a quoted string that begins no escape."""
+    """Offset of the first backslash in a quoted string that starts no valid escape."""
     if word.kind != "string" or word.text[0] == "`":
         return None
     return next((word.offset + found.start() for found in _ESCAPE.finditer(word.text) if found["bad"]), None)
 
 
 def _too_long(words: list[Token]) -> Mistake | None:
-    """A duration, written as a number of seconds, that ends the native parser with a panic."""
+    """Finds a duration, written as seconds, that makes the native parser panic."""
     for index, word in enumerate(words):
         before = [item.text.lower() for item in words[max(0, index - 2) : index]]
         sign = before[-1:] in (["-"], ["+"])
@@ -133,7 +131,7 @@ def _too_long(words: list[Token]) -> Mistake | None:
 
 
 def _seconds(text: str) -> float:
-    """The number of seconds; NaN for what is no number at all, such as a name."""
+    """The number of seconds; NaN for a word that is not a number."""
     try:
         return float(int(text, 16)) if text[:2].lower() == "0x" else float(text)
     except (ValueError, OverflowError):
@@ -207,8 +205,8 @@ def _unknown_functions(words: list[Token], name: str) -> tuple[Mistake, ...]:
 
 
 def _culprit(text: str, recogniser: Recogniser) -> int:
-    """Where the smallest sub-expression starts that the parser refuses on its own: a mistake of types, not of
-    grammar.
+    """Start of the smallest sub-expression that the parser rejects on its own: a type error, not a syntax
+    error.
     """
     for start, end in recogniser.parts:
         try:

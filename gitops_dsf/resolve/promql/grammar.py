@@ -1,6 +1,6 @@
-"""A recogniser of PromQL's grammar that remembers places: the parser's own errors have none.
+"""A recogniser of PromQL's grammar that keeps positions, because the errors of the native parser have none.
 
-It decides nothing about validity; it is asked where a query goes wrong after the parser refused it.
+It does not decide whether a query is valid. It finds the mistake in a query that the parser rejected.
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ _NUMBERS = frozenset({"inf", "nan"})
 
 
 class NoParseError(Exception):
-    """Nothing parses from this token on."""
+    """No rule of the grammar matches at this token."""
 
     def __init__(self, token: Token | None, expected: str) -> None:
         super().__init__(expected)
@@ -45,14 +45,16 @@ class NoParseError(Exception):
 
 @dataclass(slots=True)
 class Recogniser:
-    """Reads a token list once. `parts` are the spans of all sub-expressions, inner ones before outer ones."""
+    """Reads a list of tokens once. `parts` are the spans of all sub-expressions, inner ones first."""
 
     words: list[Token]
     index: int = 0
     parts: list[tuple[int, int]] = field(default_factory=list)
 
     def whole(self) -> None:
-        """The list is one expression. Raises NoParseError at the first word that cannot continue it."""
+        """Recognises the list as one expression. Raises NoParseError at the first token that cannot continue
+        it.
+        """
         self._expression()
         if self._peek() is not None:
             raise NoParseError(self._peek(), "an operator or the end of the query")

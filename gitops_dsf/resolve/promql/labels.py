@@ -1,4 +1,4 @@
-"""Which labels the result of an expression can have, as far as its grouping decides."""
+"""Which labels the result of an expression can have, as far as grouping decides it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ _MAX_DEPTH = 200
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """Exactly these labels may be there; with `open`, any but these."""
+    """The labels that may be present: exactly these, or with `open` all except these."""
 
     names: frozenset[str]
     open: bool
@@ -44,7 +44,7 @@ _NONE = _Labels(frozenset(), open=False)
 
 
 def can_have(tree: Any, label: str) -> bool:  # noqa: ANN401 - a promql_parser expression
-    """Whether some series of the result may carry the label. True where that depends on the data."""
+    """Whether a series of the result may have the label. True if that depends on the data."""
     return _labels(tree, 0).has(label)
 
 

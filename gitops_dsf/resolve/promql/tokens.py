@@ -1,4 +1,4 @@
-"""PromQL's words: enough of its lexer to count them and to know where each starts."""
+"""A lexer of PromQL that is just good enough to count tokens and find where each starts."""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +18,9 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word and its 0-based character offset. `kind` is string, duration, number, name, operator, or bad."""
+    """A token and its 0-based character offset. `kind` is string, duration, number, name,
+    operator, or bad.
+    """
 
     kind: str
     text: str
@@ -26,13 +28,13 @@ class Token:
 
     @property
     def end(self) -> int:
-        """Offset behind the word."""
+        """Offset after the token."""
         return self.offset + len(self.text)
 
 
 def tokens(text: str, *, most: int) -> list[Token]:
-    """The words of an expression without white space and comments. Ends behind the first that is none (kind
-    bad), and after `most` words.
+    """Yields the tokens of an expression, without white space and comments. Stops after an invalid token
+    (kind bad) and after `most` tokens.
     """
     found: list[Token] = []
     index = 0
@@ -44,7 +46,7 @@ def tokens(text: str, *, most: int) -> list[Token]:
             break
         kind = match.lastgroup or "bad"
         word = match[0]
-        if word[0] == ":" and in_range:  # elsewhere a colon starts the name of a recording rule
+        if word[0] == ":" and in_range:  # elsewhere, a colon starts the name of a recording rule
             kind, word = "operator", ":"
         in_range = word == "[" or (in_range and word != "]")
         if kind != "blank":

@@ -1,3 +1,1 @@
-"""Rules across objects: each a small function from Context to diagnostics. `registry.RULES` is the list of
-all.
-"""
+"""Rules across objects. Each is a small function from Context to diagnostics; `registry.RULES` lists them."""

@@ -1,8 +1,8 @@
-"""Names of the Applications that ApplicationSets make: two sets cannot own one Application.
+"""Reports Application names that two ApplicationSets generate, because both cannot own one Application.
 
-A ScoredApplication makes APPLICATION-CLUSTER, so `web` on the cluster `eu-1` and `web-eu` on the cluster `1`
-both make `web-eu-1`. Argo CD gives an Application to the set that made it first, and the other set ends each
-pass with an error.
+A ScoredApplication generates APPLICATION-CLUSTER. So `web` on the cluster `eu-1` and `web-eu` on the cluster
+`1` both generate `web-eu-1`. Argo CD gives the Application to the set that created it first; the other set
+fails in each reconciliation.
 """
 
 import re
@@ -26,24 +26,22 @@ _PLACEMENT_LABELS = ("labelSelector", "matchLabels", PLACEMENT_LABEL)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Maker:
-    """An ApplicationSet that makes one Application for each cluster, named prefix + cluster + suffix."""
+    """An ApplicationSet that generates one Application per cluster, named prefix + cluster + suffix."""
 
     item: Item[ScoredApplication] | Item[RawApplicationSet]
     prefix: str
     suffix: str
     clusters: frozenset[str]
-    """Those of the inventory that a decision may hold."""
+    """The clusters of the inventory that a decision may contain."""
 
     @property
     def name(self) -> str:
-        """Of the ScoredApplication or the ApplicationSet."""
+        """Name of the ScoredApplication or ApplicationSet."""
         return self.item.name
 
     @property
     def position(self) -> Position:
-        """Where the name of the Applications is written. Looked up when it is asked for, which is when there
-        is a finding.
-        """
+        """The position of the Application name. It is looked up only for a finding."""
         return (
             self.item.at("spec", "template", "metadata", "name")
             if self.item.document.kind == "ApplicationSet"
@@ -52,7 +50,7 @@ class Maker:
 
 
 def applications_have_one_maker(context: Context) -> Iterator[Diagnostic]:
-    """Every pair of sets whose names can meet on clusters of the inventory."""
+    """Reports every pair of sets whose names can collide on clusters of the inventory."""
     by_suffix: dict[str, list[Maker]] = defaultdict(list)
     for maker in sorted((*_scored(context), *_raw(context)), key=_order):
         by_suffix[maker.suffix].append(maker)
@@ -67,7 +65,7 @@ def _scored(context: Context) -> Iterator[Maker]:
 
 
 def _raw(context: Context) -> Iterator[Maker]:
-    """Only sets of which everything is known: one generator, a name of fixed text and the cluster, and a
+    """Returns makers for fully known sets: one generator, a name of fixed text and the cluster, and a
     Placement of this repository.
     """
     applications = {item.name: item for item in context.declared.applications}
@@ -94,7 +92,7 @@ def _order(maker: Maker) -> Position:
 
 
 def _chosen(context: Context, placement: Item[RawPlacement] | None) -> frozenset[str]:
-    """Clusters that a raw Placement may choose; none where that is not certain."""
+    """Clusters that a raw Placement may choose; empty if they are not certain."""
     clusters = choosable(context, placement) if placement is not None else None
     return clusters if clusters is not None else frozenset()
 
@@ -115,8 +113,8 @@ def _same_prefix(makers: Sequence[Maker]) -> Iterator[Diagnostic]:
 
 
 def _longer_prefix(makers: Sequence[Maker], inventory: Iterable[str]) -> Iterator[Diagnostic]:
-    """Linear in makers and clusters: names meet only where one prefix starts with another, and the rest
-    starts a cluster's name.
+    """Yields candidates for a collision. Linear in makers and clusters: names collide only if one prefix
+    starts with another, and the rest starts a cluster's name.
     """
     by_prefix: dict[str, list[Maker]] = defaultdict(list)
     for maker in makers:
@@ -139,7 +137,7 @@ def _longer_prefix(makers: Sequence[Maker], inventory: Iterable[str]) -> Iterato
 
 
 def _splits(inventory: Iterable[str], heads: set[str]) -> dict[str, list[tuple[str, str]]]:
-    """For each head the clusters that start with it and go on with another cluster's name."""
+    """For each head, the clusters that start with it and continue with another cluster's name."""
     names = sorted(inventory)
     known = frozenset(names)
     lengths = sorted({len(head) for head in heads})

@@ -1,4 +1,4 @@
-"""Raw ApplicationSets: what the generator makes of them
+"""Checks what the generator of raw ApplicationSets would do
 (docs/contributing/argocd-behaviour.md#the-clusterdecisionresource-generator).
 """
 
@@ -21,7 +21,7 @@ _PATCHED_PROJECT = re.compile(r"^[ {\t]*[\"']?project[\"']?[ \t]*:[ \t]*(?P<valu
 
 
 def application_sets_follow_decisions(context: Context) -> Iterator[Diagnostic]:
-    """Every raw ApplicationSet."""
+    """Checks every raw ApplicationSet."""
     for item in context.declared.application_sets:
         reader = Reader(item.document)
         namespace = item.value.metadata.namespace
@@ -125,7 +125,7 @@ def _placement(context: Context, reader: Reader, place: Place) -> None:
 
 
 def _followed(context: Context, reader: Reader, place: Place, wanted: str) -> None:
-    """The Placement exists, and is where decisions are looked up."""
+    """Checks that the Placement exists, and that it is in the namespace where decisions are looked up."""
     declared = context.declared
     placements = {item.name: item for item in declared.placements}
     names = {*placements, *(item.name for item in declared.applications)}

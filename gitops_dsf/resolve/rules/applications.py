@@ -1,4 +1,4 @@
-"""ScoredApplications: what OCM and Argo CD would make of them."""
+"""Checks what OCM and Argo CD would do with ScoredApplications."""
 
 from collections.abc import Iterator
 
@@ -12,11 +12,11 @@ from gitops_dsf.resolve.rules.raw_document import Reader
 from gitops_dsf.resolve.types import EffectiveScorer
 
 MAX_NAME = 63
-"""A Placement's name becomes a label value (docs/scheduler.md#what-evicts-everything)."""
+"""The name of a Placement becomes a label value (docs/scheduler.md#what-evicts-everything)."""
 
 
 def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
-    """OCM counts a missing or expired score as 0, so 0 must not beat a real one
+    """OCM counts a missing or expired score as 0, so 0 must not beat a real score
     (docs/scheduler.md#what-the-scores-do-not-say).
     """
     for item in context.declared.applications:
@@ -45,7 +45,7 @@ def missing_scores_lose(context: Context) -> Iterator[Diagnostic]:
 
 
 def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
-    """A score that is gone for a moment would delete the application at once."""
+    """A score that is missing for a moment would delete the application at once."""
     for item in context.declared.applications:
         spec = item.value.spec
         if spec.moves.strategy == "Replace" and spec.on_missing_score == "Exclude":
@@ -58,7 +58,7 @@ def replace_is_not_excluding(context: Context) -> Iterator[Diagnostic]:
 
 
 def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
-    """Argo CD calls the spec of an Application invalid otherwise, on every cluster."""
+    """Without these fields, Argo CD reports the Application's spec as invalid on every cluster."""
     for item in context.declared.applications:
         application = item.value.spec.application
         sources = [
@@ -84,9 +84,7 @@ def sources_are_complete(context: Context) -> Iterator[Diagnostic]:
 
 
 def sync_policies_are_known(context: Context) -> Iterator[Diagnostic]:
-    """Argo CD's API server knows the fields of a syncPolicy; what it does not know never syncs as it was
-    meant.
-    """
+    """Argo CD's API server drops unknown fields of a syncPolicy, so they have no effect."""
     for item in context.declared.applications:
         reader = Reader(item.document)
         reader.known_fields(SYNC_POLICY, "spec", "application", "syncPolicy")
@@ -129,7 +127,7 @@ def scores_are_listed_once(context: Context) -> Iterator[Diagnostic]:
 
 
 def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
-    """Placement and ApplicationSet are looked up in the Argo CD namespace alone
+    """Argo CD looks up Placement and ApplicationSet only in its own namespace
     (docs/contributing/argocd-behaviour.md#one-namespace).
     """
     for item in context.declared.applications:
@@ -147,7 +145,7 @@ def applications_live_with_argocd(context: Context) -> Iterator[Diagnostic]:
 
 
 def _published(scorer: EffectiveScorer) -> tuple[int, int]:
-    """Lowest and highest score that a scorer can publish."""
+    """The lowest and highest score that a scorer can publish."""
     if scorer.score_range is None:
         return -100, 100
     ends = (scorer.score_range.output_min, scorer.score_range.output_max)

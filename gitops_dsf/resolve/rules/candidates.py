@@ -1,5 +1,5 @@
-"""Clusters of the inventory that an application or a Placement may choose. Taints change by the hour and are
-not counted.
+"""Clusters of the inventory that an application or a Placement may choose. Taints are ignored because they
+change often.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from gitops_dsf.resolve.inventory import ClusterInventory
 
 
 def eligible(context: Context, item: Item[ScoredApplication]) -> frozenset[str]:
-    """What sets and selector leave."""
+    """Clusters that match the application's sets and selector."""
     rules = item.value.spec.placement
     members = context.inventory.members(rules.cluster_sets)
     return (
@@ -27,8 +27,8 @@ def eligible(context: Context, item: Item[ScoredApplication]) -> frozenset[str]:
 
 
 def choosable(context: Context, item: Item[RawPlacement]) -> frozenset[str] | None:
-    """What sets and label selectors leave; None where that is not known: no sets named, claims, CEL, or a
-    mistake.
+    """Clusters that match the Placement's sets and label selectors. None if they are not known: no sets,
+    claims, CEL, or a mistake.
     """
     spec = item.value.spec
     sets, predicates = spec.get("clusterSets"), spec.get("predicates") or []

@@ -1,4 +1,4 @@
-"""Whether everything that rendering needs is there."""
+"""Checks that everything that rendering needs is present."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from gitops_dsf.resolve.context import Context
 
 
 def settings_are_there(context: Context) -> Iterator[Diagnostic]:
-    """gitops-dsf.yaml holds the one FleetRepository."""
+    """gitops-dsf.yaml must contain one FleetRepository."""
     declared = context.declared
     excused = context.is_uncertain("FleetRepository")
     if (
@@ -24,16 +24,16 @@ def settings_are_there(context: Context) -> Iterator[Diagnostic]:
 
 
 def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
-    """A scorer must be able to run; only one whose /config nobody has looked at may be incomplete."""
+    """A scorer must be complete, unless its /config is still unknown."""
     for overlay in context.overlays.values():
         if context.waits_for_lock(overlay.scorer):
             continue
         for setting in overlay.missing():
             name = dotted(setting.path)
             if setting.path[-1] in {"interval", "step"} and setting.document.has(setting.path):
-                continue  # written as 0: the rule about positive durations says so
+                continue  # written as 0, which another rule reports
             if setting.path[-1] == "host":
-                continue  # it would be configURL's, which is no URL: the rule about URLs says so
+                continue  # it would be the host of configURL, which is not a URL; another rule reports that
             because = (
                 "and its lock does not say it either"
                 if overlay.lock is not None
@@ -45,8 +45,8 @@ def scorers_are_complete(context: Context) -> Iterator[Diagnostic]:
 
 
 def locks_are_there(context: Context) -> Iterator[Diagnostic]:
-    """A Full scorer without a lock runs on what its spec says, or not at all. Upstream's controller needs
-    none: it reads /config itself.
+    """A Full scorer without a lock uses its spec only, or does not run. The upstream controller needs no
+    lock, because it reads /config itself.
     """
     if context.is_upstream:
         return

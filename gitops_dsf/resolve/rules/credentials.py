@@ -1,5 +1,5 @@
-"""Where credentials of managed clusters go: a scorer alone must not carry them to a host that nobody agreed
-to.
+"""Checks where credentials of managed clusters are sent. A scorer alone must not send them to a host that was
+not allowed.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _ALLOW = "add {host} to spec.allowedTokenHosts in gitops-dsf.yaml"
 
 
 def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
-    """The agent gets the right to read every Secret that a scorer names, and sends what is in it."""
+    """The agent may read every Secret that a scorer names, and sends its content."""
     for item in context.declared.scorers:
         for section, auth in (
             ("source", item.value.spec.source.auth),
@@ -35,8 +35,8 @@ def secrets_are_nobody_elses(context: Context) -> Iterator[Diagnostic]:
 
 
 def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
-    """Outside of the cluster a token needs https, and a host that gitops-dsf.yaml allows; inside, cluster DNS
-    decides who gets it.
+    """Outside of the cluster, a token needs https and a host that gitops-dsf.yaml allows. Inside, cluster DNS
+    decides who receives it.
     """
     repository = context.declared.repository
     allowed = repository.value.spec.allowed_token_hosts if repository is not None else []
@@ -66,10 +66,10 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
 
 
 def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
-    """A Secret that goes to several hosts lets each of them act for the cluster at the others.
+    """If a Secret goes to several hosts, each of them can use it at the others.
 
-    Upstream's samples share one Secret, so a team that still has upstream's controller hears of it when it
-    changes delivery.mode.
+    Upstream's samples share one Secret, so teams that still use the upstream controller get this finding only
+    when they change delivery.mode.
     """
     if context.is_upstream:
         return
@@ -86,7 +86,7 @@ def secrets_have_one_host(context: Context) -> Iterator[Diagnostic]:
 
 
 def hosts_are_no_metadata_services(context: Context) -> Iterator[Diagnostic]:
-    """A cloud's metadata service gives credentials of the node to whoever asks from there."""
+    """A cloud's metadata service gives credentials of the node to every process there."""
     for overlay in context.overlays.values():
         scorer = overlay.scorer
         places = [(str(setting.value), setting) for setting in (overlay.source_host, overlay.scoring_host)]

@@ -1,4 +1,4 @@
-"""delivery.mode UpstreamController: only what upstream's controllers understand may be written."""
+"""With delivery.mode UpstreamController, only fields that upstream's controllers know are allowed."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ _SCORER_FIELDS: tuple[Path, ...] = (
 
 
 def upstream_understands_it(context: Context) -> Iterator[Diagnostic]:
-    """Upstream's CRDs drop fields that they do not know, so ours would silently have no effect."""
+    """Upstream's CRDs drop unknown fields, so ours would have no effect."""
     if not context.is_upstream:
         return
     hint = "remove it, or write delivery.mode: ManifestWork in gitops-dsf.yaml"

@@ -1,4 +1,4 @@
-"""Which items of a score applications ask for."""
+"""Checks which items of a score applications ask for."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from gitops_dsf.resolve.context import Context
 
 
 def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
-    """The item that is asked for is one that the scorer's format can yield on every cluster alike."""
+    """The requested item must be one that the scorer's format yields on every cluster."""
     for item in context.declared.applications:
         for index, score in enumerate(item.value.spec.scores):
             overlay = context.overlays.get(score.scorer)
@@ -17,7 +17,7 @@ def dimensions_can_match(context: Context) -> Iterator[Diagnostic]:
                 continue
             template = overlay.scorer.value.spec.score_dimension_format
             if any(item.name not in PLACEHOLDERS for item in placeholders(template)):
-                continue  # what was meant is not known
+                continue  # the format is invalid
             name = str(overlay.score_name.value)
             where = ("spec", "scores", index)
             if score.dimension is None:

@@ -1,4 +1,4 @@
-"""Interval, range and step in seconds, and what Prometheus and OCM make of them."""
+"""Checks interval, range and step, in seconds, against the limits of Prometheus and OCM."""
 
 from collections.abc import Iterator
 
@@ -9,9 +9,7 @@ from gitops_dsf.resolve.context import Context
 
 
 def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
-    """Both interval and step are at least one second where they are written; Prometheus refuses a
-    step of 0.
-    """
+    """Interval and step must be at least one second if they are written. Prometheus rejects a step of 0."""
     for overlay in context.overlays.values():
         wanted = [(overlay.interval, "seconds between two runs, such as 60")]
         if overlay.kind_of_source == "Prometheus" and not overlay.is_instant:
@@ -25,7 +23,7 @@ def durations_are_positive(context: Context) -> Iterator[Diagnostic]:
 
 
 def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
-    """Prometheus refuses more than 11,000 points per series (range / step + 1)."""
+    """Prometheus rejects more than 11,000 points per series (range / step + 1)."""
     for overlay in context.overlays.values():
         span, step = int(overlay.range.value), int(overlay.step.value)
         if overlay.kind_of_source != "Prometheus" or overlay.is_instant or step < 1:
@@ -43,8 +41,8 @@ def series_are_not_too_long(context: Context) -> Iterator[Diagnostic]:
 
 
 def ranges_are_not_empty(context: Context) -> Iterator[Diagnostic]:
-    """A range query over 0 seconds gives one point per series. Upstream refuses it, and may find a range on
-    /config.
+    """A range query over 0 seconds gives one point per series. Upstream rejects it, unless /config has a
+    range.
     """
     if context.is_upstream:
         return
@@ -65,8 +63,8 @@ def ranges_are_not_empty(context: Context) -> Iterator[Diagnostic]:
 
 
 def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
-    """Without a query there is no source, and with type None it is not asked: the scoring API gets no series
-    at all.
+    """Without a query there is no source, and with type None it is not queried: the scoring API gets no
+    series.
     """
     for overlay in context.overlays.values():
         if overlay.kind_of_source != "None" or context.waits_for_lock(overlay.scorer):
@@ -94,7 +92,7 @@ def sources_are_asked(context: Context) -> Iterator[Diagnostic]:
 
 
 def sources_have_a_host(context: Context) -> Iterator[Diagnostic]:
-    """Without a host upstream asks the origin of configURL, and so do we; more often the host was
+    """Without a host, the origin of configURL is queried, as upstream does. More often the host was
     forgotten.
     """
     for overlay in context.overlays.values():
@@ -110,7 +108,9 @@ def sources_have_a_host(context: Context) -> Iterator[Diagnostic]:
 
 
 def scores_outlive_their_interval(context: Context) -> Iterator[Diagnostic]:
-    """A score must stay valid until the next run published it again, or placements see it come and go."""
+    """A score must stay valid until the next run publishes it again; otherwise Placements lose
+    it in between.
+    """
     for overlay in context.overlays.values():
         ttl = overlay.scorer.value.spec.score_ttl_seconds
         interval = int(overlay.interval.value)

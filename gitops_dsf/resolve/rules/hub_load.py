@@ -1,4 +1,4 @@
-"""What the fleet's agents cost the hub."""
+"""Checks the load of the fleet's agents on the hub."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from gitops_dsf.resolve.hub_writes import MANY_WRITES_PER_SECOND, rate
 
 
 def hub_can_take_the_writes(context: Context) -> Iterator[Diagnostic]:
-    """Refreshes alone, changes of scores not counted, should leave a small hub room."""
+    """Refreshes alone, without changed scores, should leave a small hub spare capacity."""
     writes = rate(
         context.scorers.values(), {name: len(clusters) for name, clusters in context.target_clusters.items()}
     )

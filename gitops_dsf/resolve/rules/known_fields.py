@@ -1,11 +1,11 @@
-"""Fields of the documents that are carried as they are: what an API server would drop without a word, or
-refuse, is a slip here.
+"""Known fields of documents that are copied into the output. An API server would drop or reject any other
+field.
 """
 
 from typing import Final
 
 Fields = dict[str, "Fields | None"]
-"""Names of the fields of an object, or of every object in a list; None where anything may stand."""
+"""Field names of an object, or of each object in a list; None allows any content."""
 
 _LABEL_SELECTOR: Final[Fields] = {
     "matchLabels": None,

@@ -1,4 +1,4 @@
-"""Labels and annotations that an API server would refuse."""
+"""Checks labels and annotations that an API server would reject."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -10,20 +10,20 @@ from gitops_dsf.resolve.rules.selectors import KEY_RULE, VALUE_RULE, label_key, 
 
 _OF_ARGOCD: Final = "argocd.argoproj.io/"
 _ALLOWED: Final = {("Placement", SYNC_WAVE), ("ApplicationSet", SYNC_WAVE)}
-"""Kind and key. Waves of documents that are carried as they are stay: only their author knows what they wait
-for.
+"""Allowed kinds and keys. Sync waves of copied documents are kept, because only their author
+knows the order.
 """
 
 
 def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
-    """Hooks, sync options and tracking IDs on a rendered object change what Argo CD does with it: never
-    prunes it, replaces it, runs it as a hook, or takes it for another Application's.
+    """Hooks, sync options and tracking IDs change what Argo CD does with a rendered object: it may never
+    delete it, replace it, run it as a hook, or assign it to another Application.
     """
     declared = context.declared
     for item in (*declared.scorers, *declared.applications, *declared.placements, *declared.application_sets):
         metadata = item.document.data.get("metadata")
         for field in ("labels", "annotations"):
-            # Of an object that has mistakes of its own, metadata may be anything.
+            # The metadata of a malformed object can have any shape.
             entries = metadata.get(field) if isinstance(metadata, dict) else None
             for key in entries if isinstance(entries, dict) else ():
                 if key.lower().startswith(_OF_ARGOCD) and (
@@ -37,8 +37,8 @@ def argocd_is_not_steered(context: Context) -> Iterator[Diagnostic]:
 
 
 def labels_are_valid(context: Context) -> Iterator[Diagnostic]:
-    """Of everything that is rendered, and of clusters, which selectors would never find by a label that
-    cannot exist.
+    """Checks the labels of everything that is rendered, and of clusters, because no selector matches an
+    invalid label.
     """
     declared = context.declared
     kinds = (

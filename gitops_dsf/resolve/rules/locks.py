@@ -1,4 +1,4 @@
-"""Locks against specs: who decides, and where metrics and tokens would go."""
+"""Checks locks against specs: which value is used, and where metrics and tokens are sent."""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ from gitops_dsf.resolve.overlay import Overlay, Setting
 
 
 def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
-    """A lock belongs to a Full scorer of the same name, and to its configURL."""
+    """A lock must belong to a Full scorer of the same name, with the same configURL."""
     for item in context.declared.locks:
         overlay = context.overlays.get(item.name)
         if overlay is None:
@@ -41,7 +41,7 @@ def locks_have_a_use(context: Context) -> Iterator[Diagnostic]:
 
 
 def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
-    """With Full a lock's word counts; an author who wrote something else should know."""
+    """With Full, the lock overrides the spec. The author of a different value in the spec should know."""
     for overlay in context.overlays.values():
         for setting in _settings(overlay):
             path = _in_spec(setting)
@@ -61,8 +61,8 @@ def locks_do_not_overrule(context: Context) -> Iterator[Diagnostic]:
 
 
 def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
-    """A host that only a lock names must not receive a token: a scoring API could collect the tokens of the
-    inventory.
+    """A host that only a lock names must not receive a token. Otherwise a scoring API could collect the
+    tokens of all clusters.
     """
     for overlay in context.overlays.values():
         spec = overlay.scorer.value.spec
@@ -79,8 +79,8 @@ def locks_get_no_tokens(context: Context) -> Iterator[Diagnostic]:
 
 
 def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
-    """A lock may name other hosts than the scorer only where spec.allowedHosts of the repository
-    covers them.
+    """A lock may use other hosts than the scorer only if spec.allowedHosts of the repository
+    contains them.
     """
     repository = context.declared.repository
     allowed = repository.value.spec.allowed_hosts if repository is not None else []
@@ -92,8 +92,8 @@ def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
         ):
             host = _host(str(setting.value))
             section = str(_in_spec(setting)[1])
-            # Without a scoring host the origin of configURL counts; without a source host there is nothing to
-            # change.
+            # Without a scoring host, the origin of configURL is used. Without a source host, there is nothing
+            # to compare.
             before = written or (spec.config_url if section == "scoring" else "")
             if (
                 not setting.locked
@@ -112,7 +112,7 @@ def locks_keep_to_known_hosts(context: Context) -> Iterator[Diagnostic]:
 
 
 def _settings(overlay: Overlay) -> tuple[Setting, ...]:
-    """Fields that a lock may overrule; hosts have rules of their own."""
+    """Fields that a lock may override. Hosts have their own rules."""
     return (
         overlay.source_type,
         overlay.source_path,
@@ -126,14 +126,14 @@ def _settings(overlay: Overlay) -> tuple[Setting, ...]:
 
 
 def _in_spec(setting: Setting) -> tuple[str | int, ...]:
-    """The scorer's own path of a field: locks keep the same fields under spec.config."""
+    """The path of a field in the scorer. Locks have the same fields below spec.config."""
     path = tuple(setting.path)
     return ("spec", *path[2:]) if path[1] == "config" else path
 
 
 def _value(data: object, path: Path) -> object:
     for part in path:
-        data = data[part] if isinstance(data, dict) else None  # the path was found by Document.has
+        data = data[part] if isinstance(data, dict) else None  # Document.has found the path
     return data
 
 

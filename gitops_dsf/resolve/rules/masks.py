@@ -1,4 +1,4 @@
-"""DynamicScoringConfig: masks that mean what they say."""
+"""Checks the masks of the DynamicScoringConfig."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from gitops_dsf.resolve.targets import masked_clusters
 
 
 def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
-    """Upstream reads one DynamicScoringConfig, by its name; so do we."""
+    """Only one DynamicScoringConfig is read, by its name, as upstream does."""
     for item in context.declared.scoring_configs:
         if item.name != SINGLETON_NAME:
             message = f"a DynamicScoringConfig named {item.name} is never read"
@@ -23,14 +23,14 @@ def the_config_is_the_one(context: Context) -> Iterator[Diagnostic]:
 
 
 def masks_name_what_exists(context: Context) -> Iterator[Diagnostic]:
-    """A mask with a misspelt name keeps nothing off anything."""
+    """A mask with a misspelt name has no effect."""
     for item, index, mask in _masks(context):
         yield from _cluster(context, item, index, mask)
         yield from _score(context, item, index, mask)
 
 
 def masks_are_written_once(context: Context) -> Iterator[Diagnostic]:
-    """The same mask twice is a slip of the hand: perhaps one of them should say something else."""
+    """A mask that is written twice is probably a mistake: one of them should differ."""
     seen: dict[tuple[str, str], int] = {}
     for item, index, mask in _masks(context):
         selector = mask.cluster_selector.model_dump_json() if mask.cluster_selector is not None else ""
@@ -97,7 +97,7 @@ def _score(
         context.waits_for_lock(overlay.scorer) and not overlay.score_name.value
         for overlay in context.overlays.values()
     ):
-        return  # the score may be the one of a scorer whose name is not known yet
+        return  # it may be the score name of a scorer whose name is not known yet
     overlay = context.overlays.get(mask.score_name)
     hint = did_you_mean(mask.score_name, names) or f"scores here: {listed(sorted(names)) or 'none'}"
     if overlay is not None and overlay.score_name.value:

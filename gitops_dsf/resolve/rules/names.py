@@ -9,8 +9,8 @@ from gitops_dsf.resolve.overlay import Setting
 
 
 def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
-    """An application renders a Placement and an ApplicationSet of its name; a document that is carried as it
-    is must not be one of them.
+    """An application renders a Placement and an ApplicationSet of its name. A copied document must not have
+    the same kind and name.
     """
     home = context.argocd_namespace
     taken: dict[tuple[str, str, str], Position] = {
@@ -30,8 +30,8 @@ def rendered_objects_differ(context: Context) -> Iterator[Diagnostic]:
 
 
 def score_names_are_unique(context: Context) -> Iterator[Diagnostic]:
-    """Two scorers with one score name overwrite each other's scores, and so do names that become one object
-    name.
+    """Two scorers with the same score name overwrite each other's scores, and so do two names that become the
+    same object name.
     """
     by_name: dict[str, Setting] = {}
     by_resource: dict[str, Setting] = {}

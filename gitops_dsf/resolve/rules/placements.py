@@ -1,4 +1,4 @@
-"""Raw Placements: the traps of OCM's scheduler that can be seen in YAML (docs/scheduler.md#traps)."""
+"""Checks raw Placements for traps of OCM's scheduler that are visible in YAML (docs/scheduler.md#traps)."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _MAP_ACCESS = re.compile(r"managedCluster\.(?:metadata\.(labels|annotations))\[\
 
 
 def placements_work(context: Context) -> Iterator[Diagnostic]:
-    """Everything but prioritizers, of every raw Placement."""
+    """Checks every raw Placement, except its prioritizers."""
     for item in context.declared.placements:
         reader = Reader(item.document)
         reader.known_fields(PLACEMENT, "spec")
@@ -78,7 +78,9 @@ def _predicates(reader: Reader) -> None:
 
 
 def _expression(reader: Reader, place: Place, text: str) -> None:
-    """Whether it compiles and yields a bool; which clusters it selects is the simulator's business."""
+    """Checks that the expression compiles and yields a bool. Which clusters it selects is left to the
+    simulator.
+    """
     if not text.strip():
         reader.report(
             codes.CEL_SYNTAX,

@@ -1,4 +1,4 @@
-"""Prioritizers of raw Placements: what OCM refuses, and what it silently counts as 0.
+"""Checks prioritizers of raw Placements: which OCM rejects, and which it silently counts as 0.
 
 See docs/scheduler.md#what-evicts-everything and docs/scheduler.md#what-the-scores-do-not-say.
 """
@@ -18,7 +18,7 @@ _POLICY: Place = ("spec", "prioritizerPolicy")
 
 
 def prioritizers_work(context: Context) -> Iterator[Diagnostic]:
-    """Mode, types, names and weights of every raw Placement."""
+    """Checks mode, types, names and weights in every raw Placement."""
     for item in context.declared.placements:
         reader = Reader(item.document)
         _policy(context, reader)
@@ -161,7 +161,7 @@ def _producer(context: Context, reader: Reader, place: Place, weight: int) -> No
         if context.is_uncertain("DynamicScorer"):
             return
         if context.overlays.keys() != context.scorers.keys():
-            return  # a scorer that is not complete has a finding of its own, and may be the one that is meant
+            return  # an incomplete scorer has its own finding, and may be the one that is meant
         close = did_you_mean(resource, scorers)
         if close:
             message = f"no scorer here publishes {resource}: every cluster would count as 0"

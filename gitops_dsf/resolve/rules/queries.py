@@ -1,4 +1,4 @@
-"""PromQL of scorers, each expression of a `;` list on its own, and the labels that dimensions need."""
+"""Checks PromQL of scorers, each expression of a `;` list on its own, and the labels that dimensions need."""
 
 import re
 from collections.abc import Iterator
@@ -15,13 +15,11 @@ from gitops_dsf.resolve.promql.tokens import tokens
 _CODES = {"syntax": codes.PROMQL, "function": codes.UNKNOWN_FUNCTION, "result": codes.RESULT_TYPE}
 _OPEN, _CLOSE = ("(", "[", "{"), (")", "]", "}")
 MAX_QUERY = 65_536
-"""Characters of one `query` field; a request line longer than this is refused by Prometheus and proxies
-before it.
-"""
+"""Most characters of a `query` field. Prometheus and proxies reject a longer request line."""
 
 
 def queries_parse(context: Context) -> Iterator[Diagnostic]:
-    """Every PromQL expression parses and returns what a range query can return."""
+    """Every PromQL expression must parse and return what a range query can return."""
     for overlay in context.overlays.values():
         for part, checked in _parsed(overlay) if _dialect(overlay) == "PromQL" else []:
             for mistake in checked.mistakes:
@@ -39,8 +37,8 @@ def queries_parse(context: Context) -> Iterator[Diagnostic]:
 
 
 def unchecked_queries_are_named(context: Context) -> Iterator[Diagnostic]:
-    """Where no parser of ours speaks the language of a query, neither its syntax nor its labels are looked
-    at, and that is said.
+    """Reports queries in a language without a parser here: neither their syntax nor their
+    labels are checked.
     """
     for overlay in context.overlays.values():
         dialect = _dialect(overlay)
@@ -61,7 +59,7 @@ def unchecked_queries_are_named(context: Context) -> Iterator[Diagnostic]:
 
 
 def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
-    """A placeholder that nobody knows would stand in every item name as it is."""
+    """An unknown placeholder would stay in every item name."""
     for overlay in context.overlays.values():
         scorer = overlay.scorer
         template = scorer.value.spec.score_dimension_format
@@ -81,7 +79,7 @@ def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
 
 
 _UNFINISHED = re.compile(rf"\$\{{?({'|'.join(PLACEHOLDERS)})\b(?!\}})|\$\{{[^}}]*$")
-"""`$node` and `${node` without its closing brace."""
+"""`$node` or `${node` without its closing brace."""
 
 
 def _braces(name: str | None) -> str:
@@ -89,10 +87,10 @@ def _braces(name: str | None) -> str:
 
 
 def placeholders_can_be_filled(context: Context) -> Iterator[Diagnostic]:
-    """A label that no expression's grouping keeps is empty in every result, unless the scoring API sets it:
-    only its author can know.
+    """A label that no expression keeps is empty in every result, unless the scoring API sets it, which only
+    its author knows.
 
-    `meta` is for the scoring API to fill (docs/contributing/upstream-agent.md#scores), so it is never
+    `meta` is always set by the scoring API (docs/contributing/upstream-agent.md#scores), so it is never
     reported.
     """
     for overlay in context.overlays.values():
@@ -129,7 +127,7 @@ _OPERATORS_ELSEWHERE = {
 
 
 def _other_language(rest: str) -> str:
-    """What to write where PromQL ends at an operator of another language."""
+    """The hint when PromQL ends at an operator of another language."""
     word = re.match(r"\w+|\|", rest)
     language = _OPERATORS_ELSEWHERE.get(word[0].lower(), "") if word is not None else ""
     dialect = language if language == "MetricsQL" else "Other"
@@ -148,8 +146,8 @@ def _parsed(overlay: Overlay) -> list[tuple[Part, Checked]]:
 
 
 def _pieces(part: Part) -> Iterator[Part]:
-    """A bracket that is never closed swallows the rest of the list; its expressions are looked at one by one
-    all the same.
+    """Splits the list. If a bracket is never closed, the expressions after it are still checked
+    one by one.
     """
     words = tokens(part.text, most=MAX_QUERY)
     depth = sum((word.text in _OPEN) - (word.text in _CLOSE) for word in words if word.kind == "operator")

@@ -1,4 +1,4 @@
-"""Reading documents that are carried as they are: every shape is possible, and a wrong one is a finding."""
+"""Reads documents that are copied into the output. Any shape is possible, and a wrong one is a finding."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,22 +14,22 @@ from gitops_dsf.resolve.rules.selectors import Place, invalid, value_at
 
 @dataclass(slots=True)
 class Reader:
-    """Typed access to one document. What has another shape reads as absent, and is noted in `found`."""
+    """Typed access to one document. A value of the wrong shape counts as absent and is added to `found`."""
 
     document: Document
     found: list[Diagnostic] = field(default_factory=list)
 
     def mapping(self, *place: str | int) -> Mapping[str, Any]:
-        """An object; empty when absent."""
+        """An object; empty if it is absent."""
         value = self._value(place, dict, "an object")
         return value if value is not None else {}
 
     def is_mapping(self, *place: str | int) -> bool:
-        """Whether there is an object; anything else that is written there is noted."""
+        """Whether there is an object. Reports a value of any other type."""
         return self._value(place, dict, "an object") is not None
 
     def items(self, *place: str | int) -> list[Place]:
-        """Places of the objects in a list; other items are noted."""
+        """The paths of the objects in a list. Reports other items."""
         value = self._value(place, list, "a list") or []
         places: list[Place] = []
         for index, item in enumerate(value):
@@ -41,7 +41,7 @@ class Reader:
         return places
 
     def texts(self, *place: str | int) -> list[tuple[Place, str]]:
-        """The strings in a list, each with its place."""
+        """The strings in a list, each with its path."""
         value = self._value(place, list, "a list") or []
         found: list[tuple[Place, str]] = []
         for index, item in enumerate(value):
@@ -52,12 +52,12 @@ class Reader:
         return found
 
     def text(self, *place: str | int) -> str | None:
-        """A string; None when absent."""
+        """A string; None if it is absent."""
         value = self._value(place, str, "text")
         return value if isinstance(value, str) else None
 
     def whole(self, *place: str | int) -> int | None:
-        """A whole number; None when absent."""
+        """An integer; None if it is absent."""
         value = value_at(self.document.data, place)
         if value is None:
             return None
@@ -67,7 +67,7 @@ class Reader:
         return value
 
     def known_fields(self, known: Fields, *place: str | int) -> None:
-        """Notes fields that do not exist there, or further down."""
+        """Reports unknown fields, at any depth."""
         value = value_at(self.document.data, place)
         if isinstance(value, list):
             for index in range(len(value)):
@@ -84,14 +84,14 @@ class Reader:
                 )
 
     def selector(self, *place: str | int) -> None:
-        """Notes what Kubernetes would refuse in a label selector."""
+        """Reports what Kubernetes would reject in a label selector."""
         if self.mapping(*place):
             self.found += invalid(self.document, place, value_at(self.document.data, place))
 
     def report(
         self, code: codes.Code, place: Place, message: str, hint: str = "", *, at_key: bool = False
     ) -> None:
-        """Notes a finding at a value, or at its key."""
+        """Adds a finding at a value, or at its key."""
         position = self.document.key_at(place) if at_key else self.document.at(place)
         self.found.append(code.at(position, message, hint))
 

@@ -1,4 +1,4 @@
-"""Scores that raw Placements rank by: published on some cluster that may be chosen."""
+"""Checks that scores of raw Placements are published on some cluster that may be chosen."""
 
 from collections.abc import Iterator
 
@@ -9,8 +9,8 @@ from gitops_dsf.resolve.rules.selectors import is_certain, value_at
 
 
 def placements_rank_by_what_is_published(context: Context) -> Iterator[Diagnostic]:
-    """What `scores_are_published` is to applications. Where the clusters of a Placement are not known,
-    nothing is said of them.
+    """The counterpart of `scores_are_published` for raw Placements. Skips Placements whose clusters are not
+    known.
     """
     scorers = {scorer.resource_name: scorer for scorer in context.scorers.values()}
     uncertain = context.is_uncertain("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")

@@ -1,4 +1,4 @@
-"""What ScoredApplications refer to."""
+"""Checks references of ScoredApplications."""
 
 from collections.abc import Iterator
 
@@ -8,9 +8,7 @@ from gitops_dsf.resolve.context import Context
 
 
 def scorers_exist(context: Context) -> Iterator[Diagnostic]:
-    """Every scorer that an application names is defined, able to run, and publishes under a name that is
-    known here.
-    """
+    """Every scorer that an application names must exist, be able to run, and publish under a known name."""
     for item in context.declared.applications:
         for index, score in enumerate(item.value.spec.scores):
             if score.scorer in context.scorers or context.is_malformed("DynamicScorer", score.scorer):

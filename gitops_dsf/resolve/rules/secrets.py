@@ -1,4 +1,4 @@
-"""Secrets that were written into the repository."""
+"""Reports secrets that are written into the repository."""
 
 import re
 from collections.abc import Iterator
@@ -21,8 +21,8 @@ _VALUE = re.compile(
 
 
 def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
-    """Arguments of scorers go to every spoke, annotations and applications to the hub, and all of it into git
-    history.
+    """Arguments of scorers are sent to every cluster, annotations and applications to the hub, and all of
+    them are in the git history.
     """
     declared = context.declared
     settings = () if declared.repository is None else (declared.repository,)
@@ -50,12 +50,16 @@ def repository_holds_no_secrets(context: Context) -> Iterator[Diagnostic]:
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether a field or parameter of this name usually holds one: apiKey, access_token, password."""
+    """Whether a field or parameter of this name usually holds a secret, such as apiKey, access_token or
+    password.
+    """
     return _NAME.search(_words(name)) is not None
 
 
 def _words(name: str) -> str:
-    """A camelCase name as words, so that openaiApiKey ends in Api_Key and monkey in no key."""
+    """Splits a camelCase name into words, so that openaiApiKey ends in Api_Key, and monkey does not end in
+    key.
+    """
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
 
 

@@ -1,4 +1,4 @@
-"""Label selectors: what Kubernetes accepts, and whether they find a cluster."""
+"""Checks label selectors: whether Kubernetes accepts them, and whether they match a cluster."""
 
 import re
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ Place = tuple[str | int, ...]
 
 
 def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
-    """Operators, keys and values of every selector.
+    """Checks operators, keys and values of every selector.
 
-    Neither OCM's CRDs nor ours check these, and one invalid selector harms the whole hub
+    Neither OCM's CRDs nor ours check these, and one invalid selector breaks the whole hub
     (docs/contributing/ocm-behaviour.md#invalid-selectors).
     """
     for document, place in _all_selectors(context):
@@ -28,7 +28,7 @@ def selectors_are_valid(context: Context) -> Iterator[Diagnostic]:
 
 
 def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
-    """A scorer whose selector fits no cluster runs nowhere."""
+    """A scorer whose selector matches no cluster runs nowhere."""
     if not context.inventory.clusters or context.is_uncertain("ManagedCluster"):
         return
     for overlay in context.overlays.values():
@@ -46,14 +46,14 @@ def scorer_selectors_find_clusters(context: Context) -> Iterator[Diagnostic]:
 
 
 def is_certain(document: Document, *place: str | int) -> bool:
-    """Whether it is clear what a selector means: no mistake in it, and no value in its document that readers
-    disagree about.
-    """
+    """Whether a selector is valid and its document has no ambiguous values."""
     return not document.ambiguous and not any(invalid(document, place, value_at(document.data, place)))
 
 
 def invalid(document: Document, place: Place, selector: Any) -> Iterator[Diagnostic]:  # noqa: ANN401 - authored or raw
-    """Every mistake of one selector, typed or raw; shapes that are no selector at all are the caller's."""
+    """Yields every mistake of one selector, typed or raw. The caller must check that it is a
+    selector at all.
+    """
     if not isinstance(selector, dict):
         return
     labels = selector.get("matchLabels")
@@ -132,7 +132,7 @@ def _all_selectors(context: Context) -> Iterator[tuple[Document, Place]]:
 
 
 def value_at(data: Any, place: Place) -> Any:  # noqa: ANN401 - plain data
-    """The plain value at a place, or None."""
+    """The plain value at a path, or None."""
     for part in place:
         if isinstance(data, dict):
             data = data.get(part)
@@ -145,7 +145,7 @@ def value_at(data: Any, place: Place) -> Any:  # noqa: ANN401 - plain data
 
 @lru_cache(maxsize=4096)
 def label_key(key: str) -> bool:
-    """Kubernetes' rule for label keys: an optional DNS prefix and a name of at most 63 characters."""
+    """Kubernetes' rule for label keys: an optional DNS prefix, and a name of at most 63 characters."""
     prefix, slash, name = key.rpartition("/")
     if slash and (len(prefix) > 253 or not _PREFIX.fullmatch(prefix)):
         return False
@@ -167,7 +167,7 @@ VALUE_RULE = (
 
 
 def _closest(context: Context, selector: LabelSelector) -> str:
-    """Which term alone finds nothing: with several, the misspelt one is usually the one."""
+    """Names the term that matches nothing on its own; among several it is usually the misspelt one."""
     for key, value in selector.match_labels.items():
         values = context.inventory.values(key)
         if not values:

@@ -1,4 +1,4 @@
-"""Where scorers run, and whether applications find their scores there."""
+"""Checks where scorers run, and whether applications find their scores there."""
 
 from collections.abc import Iterator
 
@@ -14,18 +14,18 @@ from gitops_dsf.resolve.rules.candidates import choosable, eligible
 from gitops_dsf.resolve.rules.selectors import is_certain
 
 MANY_CLUSTERS = 100
-"""Clusters per PlacementDecision; above it OCM rewrites several
+"""Clusters per PlacementDecision. Above it OCM writes several
 (docs/scheduler.md#more-than-a-hundred-clusters).
 """
 KEPT_CLAIMS = 20
-"""Custom ClusterClaims that OCM's agent reports, in name order
+"""Custom ClusterClaims that OCM's agent reports, in order of name
 (docs/contributing/ocm-behaviour.md#cluster-claims).
 """
 _RESERVED_CLAIMS = (".open-cluster-management.io", ".k8s.io")
 
 
 def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
-    """Without clusters nothing is delivered to anybody."""
+    """Without clusters, nothing is delivered."""
     repository = context.declared.repository
     if context.inventory.clusters or context.is_uncertain("ManagedCluster") or repository is None:
         return
@@ -39,8 +39,8 @@ def the_inventory_has_clusters(context: Context) -> Iterator[Diagnostic]:
 
 
 def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnostic]:
-    """A cluster's works and the rights of its agent go to the hub namespace of its name, which must belong to
-    nobody else.
+    """The works of a cluster and the rights of its agent are in the hub namespace of its name. That namespace
+    must not belong to another program.
     """
     hub = (
         context.declared.repository.value.spec.hub_namespace
@@ -66,20 +66,20 @@ def clusters_have_namespaces_of_their_own(context: Context) -> Iterator[Diagnost
 
 
 def scorers_run_somewhere(context: Context) -> Iterator[Diagnostic]:
-    """A scorer that masks keep off every cluster is dead weight, or a mask is too wide."""
+    """If masks exclude a scorer from every cluster, either the scorer is unused or a mask is too wide."""
     if context.is_uncertain("ManagedCluster", "DynamicScoringConfig"):
         return
     for name, clusters in context.target_clusters.items():
         scorer = context.scorers[name]
         if not clusters and not scorer.suspend and context.inventory.selected(scorer.selector):
-            message = f"masks keep {name} off every cluster that it is meant for"
+            message = f"masks keep {name} off every cluster that its selector matches"
             yield codes.NOWHERE.at(
                 scorer.position, message, "remove the scorer, write suspend: true, or narrow the masks"
             )
 
 
 def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
-    """Sets exist, and some cluster of them fits."""
+    """The sets of an application must exist, and at least one cluster must be eligible."""
     for item in context.declared.applications:
         rules = item.value.spec.placement
         unknown = False
@@ -109,7 +109,7 @@ def applications_have_clusters(context: Context) -> Iterator[Diagnostic]:
 
 
 def scores_are_published(context: Context) -> Iterator[Diagnostic]:
-    """At least one eligible cluster publishes each score that ranks them."""
+    """At least one eligible cluster must publish each score of an application."""
     for item in context.declared.applications:
         candidates = eligible(context, item)
         for index, score in enumerate(item.value.spec.scores):
@@ -145,7 +145,7 @@ def scores_are_published(context: Context) -> Iterator[Diagnostic]:
 
 
 def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
-    """More than 100 clusters in one decision can lose one of them for a moment."""
+    """With more than 100 clusters in one decision, a cluster can be missing from it for a moment."""
     for item in context.declared.applications:
         number = item.value.spec.placement.number_of_clusters
         most = len(eligible(context, item))
@@ -160,7 +160,7 @@ def decisions_fit_one_object(context: Context) -> Iterator[Diagnostic]:
         written = placement.value.spec.get("numberOfClusters")
         number = written if isinstance(written, int) and not isinstance(written, bool) else None
         clusters = choosable(context, placement)
-        # Where the clusters are not known, only the number that was asked for is.
+        # If the clusters are not known, only the requested number is.
         counts = [
             count for count in (number, len(clusters) if clusters is not None else None) if count is not None
         ]
@@ -182,7 +182,7 @@ def _many(name: str, count: int, position: Position, hint: str) -> Diagnostic:
 
 
 def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
-    """Custom claims beyond the twentieth, by name, never reach the hub."""
+    """Custom claims after the twentieth, by name, are not reported to the hub."""
     for item in context.declared.clusters:
         claims = item.value.status.cluster_claims
         if len(claims) <= KEPT_CLAIMS:
@@ -201,6 +201,6 @@ def claims_are_kept(context: Context) -> Iterator[Diagnostic]:
 
 
 def _is_guess(context: Context, item: Item[ScoredApplication]) -> bool:
-    """Whether mistakes elsewhere leave open which clusters an application may use."""
+    """Whether mistakes elsewhere make it uncertain which clusters an application may use."""
     uncertain = context.is_uncertain("ManagedCluster", "ManagedClusterSet", "DynamicScoringConfig")
     return uncertain or not is_certain(item.document, "spec", "placement", "clusterSelector")

@@ -1,15 +1,15 @@
-"""Fields of Placements that the API server takes and OCM's controllers never read
+"""Fields of Placements that the API server accepts and OCM's controllers never read
 (docs/contributing/ocm-behaviour.md).
 
-tests/hub/test_unread_fields.py reads the source of the pinned OCM again: it fails when a newer pin reads one
-of these, or has others.
+tests/hub/test_unread_fields.py searches the source of the pinned OCM. It fails when a new version reads one
+of these fields or has others.
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 SEARCHED_OCM: Final = "v1.2.1"
-"""Version of OCM whose source was searched: the one that tests/hub/ocm/go.mod pins."""
+"""The version of OCM whose source was searched, which tests/hub/ocm/go.mod pins."""
 
 UNREAD: Final[Mapping[str, str]] = {
     "scoreRateLimit": (
@@ -19,6 +19,6 @@ UNREAD: Final[Mapping[str, str]] = {
     "sortBy": "remove it; clusters are ranked by prioritizerPolicy alone",
     "spreadPolicy": "remove it; write one Placement for each topology to spread over",
 }
-"""Field of `spec`, and what to write instead. The CRD of the pinned OCM has the last one; those of its main
-branch have all three.
+"""Field of `spec`, and what to write instead. The CRD of the pinned OCM has the last one, the CRD of OCM's
+main branch all three.
 """

@@ -1,9 +1,9 @@
-"""delivery.mode UpstreamController: what upstream's controller leaves out without a word, and what its agent
-cannot run.
+"""With delivery.mode UpstreamController: what upstream's controller silently skips, and what its agent cannot
+run.
 
-Its agent cuts a query at every `;`, asks with start, end and step, and reads `values`; its controller leaves
-out a scorer of a source without range or step, and takes the host of scoring requests from the source where
-/config names a scoring host.
+The agent splits a query at every `;`, sends start, end and step, and reads `values`. The controller skips a
+scorer whose source has no range or step. If /config names a scoring host, it sends scoring requests to the
+host of the source.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,9 @@ from gitops_dsf.resolve.overlay import Overlay
 
 
 def upstream_can_run_it(context: Context) -> Iterator[Diagnostic]:
-    """Scorers that ours runs and upstream's does not. What only an unseen /config says is not judged."""
+    """Reports scorers that our agent can run and upstream's cannot. Ignores what only an unknown /config
+    sets.
+    """
     if not context.is_upstream:
         return
     for overlay in context.overlays.values():
@@ -44,7 +46,7 @@ def _separators(overlay: Overlay) -> Iterator[Diagnostic]:
         if query.strip() and not piece.strip():
             at = min(end, len(query) - 1) if start < len(query) else len(query) - 1
             message = (
-                "upstream's agent sends an expression of nothing here, and Prometheus refuses the whole cycle"
+                "upstream's agent sends an empty expression here, and Prometheus refuses the whole cycle"
             )
             yield codes.UPSTREAM_CANNOT_RUN.at(overlay.query.inside(at), message, "remove the `;`")
         start = end + 1
@@ -59,7 +61,7 @@ def _window(overlay: Overlay, *, unseen: bool) -> Iterator[Diagnostic]:
         )
     elif overlay.range.value == 0 and overlay.query.value and not unseen:
         written = "0" if overlay.range.document.has(overlay.range.path) else "missing"
-        message = f"range is {written}: upstream's controller leaves the scorer out without a word"
+        message = f"range is {written}: upstream's controller silently skips the scorer"
         yield codes.UPSTREAM_CANNOT_RUN.at(
             overlay.range.position, message, "write the seconds of history, such as range: 60"
         )

@@ -1,4 +1,4 @@
-"""URLs that agents, sync and Argo CD call."""
+"""Checks the URLs that agents, sync and Argo CD use."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -11,13 +11,13 @@ from gitops_dsf.resolve.rules.secrets import names_a_secret
 
 _BLANK = frozenset(" \t\r\n")
 _HOST = re.compile(r"[^\W_]([\w-]*[^\W_])?(\.[^\W_]([\w-]*[^\W_])?)*\.?|[0-9a-f.]*:[0-9a-f:.]*(%\w+)?")
-"""A host name, of other alphabets too, or an IP address; no `<NODE_IP>` or `${HOST}` that somebody forgot to
-fill in.
+"""A host name, also in other alphabets, or an IP address. It rejects `<NODE_IP>` or `${HOST}`, which were not
+filled in.
 """
 
 
 def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
-    """The configURL and hosts are http or https URLs with a host name, without credentials, query or
+    """ConfigURL and hosts must be http or https URLs with a host name, without credentials, query or
     fragment.
     """
     for overlay in context.overlays.values():
@@ -43,7 +43,7 @@ def urls_can_be_called(context: Context) -> Iterator[Diagnostic]:
 
 
 def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
-    """Git URLs: Argo CD has credentials in Secrets of its own."""
+    """Git URLs must not hold credentials. Argo CD keeps them in Secrets."""
     repository = context.declared.repository
     if repository is not None and _has_credentials(repository.value.spec.git.url):
         yield _credentials(
@@ -73,7 +73,9 @@ def repositories_hold_no_credentials(context: Context) -> Iterator[Diagnostic]:
 def _endpoint(
     url: str, position: Callable[[], Position], name: str, *, query_allowed: bool
 ) -> Iterator[Diagnostic]:
-    """Positions are asked for by findings only: looking one up composes the document again."""
+    """Checks one URL. The position is passed as a function, because computing it parses the
+    document again.
+    """
     parts = _split(url)
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or _BLANK & set(url):
         message = f"{name}: {url or 'an empty text'} is not an http or https URL"
@@ -119,7 +121,7 @@ def _has_credentials(url: str) -> bool:
     parts = _split(url)
     if parts is None:
         return False
-    # `git` is the login name of every ssh server of git hosts, and says nothing.
+    # `git` is the login name of every git server over ssh, and is no secret.
     return parts.password is not None or (parts.username is not None and parts.scheme in {"http", "https"})
 
 

@@ -1,4 +1,4 @@
-"""Weights and stickiness of ScoredApplications."""
+"""Checks weights and stickiness of ScoredApplications."""
 
 from collections.abc import Iterator
 
@@ -8,9 +8,7 @@ from gitops_dsf.resolve.stickiness import choose, nearest
 
 
 def weights_count(context: Context) -> Iterator[Diagnostic]:
-    """A score of weight 0 is not looked at: OCM does not run the prioritizer. Without any other, nothing
-    ranks the clusters.
-    """
+    """OCM does not run a prioritizer of weight 0. If all weights are 0, nothing ranks the clusters."""
     for item in context.declared.applications:
         if not any(score.weight for score in item.value.spec.scores):
             message = "every weight is 0: nothing ranks the clusters"
@@ -32,7 +30,7 @@ def weights_count(context: Context) -> Iterator[Diagnostic]:
 
 
 def stickiness_can_be_expressed(context: Context) -> Iterator[Diagnostic]:
-    """OCM's weights are integers of at most 10, so not every number of points exists."""
+    """OCM's weights are integers of at most 10, so not every stickiness can be expressed."""
     for item in context.declared.applications:
         spec = item.value.spec
         weights = [score.weight for score in spec.scores]

@@ -82,9 +82,9 @@ CASES: list[tuple[str, dict[str, str], str]] = [
         for query, words in (
             ('sum(up{job="a«;b"})', "cuts the query at this `;`"),
             ("sum(up) # busy«; or not\\n", "cuts the query at this `;`"),
-            ("up; down«;", "sends an expression of nothing here"),
-            ("up; «; down", "sends an expression of nothing here"),
-            ("«; up", "sends an expression of nothing here"),
+            ("up; down«;", "sends an empty expression here"),
+            ("up; «; down", "sends an empty expression here"),
+            ("«; up", "sends an empty expression here"),
         )
     ),
     (
