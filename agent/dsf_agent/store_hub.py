@@ -23,6 +23,8 @@ from dsf_wire import ownership
 from dsf_wire.constants import (
     AGENT_MANAGER,
     MANAGED_BY_LABEL,
+    MAX_ITEM_NAME,
+    MAX_SCORE_ITEMS,
     SCORE_API_VERSION,
     SCORE_GROUP,
     SCORE_PLURAL,
@@ -185,6 +187,7 @@ class HubStore:
         return None if found is None else found.stored()
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        _check(values)
         # Off the event loop: tens of thousands of items take their time.
         body = await asyncio.to_thread(
             status_body, values, name=name, namespace=self._cluster, valid_until=valid_until
@@ -376,6 +379,18 @@ class HubStore:
 
     def _path(self, name: str) -> str:
         return f"{self._base}/{quote(name, safe='')}"
+
+
+def _check(values: Mapping[str, int]) -> None:
+    """Raises PublishError for what the hub's admission policy refuses (gitops_dsf/render/agentscores.py)."""
+    longest = max(map(len, values), default=0)
+    if longest > MAX_ITEM_NAME:
+        words = f"the name of an item has {longest} characters, the limit is {MAX_ITEM_NAME}"
+    elif len(values) > MAX_SCORE_ITEMS:
+        words = f"there are {len(values)} items, the limit is {MAX_SCORE_ITEMS}"
+    else:
+        return
+    raise PublishError(f"{words}; use a coarser scoreDimensionFormat", reason=Reason.TOO_LARGE)
 
 
 _OURS: Final = {"labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"}

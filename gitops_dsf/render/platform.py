@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gitops_dsf.plan.types import Plan
 from gitops_dsf.render import agent
+from gitops_dsf.render.agentscores import agent_scores
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.render.scorers import masks, open_scorer, scorer, scoring_config
 from gitops_dsf.schema import crds
@@ -26,6 +27,7 @@ def platform(plan: Plan) -> Iterator[Object]:
     }
     if ours:
         yield from agent.hub_rights(plan.repository)
+        yield from agent_scores(item.resource_name for item in plan.scorers)
         yield from agent.addon(plan.repository)
         yield masks(plan.scoring_config, plan.repository)
     for item in plan.scorers:

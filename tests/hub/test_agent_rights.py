@@ -1,13 +1,25 @@
 """The agent works with the rights that we render, and holds no others: on the hub, and on its spoke."""
 
-from collections.abc import Iterator
+import asyncio
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, SUSPENDED_CONFIGMAP
+from dsf_agent.apiserver import ApiServer
+from dsf_agent.store_hub import HubStore
+from dsf_runtime.access import Kubeconfig
+from dsf_runtime.clock import SystemClock
+from dsf_wire.constants import (
+    ADDON_NAME,
+    AGENT_NAMESPACE,
+    MAX_ITEM_NAME,
+    MAX_SCORE_ITEMS,
+    SUSPENDED_CONFIGMAP,
+)
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.kubeconfig import Identity
@@ -93,17 +105,105 @@ def test_it_publishes_in_its_own_namespace_only(rights: Rights) -> None:
     score = {
         "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
         "kind": "AddOnPlacementScore",
-        "metadata": {"name": "probe", "namespace": "cluster1"},
+        "metadata": {"name": RESOURCE, "namespace": "cluster1"},
     }
     rights.agent.create(score)
     rights.agent.apply_status({**score, "status": {"scores": [{"name": "probe", "value": 7}]}})
-    assert rights.agent.get(SCORE, "probe", namespace="cluster1")["status"]["scores"] == [
+    assert rights.agent.get(SCORE, RESOURCE, namespace="cluster1")["status"]["scores"] == [
         {"name": "probe", "value": 7}
     ]
-    rights.agent.delete(SCORE, "probe", namespace="cluster1")
-    elsewhere = {**score, "metadata": {"name": "probe", "namespace": "cluster2"}}
+    rights.agent.delete(SCORE, RESOURCE, namespace="cluster1")
+    elsewhere = {**score, "metadata": {"name": RESOURCE, "namespace": "cluster2"}}
     with pytest.raises(ApiError, match="403 Forbidden"):
         rights.agent.create(elsewhere)
+
+
+OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
+
+
+def score(name: str, *, labels: Object | None = None) -> Object:
+    return {
+        "apiVersion": "cluster.open-cluster-management.io/v1alpha1",
+        "kind": "AddOnPlacementScore",
+        "metadata": {"name": name, "namespace": "cluster1", "labels": labels or {}},
+    }
+
+
+def filled(name: str, items: Mapping[str, int]) -> Object:
+    scores = [{"name": item, "value": value} for item, value in items.items()]
+    return {**score(name), "status": {"scores": scores}}
+
+
+@pytest.fixture
+def objects(rights: Rights) -> Iterator[Client]:
+    """The hub's administrator, for another team's objects; all scores of cluster1 go afterwards."""
+    yield rights.installation.hub
+    for item in rights.installation.hub.list(SCORE, namespace="cluster1"):
+        rights.installation.hub.delete(SCORE, item["metadata"]["name"], namespace="cluster1")
+
+
+@pytest.mark.parametrize("name", ["somebody-elses", f"{RESOURCE}-2", ""])
+def test_it_creates_scores_of_the_fleets_scorers_only(rights: Rights, objects: Client, name: str) -> None:
+    item = score(name)
+    if not name:
+        item["metadata"] |= {"generateName": f"{RESOURCE}-"}
+    with pytest.raises(ApiError, match="may write the AddOnPlacementScores of the fleet's scorers and no"):
+        rights.agent.create(item)
+    if name:
+        objects.create(item)
+
+
+def test_it_writes_nothing_into_scores_of_others(rights: Rights, objects: Client) -> None:
+    objects.create(score("somebody-elses"))
+    with pytest.raises(ApiError, match="of the fleet's scorers and no others"):
+        rights.agent.apply_status(filled("somebody-elses", {"a": 1}))
+    with pytest.raises(ApiError, match="of the fleet's scorers and no others"):
+        rights.agent.patch(SCORE, "somebody-elses", {"metadata": {"labels": OURS}}, namespace="cluster1")
+    objects.apply_status(filled("somebody-elses", {f"n{number}": 1 for number in range(3)}))
+
+
+def test_it_renews_what_it_wrote_for_a_scorer_that_is_gone(rights: Rights, objects: Client) -> None:
+    objects.create(score("an-old-scorer", labels=OURS))
+    rights.agent.apply_status(filled("an-old-scorer", {"a": 1}))
+    rights.agent.delete(SCORE, "an-old-scorer", namespace="cluster1")
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        ({f"{number}": 1 for number in range(MAX_SCORE_ITEMS + 1)}, "has at most 20000 scores"),
+        ({"x" * (MAX_ITEM_NAME + 1): 1}, "the name of a score has at most 4096 characters"),
+    ],
+    ids=["items", "name"],
+)
+def test_it_writes_no_more_than_an_agent_publishes(
+    rights: Rights, objects: Client, items: Mapping[str, int], words: str
+) -> None:
+    rights.agent.create(score(RESOURCE))
+    with pytest.raises(ApiError, match=words):
+        rights.agent.apply_status(filled(RESOURCE, items))
+    rights.agent.apply_status(filled(RESOURCE, {"x" * MAX_ITEM_NAME: 1}))
+
+
+def test_the_largest_object_that_it_sends_is_not_refused(rights: Rights, objects: Client) -> None:
+    """The API server's budget for expressions holds for it, when it is made and when it is renewed."""
+
+    async def story() -> None:
+        kubeconfig = rights.installation.plane.hub.kubeconfig(rights.identity)
+        server = ApiServer(load=Kubeconfig(path=kubeconfig).load, clock=SystemClock(), timeout_seconds=60)
+        try:
+            store = HubStore(server=server, cluster="cluster1")
+            count = 16_000
+            for value in (1, 2):
+                items = {f"{number}": value for number in range(count)}
+                await store.write(RESOURCE, scorer="s", values=items, valid_until=time.time() + 900)
+            stored = await store.read(RESOURCE)
+            assert stored is not None
+            assert len(stored.values) == count
+        finally:
+            await server.close()
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize(

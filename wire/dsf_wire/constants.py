@@ -34,6 +34,13 @@ SCORE_MIN: Final = -100
 SCORE_MAX: Final = 100
 """AddOnPlacementScore.status.scores[].value: int32, minimum -100, maximum 100 (OCM CRD)."""
 
+MAX_SCORE_ITEMS: Final = 20_000
+"""Items of one AddOnPlacementScore that an agent publishes. The shortest that are possible reach etcd's limit
+of 1.5 MiB at some 17,000.
+"""
+MAX_ITEM_NAME: Final = 4096
+"""Characters of an item's name: seven labels of 253 characters and what a dimension format adds."""
+
 DEFAULT_OUTPUT_MIN: Final = 1
 DEFAULT_OUTPUT_MAX: Final = 100
 """Range of mapped scores: a missing score counts as 0 in OCM, so the worst real one must be above it."""

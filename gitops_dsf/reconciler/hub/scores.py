@@ -19,6 +19,8 @@ NAMES: Final = 8
 """Items up to which their names are kept. Placements name the few dimensions that every cluster has, not
 those of nodes and pods.
 """
+NAMES_LENGTH: Final = 1024
+"""Characters of all of them together, up to which they are kept."""
 NAMINGS: Final = 4096
 """Different sets of names that are kept; most clusters share one."""
 _NOTHING: Final[Mapping[str, "ScoreSummary"]] = MappingProxyType({})
@@ -32,7 +34,7 @@ class ScoreSummary(msgspec.Struct, frozen=True, gc=False):
     count: int
     """Of items."""
     names: frozenset[str] | None = None
-    """Of items; None where there are more of them than are kept."""
+    """Of items; None where there are more of them, or longer ones, than are kept."""
 
     def has(self, dimension: str) -> bool:
         """Whether there is an item of this name, or nobody knows."""
@@ -44,7 +46,8 @@ def score_summary(raw: msgspec.Raw) -> tuple[str, ScoreSummary]:
     item = msgspec.json.decode(raw, type=AddOnPlacementScore)
     status = item.status or ScoreStatus()
     until, scores = status.valid_until, status.scores or ()
-    names = frozenset([each.name for each in scores]) if len(scores) <= NAMES else None
+    few = len(scores) <= NAMES and sum(len(each.name) for each in scores) <= NAMES_LENGTH
+    names = frozenset([each.name for each in scores]) if few else None
     key = f"{item.metadata.namespace}/{item.metadata.name}"
     return key, ScoreSummary(
         valid_until=None if until is None else until.timestamp(), count=len(scores), names=names

@@ -8,43 +8,21 @@ ApplicationSet and delete what docs/reconciler.md#running-it lists, and nothing 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
 from gitops_dsf.hub.names import APPLICATION_LABEL, REFRESH_ANNOTATION
-from gitops_dsf.render.objects import Object, Wave, metadata
+from gitops_dsf.render.admission import Policy, in_force
+from gitops_dsf.render.objects import Object
 from gitops_dsf.render.reconciler.names import NAME, username
 from gitops_dsf.render.reconciler.rights import ARGO_GROUP
 from gitops_dsf.repository.model.repository import FleetRepository
 
-ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
-"""Argo CD generates at once when an ApplicationSet has it, and removes it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Policy:
-    """Conditions (CEL, and what is said when one does not hold) on some operations on one resource."""
-
-    name: str
-    group: str
-    resource: str
-    operations: tuple[str, ...]
-    validations: tuple[tuple[str, str], ...]
-    variables: tuple[tuple[str, str], ...] = ()
-
 
 def policies(repository: FleetRepository) -> Iterator[Object]:
     """Each policy, then what puts it into force."""
+    requests = f'request.userInfo.username == "{username(repository)}"'
     for policy in _policies(repository.spec.hub_namespace):
-        name = f"{NAME}-{policy.name}"
-        yield _policy(name, policy, username(repository))
-        yield {
-            "apiVersion": ADMISSION_API,
-            "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": metadata(name=name, wave=Wave.FOUNDATIONS),
-            "spec": {"policyName": name, "validationActions": ["Deny"]},
-        }
+        yield from in_force(policy, name=f"{NAME}-{policy.name}", of=("reconciler", requests))
 
 
 def _policies(namespace: str) -> Sequence[Policy]:
@@ -68,7 +46,7 @@ def _policies(namespace: str) -> Sequence[Policy]:
         Policy(
             name="applicationsets",
             group=ARGO_GROUP,
-            resource="applicationsets",
+            resources=("applicationsets",),
             operations=("UPDATE",),
             variables=(
                 ("before", "oldObject.metadata.?annotations.orValue({})"),
@@ -88,7 +66,7 @@ def _policies(namespace: str) -> Sequence[Policy]:
         Policy(
             name="applications",
             group=ARGO_GROUP,
-            resource="applications",
+            resources=("applications",),
             operations=("DELETE",),
             validations=(
                 (
@@ -111,7 +89,7 @@ def _policies(namespace: str) -> Sequence[Policy]:
         Policy(
             name="scores",
             group=SCORE_GROUP,
-            resource=SCORE_PLURAL,
+            resources=(SCORE_PLURAL,),
             operations=("DELETE",),
             validations=(
                 (
@@ -132,7 +110,7 @@ def _one_name(namespace: str, resource: str, *, group: str, only: str, kind: str
     return Policy(
         name=resource,
         group=group,
-        resource=resource,
+        resources=(resource,),
         operations=("CREATE", "UPDATE"),
         validations=(
             (
@@ -141,35 +119,3 @@ def _one_name(namespace: str, resource: str, *, group: str, only: str, kind: str
             ),
         ),
     )
-
-
-def _policy(name: str, policy: Policy, user: str) -> Object:
-    spec: dict[str, Any] = {
-        # Requests of the reconciler are refused while a policy cannot be evaluated; those of others never
-        # come here.
-        "failurePolicy": "Fail",
-        "matchConstraints": {
-            "resourceRules": [
-                {
-                    "apiGroups": [policy.group],
-                    "apiVersions": ["*"],
-                    "resources": [policy.resource],
-                    "operations": list(policy.operations),
-                    "scope": "*",
-                }
-            ]
-        },
-        "matchConditions": [{"name": "reconciler", "expression": f'request.userInfo.username == "{user}"'}],
-    }
-    if policy.variables:
-        spec["variables"] = [{"name": key, "expression": expression} for key, expression in policy.variables]
-    spec["validations"] = [
-        {"expression": expression, "message": message, "reason": "Forbidden"}
-        for expression, message in policy.validations
-    ]
-    return {
-        "apiVersion": ADMISSION_API,
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": metadata(name=name, wave=Wave.FOUNDATIONS),
-        "spec": spec,
-    }

@@ -1,14 +1,18 @@
-"""What a write of many items costs beside the write itself."""
+"""What a write of many items costs beside the write itself, and which writes are not sent."""
 
 import tracemalloc
 from collections.abc import Mapping
 
 import msgspec
+import pytest
 
 from dsf_agent.apiserver import ApiServer, Reply
+from dsf_agent.errors import PublishError
+from dsf_agent.reasons import Reason
 from dsf_agent.store_hub import HubStore
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import APPLY, JSON
+from dsf_wire.constants import MAX_ITEM_NAME, MAX_SCORE_ITEMS
 from tests.support.virtual_time import LoopClock
 
 ITEMS: Mapping[str, int] = {f"app-{number}": number % 90 for number in range(10_000)}
@@ -70,3 +74,23 @@ async def test_a_write_of_many_items_builds_no_objects_of_the_answer() -> None:
         tracemalloc.stop()
     assert server.applies == 2
     assert peak < 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"x" * (MAX_ITEM_NAME + 1): 1}, "has 4097 characters, the limit is 4096; use a coarser"),
+        (
+            {f"{number}": 1 for number in range(MAX_SCORE_ITEMS + 1)},
+            "20001 items, the limit is 20000; use a coarser",
+        ),
+    ],
+    ids=["name", "items"],
+)
+async def test_what_the_hubs_policy_refuses_is_not_sent(values: Mapping[str, int], words: str) -> None:
+    server = Answered()
+    store = HubStore(server=server, cluster="c1", limit=10**9)
+    with pytest.raises(PublishError, match=words) as caught:
+        await store.write("cpu", scorer="cpu", values=values, valid_until=1_800_000_000.0)
+    assert caught.value.reason is Reason.TOO_LARGE
+    assert server.applies == 0

@@ -27,6 +27,28 @@ def kind(found: dict[str, dict[str, Any]], wanted: str) -> list[dict[str, Any]]:
     return [item for item in found.values() if item["kind"] == wanted]
 
 
+class TestAgentScores:
+    def test_agents_may_write_the_scores_of_all_scorers_by_their_object_names(self, tmp_path: Path) -> None:
+        found = objects(
+            rendered(
+                tmp_path,
+                scorer("mem"),
+                scorer("cpu", scoring={"params": {"name": "CPU_Score", "interval": 60}}),
+            )
+        )
+        (policy,) = (
+            item
+            for item in kind(found, "ValidatingAdmissionPolicy")
+            if item["metadata"]["name"] == "gitops-dsf-agent-scores"
+        )
+        named = {each["name"]: each["expression"] for each in policy["spec"]["variables"]}["named"]
+        assert named.endswith(' in ["cpu-score","mem"]')
+        assert policy["spec"]["matchConstraints"]["resourceRules"][0]["resources"] == [
+            "addonplacementscores",
+            "addonplacementscores/status",
+        ]
+
+
 class TestScorers:
     def test_every_default_is_written_out(self, tmp_path: Path) -> None:
         (item,) = kind(objects(rendered(tmp_path, scorer("cpu"))), "DynamicScorer")

@@ -3,10 +3,19 @@
 import sys
 from collections import defaultdict
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.hub.scores import NAMINGS, ScoreSummary, ScoreTable
+from gitops_dsf.reconciler.hub.scores import (
+    NAMES,
+    NAMES_LENGTH,
+    NAMINGS,
+    ScoreSummary,
+    ScoreTable,
+    score_summary,
+)
 
 KEYS = st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")).map("/".join)
 ITEMS = st.builds(
@@ -47,3 +56,21 @@ def test_a_score_costs_little() -> None:
     for number in range(2000):
         table[f"cluster-{number}/cpu"] = ScoreSummary(1_700_000_000.5 + number, 1, frozenset({"cpu"}))
     assert sys.getsizeof(table.of("cpu")["cluster-7"]) <= 40
+
+
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (["a" * NAMES_LENGTH], True),
+        (["a" * NAMES_LENGTH, "b"], False),
+        ([f"n{number}" for number in range(NAMES)], True),
+        ([f"n{number}" for number in range(NAMES + 1)], False),
+    ],
+)
+def test_long_names_are_not_kept_and_count_as_unknown(names: list[str], kept: bool) -> None:
+    scores = [{"name": name, "value": 1} for name in names]
+    item = {"metadata": {"name": "cpu", "namespace": "c1"}, "status": {"scores": scores}}
+    _, summary = score_summary(msgspec.Raw(msgspec.json.encode(item)))
+    assert summary.count == len(names)
+    assert summary.names == (frozenset(names) if kept else None)
+    assert summary.has("another") is not kept

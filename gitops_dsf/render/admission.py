@@ -1,0 +1,64 @@
+"""ValidatingAdmissionPolicies over the requests of one account or group, and nobody else's."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from gitops_dsf.render.objects import Object, Wave, metadata
+
+ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """Conditions (CEL, and what is said when one does not hold) on some operations on some resources."""
+
+    name: str
+    group: str
+    resources: tuple[str, ...]
+    operations: tuple[str, ...]
+    validations: tuple[tuple[str, str], ...]
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+def in_force(policy: Policy, *, name: str, of: tuple[str, str]) -> Iterator[Object]:
+    """The policy's object and its binding. ``of`` says whose requests it judges: a name, and CEL."""
+    yield _policy(policy, name=name, of=of)
+    yield {
+        "apiVersion": ADMISSION_API,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": metadata(name=name, wave=Wave.FOUNDATIONS),
+        "spec": {"policyName": name, "validationActions": ["Deny"]},
+    }
+
+
+def _policy(policy: Policy, *, name: str, of: tuple[str, str]) -> Object:
+    spec: dict[str, Any] = {
+        # Requests that the policy judges are refused while it cannot be evaluated; those of others never
+        # come here.
+        "failurePolicy": "Fail",
+        "matchConstraints": {
+            "resourceRules": [
+                {
+                    "apiGroups": [policy.group],
+                    "apiVersions": ["*"],
+                    "resources": list(policy.resources),
+                    "operations": list(policy.operations),
+                    "scope": "*",
+                }
+            ]
+        },
+        "matchConditions": [{"name": of[0], "expression": of[1]}],
+    }
+    if policy.variables:
+        spec["variables"] = [{"name": key, "expression": expression} for key, expression in policy.variables]
+    spec["validations"] = [
+        {"expression": expression, "message": message, "reason": "Forbidden"}
+        for expression, message in policy.validations
+    ]
+    return {
+        "apiVersion": ADMISSION_API,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": metadata(name=name, wave=Wave.FOUNDATIONS),
+        "spec": spec,
+    }

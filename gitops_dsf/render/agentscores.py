@@ -1,0 +1,69 @@
+"""What RBAC cannot say about the agents' rights: which AddOnPlacementScores they may write, and how large.
+
+An agent may create objects in its cluster's namespace. Without a limit one cluster that is taken over fills
+the hub's etcd, and the memory of whatever reads all scores. A ResourceQuota would count the scores of other
+add-ons too, and refuses every object until the hub's controller manager has counted them once. So the policy
+names the objects instead: those of the fleet's scorers.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from dsf_wire.constants import (
+    ADDON_GROUP,
+    ADDON_NAME,
+    AGENT_MANAGER,
+    MANAGED_BY_LABEL,
+    MAX_ITEM_NAME,
+    MAX_SCORE_ITEMS,
+    SCORE_GROUP,
+    SCORE_PLURAL,
+)
+from gitops_dsf.render.admission import Policy, in_force
+from gitops_dsf.render.objects import Object
+
+NAME: Final = f"{ADDON_NAME}-scores"
+_AGENTS: Final = (
+    f'"{ADDON_GROUP}" in request.userInfo.?groups.orValue([]) || '
+    '(request.userInfo.username.startsWith("system:serviceaccount:") && '
+    f'request.userInfo.username.endsWith(":{ADDON_NAME}-agent"))'
+)
+"""An agent as it registers by certificate, and as it registers by token (works._rights)."""
+
+
+def agent_scores(names: Iterable[str]) -> Iterator[Object]:
+    """``names``: of the AddOnPlacementScores that the fleet's scorers write."""
+    listed = msgspec.json.encode(sorted(set(names))).decode()
+    ours = f'oldObject.metadata.?labels[?"{MANAGED_BY_LABEL}"].orValue("") == "{AGENT_MANAGER}"'
+    few = f"variables.scores.size() <= {MAX_SCORE_ITEMS}"
+    policy = Policy(
+        name=NAME,
+        group=SCORE_GROUP,
+        resources=(SCORE_PLURAL, f"{SCORE_PLURAL}/status"),
+        operations=("CREATE", "UPDATE"),
+        variables=(
+            ("named", f'object.metadata.?name.orValue("") in {listed}'),
+            ("scores", "object.?status.?scores.orValue([])"),
+        ),
+        validations=(
+            (
+                # An agent whose configuration is older than the policy renews what it wrote.
+                f'variables.named || (request.operation == "UPDATE" && {ours})',
+                (
+                    "agents may write the AddOnPlacementScores of the fleet's scorers and no others; a scorer"
+                    " that was just added is allowed as soon as rendered/platform is applied"
+                ),
+            ),
+            (
+                few,
+                f"an AddOnPlacementScore of an agent has at most {MAX_SCORE_ITEMS} scores",
+            ),
+            (
+                f"!({few}) || variables.scores.all(score, score.name.size() <= {MAX_ITEM_NAME})",
+                f"the name of a score has at most {MAX_ITEM_NAME} characters",
+            ),
+        ),
+    )
+    yield from in_force(policy, name=NAME, of=("agents", _AGENTS))
