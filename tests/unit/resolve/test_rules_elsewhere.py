@@ -90,7 +90,7 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     (
         "DSF123",
         {"settings": UPSTREAM, "scorers": asking("up", span="range: «0, ")},
-        "range is 0: upstream's controller leaves the scorer out",
+        "range is 0: upstream's controller silently skips the scorer",
     ),
     (
         "DSF123",
