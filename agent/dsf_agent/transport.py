@@ -5,7 +5,7 @@ its reason.
 import asyncio
 import ssl
 from asyncio import selector_events
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,11 +16,11 @@ import httpx
 
 from dsf_agent import __version__, callfault
 from dsf_agent.admission import Admission
-from dsf_agent.buffer import Buffer
-from dsf_agent.errors import CallError
-from dsf_agent.inflate import InflateError, Inflater
-from dsf_agent.reasons import Reason
+from dsf_runtime import answers
+from dsf_runtime.answers import TooLargeError
 from dsf_runtime.calls import Retirement
+from dsf_runtime.streams import bound
+from dsf_runtime.turns import Turns
 
 IDLE_SECONDS: Final = 1.5
 """How long a connection may be idle and still be used: peers close theirs after 5 s (uvicorn, Node.js), some
@@ -32,8 +32,6 @@ ERROR_BODY_LIMIT: Final = 64 * 1024
 """Bytes of an error answer that are read for its text."""
 CHUNK: Final = 1 << 20
 """Bytes per read and write: each costs some 50 calls of Python, whatever its size."""
-SLACK_PART: Final = 16
-"""Answers grow and shrink by some bytes from cycle to cycle: a sixteenth more room than last time."""
 
 Body = bytes | bytearray | memoryview
 
@@ -102,6 +100,7 @@ class Transport:
     def __init__(self, *, limits: Limits) -> None:
         self._limits = limits
         self._admission = Admission(per_origin=limits.per_origin)
+        self._turns = Turns()
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
         self._retirement = Retirement(grace=limits.total_seconds)
         self._system: ssl.SSLContext | None = None
@@ -119,10 +118,20 @@ class Transport:
             good = 200 <= response.status_code < 300
             limit = self._limits.answer_bytes if good else ERROR_BODY_LIMIT
             try:
-                body, ascii_ = await _read(response, limit=limit, cut=not good, expected=call.expected)
-            except InflateError as error:
-                raise CallError(str(error), reason=Reason.INVALID_BODY) from error
-            return Answer(status=response.status_code, headers=response.headers, body=body, ascii=ascii_)
+                body = await answers.read(
+                    response,
+                    limit=limit,
+                    turns=self._turns,
+                    cut=not good,
+                    compressed=True,
+                    expected=call.expected,
+                )
+            except TooLargeError as error:
+                msg = f"{error} (--max-answer-bytes)"
+                raise TooLargeError(msg) from error
+            return Answer(
+                status=response.status_code, headers=response.headers, body=body.content, ascii=body.ascii
+            )
 
     @asynccontextmanager
     async def _open(self, call: Call) -> AsyncIterator[httpx.Response]:
@@ -156,7 +165,7 @@ class Transport:
                 ),
                 follow_redirects=False,
             )
-            self._clients[trust] = client
+            self._clients[trust] = bound(client, turns=self._turns)
         return client
 
     def _trust(self, call: Call) -> ssl.SSLContext:
@@ -187,57 +196,6 @@ async def _stream(parts: tuple[Body, ...]) -> AsyncIterator[bytes]:
         view = memoryview(part)
         for start in range(0, len(view), CHUNK):
             yield bytes(view[start : start + CHUNK])
-
-
-async def _read(response: httpx.Response, *, limit: int, cut: bool, expected: int) -> tuple[bytearray, bool]:
-    """The decoded body, and whether it is ASCII. Above the limit: cut there, or CallError when a cut body is
-    useless.
-
-    ``expected`` is the size of the last answer, not what this one announces: a peer cannot make the agent set
-    memory aside.
-    """
-    body = Buffer(0 if cut else min(expected + expected // SLACK_PART, limit))
-    ascii_ = True
-    length = response.headers.get("Content-Length", "")
-    if length.isascii() and length.isdigit() and int(length) > limit and not cut:
-        raise _too_large(limit, f"announces {int(length)} bytes")
-    inflate = _inflater(response)
-    async for chunk in response.aiter_raw():
-        pieces = [chunk] if inflate is None else _inflated(inflate, chunk)
-        for piece in pieces:
-            body.add(piece)
-            ascii_ = ascii_ and piece.isascii()
-            if body.size > limit:
-                if cut:
-                    return body.taken(limit), ascii_
-                raise _too_large(limit, "goes on")
-            if inflate is not None:
-                await asyncio.sleep(0)
-    if inflate is not None and body.size and not inflate.complete:
-        msg = "the compressed body ends early"
-        raise CallError(msg, reason=Reason.INVALID_BODY)
-    return body.taken(body.size), ascii_
-
-
-def _inflated(inflate: Inflater, chunk: bytes) -> Iterator[bytes]:
-    inflate.feed(chunk)
-    while piece := inflate.take():
-        yield piece
-
-
-def _inflater(response: httpx.Response) -> Inflater | None:
-    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding in {"", "identity"}:
-        return None
-    if encoding in {"gzip", "x-gzip", "deflate"}:
-        return Inflater()
-    msg = f"the answer has Content-Encoding {encoding!r}, which was not asked for"
-    raise CallError(msg, reason=Reason.INVALID_BODY)
-
-
-def _too_large(limit: int, what: str) -> CallError:
-    msg = f"the answer {what}, more than the limit of {limit} bytes (--max-answer-bytes)"
-    return CallError(msg, reason=Reason.TOO_LARGE)
 
 
 def _origin(url: str) -> str:

@@ -216,9 +216,14 @@ def _container(repository: FleetRepository) -> Object:
         "livenessProbe": {
             "httpGet": {"path": "/healthz", "port": "metrics"},
             "periodSeconds": 20,
+            "timeoutSeconds": 5,
             "failureThreshold": 3,
         },
-        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "metrics"}, "periodSeconds": 10},
+        "readinessProbe": {
+            "httpGet": {"path": "/readyz", "port": "metrics"},
+            "periodSeconds": 10,
+            "timeoutSeconds": 5,
+        },
         "resources": {"requests": agent.resources.requests, "limits": agent.resources.limits},
         "securityContext": {
             "allowPrivilegeEscalation": False,

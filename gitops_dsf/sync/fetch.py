@@ -16,9 +16,11 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 
+from dsf_runtime import answers
 from dsf_runtime.calls import CallFault, Kind, display, named
+from dsf_runtime.streams import bound
+from dsf_runtime.turns import Turns
 from gitops_dsf import __version__
-from gitops_dsf.sync.text import shown
 
 USER_AGENT: Final = f"gitops-dsf/{__version__}"
 MAX_REDIRECTS: Final = 3
@@ -51,6 +53,7 @@ _KINDS: Final = {
     Kind.TIMEOUT: FaultKind.TIMEOUT,
     Kind.CONNECTION_LOST: FaultKind.PROTOCOL,
     Kind.INVALID_BODY: FaultKind.PROTOCOL,
+    Kind.TOO_LARGE: FaultKind.TOO_LARGE,
 }
 
 
@@ -98,12 +101,13 @@ class Fetcher:
     def __init__(self, *, limits: FetchLimits | None = None, trust: ssl.SSLContext | None = None) -> None:
         self._limits = limits or FetchLimits()
         self._admission = asyncio.Semaphore(self._limits.concurrent)
+        self._turns = Turns()
         context = trust or httpx.create_ssl_context()
         self._lanes = [self._lane(context) for _ in range(min(LANES, self._limits.concurrent))]
         self._next = itertools.cycle(self._lanes)
 
     def _lane(self, context: ssl.SSLContext) -> httpx.AsyncClient:
-        return httpx.AsyncClient(
+        client = httpx.AsyncClient(
             verify=context,
             # The pool never refuses: with the default one, hanging peers starve the healthy. The semaphore
             # bounds it.
@@ -112,6 +116,7 @@ class Fetcher:
             follow_redirects=False,
             headers={"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"},
         )
+        return bound(client, turns=self._turns)
 
     async def __aenter__(self) -> Self:
         return self
@@ -151,19 +156,9 @@ class Fetcher:
             words = http.HTTPStatus(status).phrase if status in http.HTTPStatus.__members__.values() else ""
             msg = f"{display(url)} answers {status} {words}".rstrip()
             raise _RefusedError(FaultKind.STATUS, msg)
-        encoding = response.headers.get("content-encoding", "identity").strip().lower()
-        if encoding not in {"", "identity"}:
-            msg = f"{display(url)} answers with Content-Encoding {shown(encoding)}, which was not asked for"
-            raise _RefusedError(FaultKind.PROTOCOL, msg)
-        limit = self._limits.answer_bytes
-        body = bytearray()
-        async for chunk in response.aiter_raw():
-            body += chunk
-            if len(body) > limit:
-                msg = f"{display(url)} sends more than {limit} bytes"
-                raise _RefusedError(FaultKind.TOO_LARGE, msg)
+        body = await answers.read(response, limit=self._limits.answer_bytes, turns=self._turns)
         media = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        return Page(url=url, media=media, body=bytes(body))
+        return Page(url=url, media=media, body=bytes(body.content))
 
 
 def _check(url: str) -> None:

@@ -15,7 +15,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from dsf_runtime.answers import CodingError
 from dsf_runtime.clock import http_date
+from dsf_runtime.inflate import InflateError
+from dsf_runtime.streams import ExcessError
 
 TEXT_LIMIT: Final = 400
 """Characters of a peer's text that go into a message; a log line is no place for a page."""
@@ -38,6 +41,7 @@ class Kind(StrEnum):
     TIMEOUT = "timeout"
     CONNECTION_LOST = "connection_lost"
     INVALID_BODY = "invalid_body"
+    TOO_LARGE = "too_large"
     CREDENTIALS = "bad_credentials"
     """The call was not made: our own credentials cannot be read."""
 
@@ -66,6 +70,10 @@ def named(*, url: str, seconds: float) -> Iterator[None]:
         raise CallFault(
             f"{place} sent a damaged body: {excerpt(str(error))}", kind=Kind.INVALID_BODY
         ) from error
+    except (InflateError, CodingError) as error:
+        raise CallFault(f"{place}: {excerpt(str(error))}", kind=Kind.INVALID_BODY) from error
+    except ExcessError as error:
+        raise CallFault(f"{place} {error}", kind=Kind.TOO_LARGE) from error
     except (httpx.TransportError, ssl.SSLError, OSError) as error:
         raise _network(place, error) from error
 

@@ -222,11 +222,14 @@ BAD: dict[str, tuple[Callable[[BaseHTTPRequestHandler], None], str]] = {
         says(**page(scoring={"params": {"name": "cpu", "interval": "60"}})),
         "Expected `int`, got `str` - at `$.scoring.params.interval`",
     ),
-    "too large": (Answer(body=b'{"name": "' + b"x" * 400_000 + b'"}'), "sends more than 262144 bytes"),
+    "too large": (
+        Answer(body=b'{"name": "' + b"x" * 400_000 + b'"}'),
+        "announces 400012 bytes, more than the limit of 262144 bytes",
+    ),
     "too deep": (Answer(body=b'{"unknown": ' + b"[" * 50_000 + b"]" * 50_000 + b"}"), "is not JSON"),
     "compressed unasked": (
         Answer(body=b"x", headers={"Content-Encoding": "gzip"}),
-        "Content-Encoding gzip, which was not asked for",
+        "Content-Encoding 'gzip', which was not asked for",
     ),
     "redirect away": (
         Answer(status=302, headers={"Location": "http://scorer.example.com/config"}),

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_agent.admission import Admission
-from dsf_agent.buffer import Buffer
-from dsf_agent.inflate import STEP, InflateError, Inflater
+from dsf_runtime.buffer import Buffer
 from dsf_runtime.calls import TEXT_LIMIT, display, excerpt, retry_after
+from dsf_runtime.inflate import STEP, InflateError, Inflater
 
 
 async def test_one_origin_never_waits_for_another() -> None:

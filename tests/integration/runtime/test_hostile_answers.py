@@ -1,0 +1,116 @@
+"""Answers that mean harm, by the clients of the agent and of `sync` and the probes: each ends with a reason
+after a bounded number of bytes, and the event loop turns meanwhile.
+"""
+
+import asyncio
+from asyncio import selector_events
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import h11
+import httpcore
+import pytest
+
+from dsf_agent.errors import CallError
+from dsf_agent.transport import Call, Limits, Transport, read_widely
+from dsf_runtime.turns import UNITS
+from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits
+from tests.support.hostile import KINDS, HostileServer
+
+PEERS = 8
+SOCKET_BYTES = 8 << 20
+"""What the kernel takes from a peer before anybody reads it, buffers of both sides."""
+
+Get = Callable[[str], Awaitable[str]]
+
+
+class Turns:
+    """How many events the HTTP parser gives in one turn of the event loop."""
+
+    def __init__(self) -> None:
+        self.most = 0
+        self._count = 0
+
+    def event(self) -> None:
+        if not self._count:
+            asyncio.get_running_loop().call_soon(self._turn)
+        self._count += 1
+        self.most = max(self.most, self._count)
+
+    def _turn(self) -> None:
+        self._count = 0
+
+
+@pytest.fixture
+def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
+    """Also reads as widely as the agent does."""
+    counted, next_event = Turns(), h11.Connection.next_event
+
+    def counting(connection: h11.Connection) -> object:
+        counted.event()
+        return next_event(connection)
+
+    monkeypatch.setattr(h11.Connection, "next_event", counting)
+    # As they are, so that they are put back at the end.
+    monkeypatch.setattr(selector_events._SelectorTransport, "max_size", 256 << 10)
+    monkeypatch.setattr(httpcore.AsyncHTTP11Connection, "READ_NUM_BYTES", 64 << 10)
+    read_widely()
+    return counted
+
+
+async def _ask(get: Get, kind: str) -> tuple[set[str], int]:
+    """What eight peers of a kind end with, and how many bytes they got rid of, each."""
+    async with AsyncExitStack() as stack:
+        servers = [await stack.enter_async_context(HostileServer(KINDS[kind])) for _ in range(PEERS)]
+        ends = await asyncio.gather(*(get(server.url) for server in servers))
+        return set(ends), max(server.sent for server in servers)
+
+
+ENDS = {
+    "one-byte chunks": "too_large",
+    "interim responses": "too_large",
+    "headers": "too_large",
+    "trailers": "too_large",
+    "empty gzip members": "invalid_body",
+    "gzip bomb": "too_large",
+    "endless body": "too_large",
+    "slow head": "timeout",
+}
+LIMIT = 4 << 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_the_agent_ends_them(kind: str, turns: Turns) -> None:
+    """Eight at a time: no turn of the loop parses more than it may, and no peer gets rid of more than the
+    limit and what sockets hold.
+    """
+    transport = Transport(limits=Limits(total_seconds=5, answer_bytes=LIMIT))
+
+    async def get(url: str) -> str:
+        with pytest.raises(CallError) as caught:
+            await transport.call(Call(method="GET", url=url))
+        return caught.value.reason.value
+
+    reasons, sent = await _ask(get, kind)
+    await transport.close()
+    assert reasons == {ENDS[kind]}
+    assert turns.most <= 2 * UNITS
+    assert sent <= LIMIT + SOCKET_BYTES
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_sync_and_probes_end_them(kind: str, turns: Turns) -> None:
+    """The same by their client, which asks for no compression."""
+    kinds = {"too_large": "TooLarge", "timeout": "Timeout"}
+    ends = "Protocol" if "gzip" in kind else kinds[ENDS[kind]]
+    async with Fetcher(limits=FetchLimits(seconds=5)) as fetcher:
+
+        async def get(url: str) -> str:
+            page = await fetcher.get(url)
+            assert isinstance(page, Fault)
+            return page.kind.value
+
+        found, sent = await _ask(get, kind)
+    assert found == {ends}
+    assert turns.most <= 2 * UNITS
+    assert sent <= (256 << 10) + SOCKET_BYTES

@@ -1,0 +1,112 @@
+"""Peers that keep to HTTP as far as a parser goes, and mean harm: real servers on 127.0.0.1."""
+
+import asyncio
+import gzip
+import zlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from types import TracebackType
+from typing import Final, Self
+
+BLOCK: Final = 1 << 18
+"""Bytes per write, about."""
+DRIP_SECONDS: Final = 0.2
+_OK: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+_CHUNKED: Final = _OK + b"Transfer-Encoding: chunked\r\n"
+_GZIP: Final = _OK + b"Content-Encoding: gzip\r\nConnection: close\r\n"
+
+Kind = Callable[[], AsyncIterator[bytes]]
+
+
+def _forever(head: bytes, repeated: bytes) -> Kind:
+    block = repeated * max(1, BLOCK // len(repeated))
+
+    async def writes() -> AsyncIterator[bytes]:
+        yield head
+        while True:
+            yield block
+
+    return writes
+
+
+@cache
+def bomb(size: int) -> bytes:
+    """gzip of so many spaces, a thousandth of the size."""
+    engine = zlib.compressobj(level=9, wbits=31)
+    block = b" " * (1 << 20)
+    return b"".join([*(engine.compress(block) for _ in range(size >> 20)), engine.flush()])
+
+
+async def _bomb() -> AsyncIterator[bytes]:
+    body = bomb(200 << 20)
+    yield _OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+
+async def _drip() -> AsyncIterator[bytes]:
+    yield _OK
+    while True:
+        await asyncio.sleep(DRIP_SECONDS)
+        yield b"X-Slow: 1\r\n"
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "one-byte chunks": _forever(_CHUNKED + b"\r\n", b"1\r\nx\r\n"),
+    "interim responses": _forever(b"", b"HTTP/1.1 102 Processing\r\n\r\n"),
+    "headers": _forever(_OK, b"a:\r\n"),
+    "trailers": _forever(_CHUNKED + b"\r\n5\r\n     \r\n0\r\n", b"a:\r\n"),
+    "empty gzip members": _forever(_GZIP + b"\r\n", gzip.compress(b"")),
+    "gzip bomb": _bomb,
+    "endless body": _forever(_OK + b"Connection: close\r\n\r\n", b" "),
+    "slow head": _drip,
+}
+"""By what they send, each for ever but the bomb."""
+
+
+class HostileServer:
+    """``async with HostileServer(KINDS[name]) as server: server.url``. ``sent`` counts what was accepted from
+    it, in bytes.
+    """
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind = kind
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.port = 0
+        self.asked = 0
+        self.sent = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, backlog=512)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
+                await reader.readuntil(b"\r\n\r\n")
+                self.asked += 1
+                async for block in self._kind():
+                    writer.write(block)
+                    await writer.drain()
+                    self.sent += len(block)
+                await reader.read()
+        finally:
+            self._tasks.discard(task)
+            writer.transport.abort()
