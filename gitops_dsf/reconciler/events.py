@@ -21,7 +21,7 @@ from dsf_runtime.apiserver import ApiError
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.timestamp import timestamp_of
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.prefix import PREFIX
+from gitops_dsf.reconciler.series import PREFIX
 
 LOG = logging.getLogger(__name__)
 COMPONENT: Final = "gitops-dsf-reconciler"

@@ -1,4 +1,6 @@
-"""The reconciler as a process: waits to lead, works while it leads, ends cleanly when asked to."""
+"""The reconciler as a process: it waits for leadership, works while it leads, and stops cleanly
+on a signal.
+"""
 
 import asyncio
 import contextlib
@@ -12,8 +14,7 @@ from dsf_runtime.access import Access
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.threads import use_threads
 from gitops_dsf.errors import HubError
-from gitops_dsf.reconciler.deadscores.duty import DeadScoresDuty
-from gitops_dsf.reconciler.duty import Duty, keep_running
+from gitops_dsf.reconciler.controller import Controller, keep_running
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.fence import Fence
@@ -25,6 +26,7 @@ from gitops_dsf.reconciler.moves.refresh import RefreshDuty
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from gitops_dsf.reconciler.pages import serve_pages
 from gitops_dsf.reconciler.proposals.duty import ProposalDuty
+from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.duty import ScorerDuty
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.reconciler.state.duty import StateDuty
@@ -35,12 +37,13 @@ LOG = logging.getLogger(__name__)
 CONCURRENT: Final = 512
 """Probes at a time."""
 ONCE_PATIENCE: Final = 20.0
-"""Seconds that a single pass waits for the lease: longer than a lease that a dead replica left."""
+"""Seconds that a single pass waits for the Lease: longer than the Lease of a crashed replica lasts."""
 
 
 async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
-    """Works until SIGTERM or SIGINT. Raises HubError when the credentials cannot be read, UsageError for the
-    address.
+    """Works until SIGTERM or SIGINT.
+
+    Raises HubError when the credentials cannot be read, and UsageError when the address cannot be bound.
     """
     use_threads(CONCURRENT)
     stop = asyncio.Event()
@@ -49,17 +52,17 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
         loop.add_signal_handler(number, stop.set)
     metrics = Metrics()
     async with _hub(settings, load=load) as (leadership, api), _fetcher(settings) as fetcher:
-        duties: list[Duty] = []
+        controllers: list[Controller] = []
 
         def waits_for() -> str:
-            return _waits_for(duties) if leadership.is_leader else ""
+            return _waits_for(controllers) if leadership.is_leader else ""
 
         async with serve_pages(
             host=settings.metrics_host, port=settings.metrics_port, metrics=metrics, waits_for=waits_for
         ) as port:
             LOG.info("pages on %s:%s", settings.metrics_host, port)
             work = asyncio.create_task(
-                _lead(leadership, duties, api=api, fetcher=fetcher, settings=settings, metrics=metrics)
+                _lead(leadership, controllers, api=api, fetcher=fetcher, settings=settings, metrics=metrics)
             )
             stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -69,17 +72,23 @@ async def run(settings: Settings, *, load: Callable[[], Access]) -> None:
 
 
 async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
-    """One pass over all scorers under the lease; how many statuses were written. Raises HubError."""
+    """Makes one pass over all scorers while it holds the Lease. Returns how many statuses were written.
+
+    Raises HubError.
+    """
     use_threads(CONCURRENT)
     async with _hub(settings, load=load) as (leadership, api), _fetcher(settings) as fetcher:
         if not await leadership.acquire(patience=ONCE_PATIENCE):
-            msg = "another replica leads, or the lease cannot be written; see the log. It does the same work"
+            msg = (
+                "no pass was made: another replica leads and does the same work, or the Lease cannot be"
+                " written; see the log"
+            )
             raise HubError(msg)
         try:
             metrics = Metrics()
             view = _view(api, settings, metrics)
             events = Events(api=api, metrics=metrics.events)
-            duty = ScorerDuty(
+            controller = ScorerDuty(
                 api=api,
                 view=view,
                 fetcher=fetcher,
@@ -87,20 +96,21 @@ async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
                 events=events,
                 interval=settings.probe_interval,
             )
-            written = await _while_leading(leadership, duty.once())
+            written = await _while_leading(leadership, controller.once())
         except (ApiError, LeaseLost) as error:
             raise HubError(str(error)) from error
         finally:
             await _release(leadership, api)
-    if duty.refused:
-        msg = f"{written} statuses written; the hub refused those of {', '.join(duty.refused)}: see the log"
+    if controller.refused:
+        refused = ", ".join(controller.refused)
+        msg = f"{written} statuses written; the hub refused those of {refused}: see the log"
         raise HubError(msg)
     return written
 
 
 async def _while_leading(leadership: Leadership, work: Coroutine[Any, Any, int]) -> int:
-    """A pass may take longer than a lease lasts. Raises LeaseLost when it was lost meanwhile, and what the
-    work raises.
+    """Renews the Lease while the work runs. Raises LeaseLost when the Lease is lost, and what the work
+    raises.
     """
     keep, task = asyncio.create_task(leadership.keep()), asyncio.create_task(work)
     try:
@@ -116,21 +126,19 @@ async def _while_leading(leadership: Leadership, work: Coroutine[Any, Any, int])
 
 async def _lead(
     leadership: Leadership,
-    duties: list[Duty],
+    controllers: list[Controller],
     *,
     api: HubApi,
     fetcher: Fetcher,
     settings: Settings,
     metrics: Metrics,
 ) -> None:
-    """Duties start from nothing whenever leadership is won: what another leader did meanwhile is read from
-    the hub.
-    """
+    """Starts new controllers each time leadership is won: what another leader did is read from the hub."""
     while True:
         await leadership.acquire()
         metrics.leader.set(1)
-        duties[:] = _duties(api=api, fetcher=fetcher, settings=settings, metrics=metrics)
-        work = asyncio.create_task(keep_running(duties, metrics=metrics))
+        controllers[:] = _controllers(api=api, fetcher=fetcher, settings=settings, metrics=metrics)
+        work = asyncio.create_task(keep_running(controllers, failures=metrics.failures))
         try:
             await leadership.keep()
         except LeaseLost as lost:
@@ -140,13 +148,19 @@ async def _lead(
             await _end(work)
 
 
-def _waits_for(duties: Sequence[Duty]) -> str:
-    """Duties that are not ready, and what is wrong with what they follow."""
-    broken = [words for duty in duties if isinstance(duty, HubView) for words in duty.broken]
-    return "; ".join([", ".join(duty.name for duty in duties if not duty.ready), *broken])
+def _waits_for(controllers: Sequence[Controller]) -> str:
+    """Controllers that are not ready, and informers that are broken. Empty when all is well."""
+    broken = [
+        why for controller in controllers if isinstance(controller, HubView) for why in controller.broken
+    ]
+    return "; ".join(
+        [", ".join(controller.name for controller in controllers if not controller.ready), *broken]
+    )
 
 
-def _duties(*, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics) -> Sequence[Duty]:
+def _controllers(
+    *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics
+) -> Sequence[Controller]:
     view, events = _view(api, settings, metrics), Events(api=api, metrics=metrics.events)
     watch = DecisionWatch(view=view, metrics=metrics)
     scorers = ScorerDuty(
@@ -164,17 +178,17 @@ def _duties(*, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metri
             settings=settings.suspension,
             probe_interval=settings.probe_interval,
         ),
-        DeadScoresDuty(api=api, view=view, metrics=metrics, events=events),
+        ScoreGarbageCollector(api=api, view=view, metrics=metrics.scoregc, events=events),
         RefreshDuty(api=api, view=view, metrics=metrics, watch=watch),
         HandoverDuty(api=api, view=view, metrics=metrics, events=events, watch=watch),
-        *_git_duties(api=api, view=view, settings=settings, metrics=metrics, events=events),
+        *_git_controllers(api=api, view=view, settings=settings, metrics=metrics, events=events),
     )
 
 
-def _git_duties(
+def _git_controllers(
     *, api: HubApi, view: HubView, settings: Settings, metrics: Metrics, events: Events
-) -> Iterator[Duty]:
-    """Those that need a repository and were asked for."""
+) -> Iterator[Controller]:
+    """Controllers that need a git repository, when the settings ask for them."""
     if settings.git is not None and settings.state.branch:
         yield StateDuty(api=api, view=view, git=settings.git, settings=settings.state, metrics=metrics.state)
     if settings.git is not None and settings.proposals.kinds:
@@ -200,9 +214,7 @@ def _view(api: HubApi, settings: Settings, metrics: Metrics) -> HubView:
 
 @contextlib.asynccontextmanager
 async def _hub(settings: Settings, *, load: Callable[[], Access]) -> AsyncIterator[tuple[Leadership, HubApi]]:
-    """The Lease over connections of its own, and the API for everything else, which asks it before every
-    write.
-    """
+    """Two clients of the hub: one for the Lease alone, and one that checks leadership before every write."""
     async with HubApi(load=load) as lease_api:
         leadership = Leadership(
             api=lease_api,
@@ -214,7 +226,7 @@ async def _hub(settings: Settings, *, load: Callable[[], Access]) -> AsyncIterat
 
 
 async def _release(leadership: Leadership, api: HubApi) -> None:
-    """After all work has ended."""
+    """Gives the Lease back. Call it after all work has ended."""
     await leadership.release(clean=await api.settled())
 
 

@@ -33,7 +33,7 @@ LONGEST = (
     "reconciler_status",
     "argocd_sync",
     "proposals",
-    "dead_scores",
+    "score_gc",
     "suspension",
     "status_verb",
 )

@@ -60,11 +60,11 @@ TARGETS: Final[Mapping[str, Target]] = {
     ),
     "removal": Target(sources=("gitops_dsf/reconciler/moves/removal.py",), tests=_MOVES),
     "handover": Target(sources=("gitops_dsf/reconciler/moves/handover.py",), tests=_MOVES),
-    "deadscores": Target(
-        sources=("gitops_dsf/reconciler/deadscores/removal.py",),
+    "scoregc": Target(
+        sources=("gitops_dsf/reconciler/scoregc/deletion.py",),
         tests=(
-            "tests/unit/reconciler/deadscores/test_*.py",
-            "tests/integration/reconciler/deadscores/test_*.py",
+            "tests/unit/reconciler/scoregc/test_*.py",
+            "tests/integration/reconciler/scoregc/test_*.py",
             "tests/integration/reconciler/test_fence.py",
         ),
     ),

@@ -5,7 +5,7 @@ from typing import Final, Generic, TypeVar
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from gitops_dsf.reconciler.prefix import PREFIX
+from gitops_dsf.reconciler.series import PREFIX
 
 SERIES: Final = 1000
 """Of score_not_fresh: an outage of thousands of clusters must not become thousands of series for each scorer.

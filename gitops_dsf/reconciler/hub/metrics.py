@@ -8,7 +8,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Gauge
 
 from dsf_runtime.informer import Informer
-from gitops_dsf.reconciler.prefix import PREFIX
+from gitops_dsf.reconciler.series import PREFIX
 
 
 class WatchMetrics:

@@ -2,8 +2,8 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from gitops_dsf.reconciler.prefix import PREFIX
 from gitops_dsf.reconciler.proposals.proposal import Kind
+from gitops_dsf.reconciler.series import PREFIX
 
 
 class ProposalMetrics:

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from gitops_dsf.reconciler.prefix import PREFIX
+from gitops_dsf.reconciler.series import PREFIX
 
 
 class ScorerMetrics:

@@ -5,7 +5,7 @@ import time
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from gitops_dsf.reconciler.prefix import PREFIX
+from gitops_dsf.reconciler.series import PREFIX
 
 
 class StateMetrics:

@@ -1,5 +1,7 @@
-"""Removes one dead score: everything that speaks for its removal is read again first, and the hub removes
-what was read or nothing.
+"""Deletes one dead score.
+
+Everything that the deletion rests on is read again first. The request names UID and resourceVersion, so the
+hub deletes the version that was read, or nothing.
 """
 
 import logging
@@ -20,9 +22,9 @@ from dsf_wire.constants import (
     SCORE_PLURAL,
     SCORE_VERSION,
 )
-from gitops_dsf.reconciler.deadscores.candidates import DeadScore, absence, expired_for_long
 from gitops_dsf.reconciler.hub.api import HubApi, NotSentError
 from gitops_dsf.reconciler.hub.kinds import ADDONS_PATH, CLUSTERS_PATH, addon, cluster
+from gitops_dsf.reconciler.scoregc.candidates import DeadScore, expired_for_long, why_not_renewed
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -30,20 +32,20 @@ _SCORES: Final = f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/namespaces/{{}}/{SCORE_PL
 _ADDONS: Final = ADDONS_PATH.replace("/managedclusteraddons", "/namespaces/{}/managedclusteraddons")
 
 
-class Outcome(StrEnum):
-    """What came of it."""
+class DeletionResult(StrEnum):
+    """What became of a dead score."""
 
-    REMOVED = "removed"
+    DELETED = "deleted"
     FOREIGN = "foreign"
-    """No agent of ours wrote it: it stays for ever."""
-    ALIVE = "alive"
-    """It was renewed, somebody may renew it, it is gone already, it cannot be read, or the hub's time is not
+    """No agent of ours wrote it, so it is never deleted."""
+    KEPT = "kept"
+    """It was renewed, an agent may renew it, it is gone already, it cannot be read, or the hub's time is not
     known.
     """
     REFUSED = "refused"
-    """The hub said no, or was not asked; nothing was removed."""
-    UNCERTAIN = "uncertain"
-    """No answer came: it may be gone."""
+    """The hub refused the request, or it was not sent. Nothing was deleted."""
+    UNKNOWN = "unknown"
+    """The hub did not answer. The score may be deleted."""
 
 
 class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
@@ -62,61 +64,60 @@ class _Score(msgspec.Struct, frozen=True):
     status: _Status = _Status()
 
 
-async def remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callable[[], None]) -> Outcome:
-    """Calls `about_to` when nothing but the request itself is left to do. Raises ApiError when something
-    cannot be read.
-    """
+async def delete_if_dead(
+    api: HubApi, dead: DeadScore, *, ttl: float, before_deletion: Callable[[], None]
+) -> DeletionResult:
+    """Calls `before_deletion` right before the request. Raises ApiError when a read fails."""
     try:
-        return await _remove(api, dead, ttl=ttl, about_to=about_to)
+        return await _delete_if_dead(api, dead, ttl=ttl, before_deletion=before_deletion)
     except UNREADABLE as error:
         LOG.warning(
-            "dead score %s of %s not removed: what its removal rests on cannot be read: %s",
+            "dead score %s of cluster %s not deleted: an object that it depends on cannot be read: %s",
             dead.resource,
             dead.cluster,
             error,
         )
-        return Outcome.ALIVE
+        return DeletionResult.KEPT
 
 
-async def _remove(api: HubApi, dead: DeadScore, *, ttl: float, about_to: Callable[[], None]) -> Outcome:
+async def _delete_if_dead(
+    api: HubApi, dead: DeadScore, *, ttl: float, before_deletion: Callable[[], None]
+) -> DeletionResult:
     found = await _one(
         api, _SCORES.format(dead.cluster), dead.resource, lambda raw: msgspec.json.decode(raw, type=_Score)
     )
     if found is None or found.metadata.deletion_timestamp is not None:
-        return Outcome.ALIVE
+        return DeletionResult.KEPT
     if found.metadata.labels.get(MANAGED_BY_LABEL) != AGENT_MANAGER:
-        return Outcome.FOREIGN
+        return DeletionResult.FOREIGN
     holder = await _one(api, CLUSTERS_PATH, dead.cluster, lambda raw: cluster(raw)[1])
     agent = await _one(api, _ADDONS.format(dead.cluster), ADDON_NAME, lambda raw: addon(raw)[1])
     until = found.status.valid_until.timestamp() if found.status.valid_until is not None else None
-    why = absence(holder, agent)
-    # The hub's clock last: the answers above have just told it.
+    why = why_not_renewed(holder, agent)
+    # Ask the hub's clock last: the answers above have just updated it.
     if not why or not api.clock.known or not expired_for_long(until, ttl=ttl, now=api.now()):
-        return Outcome.ALIVE
-    about_to()
+        return DeletionResult.KEPT
+    before_deletion()
     path = f"{_SCORES.format(dead.cluster)}/{dead.resource}"
     try:
         await api.delete(path, uid=found.metadata.uid, resource_version=found.metadata.resource_version)
     except ApiError as error:
-        LOG.warning("dead score %s of %s not removed: %s", dead.resource, dead.cluster, error)
-        return (
-            Outcome.REFUSED
-            if isinstance(error, NotSentError) or 400 <= error.status < 500
-            else Outcome.UNCERTAIN
-        )
+        LOG.warning("dead score %s of cluster %s not deleted: %s", dead.resource, dead.cluster, error)
+        refused = isinstance(error, NotSentError) or 400 <= error.status < 500
+        return DeletionResult.REFUSED if refused else DeletionResult.UNKNOWN
     LOG.info(
-        "removed the score %s of %s, which ended at %s: %s",
+        "deleted the score %s of cluster %s, which expired at %s: %s",
         dead.resource,
         dead.cluster,
         found.status.valid_until,
         why,
     )
-    return Outcome.REMOVED
+    return DeletionResult.DELETED
 
 
 async def _one(api: HubApi, path: str, name: str, read: Callable[[msgspec.Raw], T]) -> T | None:
-    """One object by a list with its name as the selector: the right to list is there anyway, and no other is
-    needed.
+    """One object, by a list that selects its name: the reconciler has the right to list, and needs no right
+    to get.
     """
     found = list[T]()
     await api.list(path, lambda item: found.append(read(item)), fieldSelector=f"metadata.name={name}")

@@ -1,5 +1,5 @@
-"""Dead scores on a real hub: those that nobody renews go, a tenth of the clusters per TTL, and OCM looks
-again; all others stay.
+"""Score garbage collection on a real hub: dead scores are deleted, a tenth of the clusters per TTL, OCM
+decides anew, and all other scores stay.
 """
 
 import time
@@ -39,7 +39,7 @@ READY: Object = {
 
 
 @dataclass(kw_only=True)
-class Scene:
+class DeadScoreHub:
     plane: ControlPlane
     hub: Client
 
@@ -74,14 +74,16 @@ class Scene:
 
 
 @pytest.fixture(scope="module")
-def scene(control_plane: ControlPlane, argocd: object, git_server: GitServer, hub: Client) -> Iterator[Scene]:
+def scene(
+    control_plane: ControlPlane, argocd: object, git_server: GitServer, hub: Client
+) -> Iterator[DeadScoreHub]:
     fleet = Fleet(repository=git_server.create("dead"), name="dead")
     write_fleet(fleet, clusters=[GONE, LIVING])
     (fleet.root / "apps/guestbook.yaml").unlink()
     fleet.write(f"scorers/{SCORER}.yaml", scorer(source={"type": "None"}, scoreTTLSeconds=TTL))
     fleet.write(f"apps/{DEAD}.yaml", application("dead", name=DEAD, onMissingScore="Exclude"))
     fleet.render()
-    scene = Scene(plane=control_plane, hub=hub)
+    scene = DeadScoreHub(plane=control_plane, hub=hub)
     with ExitStack() as stack:
         stack.enter_context(installed(fleet, control_plane, clusters=(GONE, LIVING)))
         wait_for_deployment(control_plane, LIVING)
@@ -105,7 +107,7 @@ def available(addon: Object) -> bool:
 
 
 def test_only_what_nobody_renews_goes_and_ocm_decides_again(
-    scene: Scene, note: Callable[[str], None]
+    scene: DeadScoreHub, note: Callable[[str], None]
 ) -> None:
     scene.publish(GONE, 90, seconds=3600)
     scene.publish(LIVING, 5, seconds=3600)

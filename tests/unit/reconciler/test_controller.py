@@ -1,17 +1,17 @@
-"""How duties are kept running, in virtual time."""
+"""How controllers are kept running, in virtual time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
 
-from gitops_dsf.reconciler.duty import RESTARTS, STEADY_SECONDS, keep_running
+from gitops_dsf.reconciler.controller import RESTARTS, STEADY_SECONDS, keep_running
 from gitops_dsf.reconciler.metrics import Metrics
 from tests.support import virtual_time
 
 
 class Working:
-    """A duty that does what it is told; `starts` are the loop's seconds."""
+    """A controller that does what it is told; `starts` are the loop's seconds."""
 
     ready = True
 
@@ -32,17 +32,19 @@ def failing(*, after: Callable[[], float]) -> Callable[[], Awaitable[object]]:
     return work
 
 
-def failures(metrics: Metrics, duty: str) -> float | None:
-    return metrics.registry.get_sample_value("gitops_dsf_reconciler_duty_failures_total", {"duty": duty})
+def failures(metrics: Metrics, controller: str) -> float | None:
+    return metrics.registry.get_sample_value(
+        "gitops_dsf_reconciler_duty_failures_total", {"duty": controller}
+    )
 
 
-def run_for(seconds: float, *duties: Working) -> Metrics:
+def run_for(seconds: float, *controllers: Working) -> Metrics:
     metrics = Metrics()
 
     async def main() -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(seconds):
-                await keep_running(duties, metrics=metrics)
+                await keep_running(controllers, failures=metrics.failures)
 
     virtual_time.run(main())
     return metrics
@@ -59,9 +61,9 @@ def test_one_that_fails_starts_anew_ever_more_rarely_and_stops_no_other() -> Non
 
 def test_one_that_worked_for_long_starts_anew_soon() -> None:
     lasts = iter([0.0] * 8 + [STEADY_SECONDS, 1e9])
-    duty = Working("moody", failing(after=lambda: next(lasts)))
-    run_for(2000, duty)
-    *_, steady, last = duty.starts
+    moody = Working("moody", failing(after=lambda: next(lasts)))
+    run_for(2000, moody)
+    *_, steady, last = moody.starts
     assert last - steady == STEADY_SECONDS + RESTARTS.first
 
 
@@ -82,14 +84,14 @@ def test_one_that_fails_while_it_is_cancelled_ends() -> None:
         except asyncio.CancelledError:
             return
 
-    duties = Working("alone", careless), Working("group", group), Working("deaf", deaf)
+    controllers = Working("alone", careless), Working("group", group), Working("deaf", deaf)
 
     async def main() -> None:
-        task = asyncio.create_task(keep_running(duties, metrics=Metrics()))
+        task = asyncio.create_task(keep_running(controllers, failures=Metrics().failures))
         await asyncio.sleep(1)
         task.cancel()
         done, _ = await asyncio.wait({task}, timeout=600)
         assert done, "they run on without being cancelled"
-        assert [len(duty.starts) for duty in duties] == [1, 1, 1]
+        assert [len(each.starts) for each in controllers] == [1, 1, 1]
 
     virtual_time.run(main())

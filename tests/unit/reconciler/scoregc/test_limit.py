@@ -1,4 +1,4 @@
-"""The limit on removals: 10 % of a scorer's clusters per TTL, at least one, whatever the order and however
+"""The limit on deletions: 10 % of a scorer's clusters per TTL, at least one, whatever the order and however
 often it restarts.
 """
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.deadscores.allowance import Allowance, most
+from gitops_dsf.reconciler.scoregc.limit import DeletionLimit, most
 
 TTL = 900.0
 
@@ -21,7 +21,7 @@ def names(number: int) -> list[str]:
 
 
 def test_nothing_before_a_ttl_has_passed_then_the_limit_then_as_time_goes() -> None:
-    it = Allowance(started=5_000.0)
+    it = DeletionLimit(started=5_000.0)
 
     def left(at: float, clusters: int = 20) -> int:
         return it.left("cpu", clusters=names(clusters), ttl=TTL, now=at)
@@ -40,7 +40,7 @@ def test_nothing_before_a_ttl_has_passed_then_the_limit_then_as_time_goes() -> N
 
 
 def test_what_the_hub_refused_does_not_count() -> None:
-    it = Allowance(started=0.0)
+    it = DeletionLimit(started=0.0)
     it.take("cpu", "c000", ttl=TTL, now=TTL)
     assert it.left("cpu", clusters=names(1), ttl=TTL, now=TTL) == 0
     it.give_back("cpu")
@@ -48,7 +48,7 @@ def test_what_the_hub_refused_does_not_count() -> None:
 
 
 def test_a_ttl_that_grows_remembers_what_was_removed_before() -> None:
-    it = Allowance(started=0.0)
+    it = DeletionLimit(started=0.0)
     it.take("cpu", "c010", ttl=60.0, now=10_000.0)
     it.take("cpu", "c011", ttl=60.0, now=10_100.0)
     assert it.left("cpu", clusters=names(30), ttl=3_600.0, now=10_200.0) == 1
@@ -73,13 +73,13 @@ def test_no_span_of_a_ttl_sees_more_than_the_limit(
     steps: list[tuple[str, float, str]], sizes: dict[str, int], republished: bool
 ) -> None:
     now = 0.0
-    it = Allowance(started=now)
+    it = DeletionLimit(started=now)
     present = {resource: names(size) for resource, size in sizes.items()}
     removed: dict[str, list[float]] = {"cpu": [], "mem": []}
     for what, seconds, resource in steps:
         now += seconds
         if what == "restart":
-            it = Allowance(started=now)
+            it = DeletionLimit(started=now)
             continue
         # As fast as it can: all that is left is taken at once.
         while present[resource] and it.left(resource, clusters=present[resource], ttl=TTL, now=now):

@@ -1,5 +1,6 @@
-"""Scores that nobody renews: expired for long, and their agent or cluster is gone. Pure; time is
-the hub's.
+"""Which scores are dead: expired for more than one TTL, and their agent or cluster is gone. Pure.
+
+Times are the hub's.
 """
 
 from collections.abc import Mapping
@@ -11,14 +12,15 @@ from gitops_dsf.hub.freshness import expired
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.reconciler.hub.scores import ScoreSummary
 
-GONE: Final = frozenset({"False", "Unknown"})
-"""Of a condition Available. One that OCM has not written yet says nothing."""
+UNAVAILABLE: Final = frozenset({"False", "Unknown"})
+"""Values of the condition Available. A condition that OCM has not written yet counts as neither."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DeadScore:
-    """An AddOnPlacementScore that looks dead from the lists; whether it is ours is known only when it is
-    read.
+    """An AddOnPlacementScore that is dead according to the informers.
+
+    Informers do not keep its labels, so only reading it tells whether an agent of ours wrote it.
     """
 
     resource: str
@@ -27,8 +29,8 @@ class DeadScore:
     why: str
 
 
-def absence(cluster: ManagedCluster | None, agent: ManagedClusterAddOn | None) -> str:
-    """Why nobody on this cluster can renew a score; empty when somebody may."""
+def why_not_renewed(cluster: ManagedCluster | None, agent: ManagedClusterAddOn | None) -> str:
+    """Why no agent on this cluster can renew a score; empty when one may."""
     if cluster is None:
         return "there is no such ManagedCluster"
     if cluster.deleting:
@@ -37,12 +39,12 @@ def absence(cluster: ManagedCluster | None, agent: ManagedClusterAddOn | None) -
         return "the cluster is not available"
     if agent is None or agent.deleting:
         return "the agent's add-on is not installed"
-    return "the agent's add-on is not available" if agent.available in GONE else ""
+    return "the agent's add-on is not available" if agent.available in UNAVAILABLE else ""
 
 
 def expired_for_long(valid_until: float | None, *, ttl: float, now: float) -> bool:
-    """Whether it ended more than one TTL ago. A score without an end never does; our agents always
-    name one.
+    """Whether it expired more than one TTL ago. A score without validUntil never expires; our agents always
+    write one.
     """
     return valid_until is not None and expired(valid_until + ttl, now)
 
@@ -56,7 +58,7 @@ def find_dead(
     ttl: float,
     now: float,
 ) -> list[DeadScore]:
-    """`scores` are one resource's by cluster; what expired first comes first."""
+    """The dead scores of one resource, the longest expired first. `scores` are by cluster."""
     long_ago = [
         (score.valid_until, name)
         for name, score in scores.items()
@@ -65,5 +67,5 @@ def find_dead(
     return [
         DeadScore(resource=resource, cluster=name, valid_until=until, why=why)
         for until, name in sorted(long_ago)
-        if (why := absence(clusters.get(name), addons.get(name)))
+        if (why := why_not_renewed(clusters.get(name), addons.get(name)))
     ]

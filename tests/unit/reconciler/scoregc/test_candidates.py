@@ -8,9 +8,9 @@ import pytest
 
 from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.objects import ManagedCluster
-from gitops_dsf.reconciler.deadscores.candidates import absence, find_dead
 from gitops_dsf.reconciler.hub.kinds import cluster
 from gitops_dsf.reconciler.hub.scores import ScoreSummary
+from gitops_dsf.reconciler.scoregc.candidates import find_dead, why_not_renewed
 from tests.support.typed import agent
 
 NOW, TTL = 100_000.0, 900.0
@@ -46,7 +46,7 @@ def managed(name: str = "a", available: str = "True", **metadata: Any) -> Manage
 def test_who_can_renew_a_score(
     holder: ManagedCluster | None, agent: ManagedClusterAddOn | None, why: str
 ) -> None:
-    assert absence(holder, agent) == why
+    assert why_not_renewed(holder, agent) == why
 
 
 def test_the_oldest_comes_first_and_what_may_live_never() -> None:

@@ -1,0 +1,77 @@
+"""What a controller is, and how controllers are kept running: one that fails is started again and stops no
+other.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from prometheus_client import Counter
+
+from dsf_runtime.backoff import Backoff
+from dsf_runtime.clock import monotonic
+
+LOG = logging.getLogger(__name__)
+RESTARTS: Final = Backoff(first=1.0, ceiling=60.0, jitter=0)
+"""Pauses before a failed controller is started again."""
+STEADY_SECONDS: Final = 300.0
+"""A controller that ran for this long has recovered: its next failure counts as the first one."""
+
+
+class Controller(Protocol):
+    """A control loop that runs on the leader only.
+
+    It can be cancelled at any point: the next run repeats nothing that was done already.
+    """
+
+    @property
+    def name(self) -> str:
+        """One word for logs and metrics."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has read everything that it watches."""
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+
+
+async def keep_running(controllers: Sequence[Controller], *, failures: Counter) -> None:
+    """Runs all controllers until cancelled. `failures` has the label `duty`: the controller's name."""
+    async with asyncio.TaskGroup() as group:
+        for controller in controllers:
+            group.create_task(_keep(controller, failures), name=controller.name)
+
+
+async def _keep(controller: Controller, total: Counter) -> None:
+    failures = 0
+    while True:
+        began = monotonic()
+        try:
+            await controller.run()
+        except Exception:
+            _end_if_cancelled()
+            if monotonic() - began >= STEADY_SECONDS:
+                failures = 0
+            # A bug in one controller must not end the others. Alerts look at the counter.
+            LOG.exception(
+                "controller %s failed and is started again in %g s",
+                controller.name,
+                RESTARTS.delay(failures + 1),
+            )
+        else:
+            _end_if_cancelled()
+        total.labels(duty=controller.name).inc()
+        failures += 1
+        await asyncio.sleep(RESTARTS.delay(failures))
+
+
+def _end_if_cancelled() -> None:
+    """Raises CancelledError again when an exception during cancellation replaced it, as in asyncio.TaskGroup.
+
+    Otherwise the controller would go on without leadership.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
