@@ -125,7 +125,7 @@ def _examined(name: str, target: Target, *, seconds: float, only: str, folder: P
     for path in sources:
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
         mutants += [Mutant(path=path, tree=tree, mutation=one) for one in mutations(tree)]
-    reach, longest = _reach(sources, tests, folder)
+    known, longest = _known(sources, tests, folder)
     _say(f"{name}: {len(mutants)} mutants; all tests take {longest:.1f} s")
     # In an order of its own, so that what a short run tries is a fair sample.
     random.Random(0).shuffle(mutants)  # noqa: S311 - an order, not a secret
@@ -135,10 +135,10 @@ def _examined(name: str, target: Target, *, seconds: float, only: str, folder: P
         fate = (
             Fate.NOT_TRIED
             if time.monotonic() > end
-            else _fate(mutant, reach=reach, tests=tests, limit=longest * LONGEST_FACTOR + 10)
+            else _fate(mutant, known=known, tests=tests, limit=longest * LONGEST_FACTOR + 10)
         )
         fates[fate].append(mutant)
-        if fate in {Fate.SURVIVED, Fate.NOT_REACHED}:
+        if fate not in {Fate.NOTICED, Fate.NOT_TRIED}:
             _say(f"{fate}: {mutant}")
     tried = len(mutants) - len(fates[Fate.NOT_TRIED])
     noticed = len(fates[Fate.NOTICED]) + len(fates[Fate.SLOW])
@@ -150,7 +150,15 @@ def _examined(name: str, target: Target, *, seconds: float, only: str, folder: P
     return row
 
 
-def _reach(sources: Sequence[Path], tests: Sequence[str], folder: Path) -> tuple[Reach, float]:
+@dataclass(frozen=True, kw_only=True)
+class _Known:
+    """Of the tests without a mutant: what runs what, and how many seconds each takes."""
+
+    reach: Reach
+    seconds: dict[str, float]
+
+
+def _known(sources: Sequence[Path], tests: Sequence[str], folder: Path) -> tuple[_Known, float]:
     """What runs what, and the seconds that all tests take. They must pass without a mutant."""
     kept = folder / "reach"
 
@@ -159,7 +167,7 @@ def _reach(sources: Sequence[Path], tests: Sequence[str], folder: Path) -> tuple
         recorder.start()
         code = pytest.main([*PYTEST, *tests], plugins=[recorder])
         sys.settrace(None)
-        kept.write_bytes(pickle.dumps(dict(recorder.reach)))
+        kept.write_bytes(pickle.dumps(_Known(reach=dict(recorder.reach), seconds=recorder.seconds)))
         return int(code)
 
     start = time.monotonic()
@@ -168,35 +176,36 @@ def _reach(sources: Sequence[Path], tests: Sequence[str], folder: Path) -> tuple
     taken = time.monotonic() - start
     if _forked(record, limit=3600) != 0:
         raise SystemExit(f"the tests fail while they are traced: {' '.join(tests)}")
-    found: Reach = pickle.loads(kept.read_bytes())  # noqa: S301 - written above
+    found: _Known = pickle.loads(kept.read_bytes())  # noqa: S301 - written above
     return found, taken
 
 
-def _fate(mutant: Mutant, *, reach: Reach, tests: Sequence[str], limit: float) -> Fate:
+def _fate(mutant: Mutant, *, known: _Known, tests: Sequence[str], limit: float) -> Fate:
     where = mutant.mutation
     reached = {
         test
         for line in range(where.line, where.last_line + 1)
-        for test in reach.get((str(mutant.path), line), ())
+        for test in known.reach.get((str(mutant.path), line), ())
     }
     if not reached:
         return Fate.NOT_REACHED
     chosen = reached - {IMPORT}
     if chosen:
         files = sorted({test.partition("::")[0] for test in chosen})
-        fate = _tested(mutant, files, chosen=frozenset(chosen), limit=limit)
+        first = Chosen(frozenset(chosen), seconds=known.seconds)
+        fate = _tested(mutant, files, chosen=first, limit=limit)
         if fate is not Fate.SURVIVED:
             return fate
     # A cached value, or a fixture of a session, may let another test notice what this one computed.
-    return _tested(mutant, tests, chosen=None, limit=limit)
+    return _tested(mutant, tests, chosen=Chosen(None, seconds=known.seconds), limit=limit)
 
 
-def _tested(mutant: Mutant, tests: Sequence[str], *, chosen: frozenset[str] | None, limit: float) -> Fate:
+def _tested(mutant: Mutant, tests: Sequence[str], *, chosen: Chosen, limit: float) -> Fate:
     def run() -> int:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         mutant.mutation.apply()
         sys.meta_path.insert(0, _Finder(mutant))
-        return int(pytest.main([*PYTEST, *tests], plugins=[Chosen(chosen)] if chosen is not None else []))
+        return int(pytest.main([*PYTEST, *tests], plugins=[chosen]))
 
     code = _forked(run, limit=limit)
     if code is None:
