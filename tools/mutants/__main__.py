@@ -189,15 +189,15 @@ def _fate(mutant: Mutant, *, known: _Known, tests: Sequence[str], limit: float) 
     }
     if not reached:
         return Fate.NOT_REACHED
-    chosen = reached - {IMPORT}
+    chosen = frozenset(reached - {IMPORT})
     if chosen:
-        files = sorted({test.partition("::")[0] for test in chosen})
-        first = Chosen(frozenset(chosen), seconds=known.seconds)
-        fate = _tested(mutant, files, chosen=first, limit=limit)
+        files = list(dict.fromkeys(path for path in tests if any(test.startswith(path) for test in chosen)))
+        fate = _tested(mutant, files, chosen=Chosen(chosen, seconds=known.seconds), limit=limit)
         if fate is not Fate.SURVIVED:
             return fate
-    # A cached value, or a fixture of a session, may let another test notice what this one computed.
-    return _tested(mutant, tests, chosen=Chosen(None, seconds=known.seconds), limit=limit)
+    # A cached value, or a fixture of a session, may let another test notice what these computed.
+    rest = Chosen(chosen, seconds=known.seconds, others=True)
+    return _tested(mutant, tests, chosen=rest, limit=limit)
 
 
 def _tested(mutant: Mutant, tests: Sequence[str], *, chosen: Chosen, limit: float) -> Fate:
@@ -210,7 +210,8 @@ def _tested(mutant: Mutant, tests: Sequence[str], *, chosen: Chosen, limit: floa
     code = _forked(run, limit=limit)
     if code is None:
         return Fate.SLOW
-    return Fate.SURVIVED if code == pytest.ExitCode.OK else Fate.NOTICED
+    unnoticed = {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}
+    return Fate.SURVIVED if code in unnoticed else Fate.NOTICED
 
 
 def _forked(work: Callable[[], int], *, limit: float) -> int | None:

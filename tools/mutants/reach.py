@@ -62,13 +62,14 @@ class Recorder:
 
 
 class Chosen:
-    """A plugin of pytest that runs only these tests, named by ID or by file; None for all. The fastest come
-    first: one failure is enough.
+    """A plugin of pytest that runs only these tests, named by ID or by file, or with `others` all but these.
+    The fastest come first: one failure is enough.
     """
 
-    def __init__(self, tests: frozenset[str] | None, *, seconds: Mapping[str, float]) -> None:
+    def __init__(self, tests: frozenset[str], *, seconds: Mapping[str, float], others: bool = False) -> None:
         self._tests = tests
         self._seconds = seconds
+        self._others = others
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -76,4 +77,4 @@ class Chosen:
         items[:] = sorted(chosen, key=lambda item: self._seconds.get(item.nodeid, 0.0))
 
     def _runs(self, test: str) -> bool:
-        return self._tests is None or test in self._tests or test.partition("::")[0] in self._tests
+        return (test in self._tests or test.partition("::")[0] in self._tests) is not self._others
