@@ -1,0 +1,220 @@
+"""When the pruner looks, what it deletes, and how it waits after a failure; in virtual time on a store in
+memory.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pytest
+
+from dsf_agent.errors import PublishError
+from dsf_agent.metrics import Metrics
+from dsf_agent.prune import EMPTY_STANDS, EXPIRED_SLACK_SECONDS, LOOKS, Pruner
+from dsf_agent.reasons import Reason
+from dsf_agent.snapshot import Snapshot, parse
+from dsf_agent.store import Stored
+
+SETTLE = 10.0
+EMPTY = parse(b"[]")
+CPU = parse(b'[{"name": "cpu", "scoreName": "cpu", "scoringEndpoint": "http://a/", "scoringInterval": 60}]')
+
+
+class Store:
+    """Keeps objects, and the times of looks and deletions since the start of the loop's clock."""
+
+    def __init__(self, *names: str, valid_for: float | None = None) -> None:
+        self.start = asyncio.get_running_loop().time()
+        valid_until = None if valid_for is None else self.wall() + valid_for
+        self.objects = {
+            name: Stored(name=name, values={}, valid_until=valid_until, labels={}) for name in names
+        }
+        self.looks: list[float] = []
+        self.deletions: dict[str, float] = {}
+        self.faults: Iterator[Exception] = iter(())
+
+    @property
+    def elapsed(self) -> float:
+        return asyncio.get_running_loop().time() - self.start
+
+    def wall(self) -> float:
+        return 1_700_000_000.0 + self.elapsed
+
+    async def ours(self) -> list[Stored]:
+        self.looks.append(self.elapsed)
+        fault = next(self.faults, None)
+        if fault is not None:
+            raise fault
+        return list(self.objects.values())
+
+    async def delete(self, stored: Stored) -> None:
+        del self.objects[stored.name]
+        self.deletions[stored.name] = self.elapsed
+
+    async def read(self, name: str) -> Stored | None:
+        raise AssertionError(name)
+
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        del scorer, values, valid_until
+        raise AssertionError(name)
+
+    async def gone(self, name: str, *, written: float) -> bool:
+        del written
+        raise AssertionError(name)
+
+
+class NoChance(random.Random):
+    """The middle of every range."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return (a + b) / 2
+
+
+@contextmanager
+def pruning(store: Store, metrics: Metrics | None = None) -> Iterator[Pruner]:
+    pruner = Pruner(
+        store=store, metrics=metrics or Metrics(cluster="c1"), settle_seconds=SETTLE, chance=NoChance()
+    )
+    task = asyncio.create_task(pruner.run())
+    try:
+        yield pruner
+    finally:
+        task.cancel()
+
+
+async def test_nothing_is_looked_for_before_there_is_a_file() -> None:
+    store = Store("gone-score")
+    with pruning(store):
+        await asyncio.sleep(1000)
+    assert not store.looks
+
+
+async def test_a_file_that_stands_deletes_what_it_does_not_name() -> None:
+    store = Store("cpu", "gone-score")
+    metrics = Metrics(cluster="c1")
+    with pruning(store, metrics) as pruner:
+        pruner.set(CPU)
+        await asyncio.sleep(1000)
+    assert store.deletions == {"gone-score": pytest.approx(SETTLE, abs=0.1)}
+    assert len(store.looks) == 1, "nothing more can become due"
+    assert metrics.deletions._value.get() == 1
+
+
+async def test_each_change_of_the_file_begins_the_wait_anew() -> None:
+    store = Store("gone-score")
+    with pruning(store) as pruner:
+        for _ in range(5):
+            pruner.set(CPU)
+            await asyncio.sleep(SETTLE * 0.8)
+        assert not store.looks
+        await asyncio.sleep(SETTLE)
+    assert store.deletions == {"gone-score": pytest.approx(SETTLE * 4.2, abs=0.1)}
+
+
+async def test_a_broken_file_deletes_nothing() -> None:
+    broken = parse(b'[{"name": "cpu"}]')
+    assert not broken.complete
+    store = Store("gone-score")
+    with pruning(store) as pruner:
+        for state in (None, broken):
+            pruner.set(state)
+            await asyncio.sleep(1000)
+    assert not store.looks
+
+
+async def test_an_empty_list_stands_longer_and_deletes_at_once_what_a_file_named() -> None:
+    store = Store("cpu", "other-score")
+    with pruning(store) as pruner:
+        pruner.set(CPU)
+        pruner.set(EMPTY)
+        await asyncio.sleep(1000)
+    assert store.deletions == {"cpu": pytest.approx(SETTLE * 6, abs=0.1)}
+    assert EMPTY_STANDS == 6, "a minute by default, as the docs say"
+    assert len(store.looks) == 1, "what never expires becomes due never"
+
+
+async def test_what_was_deleted_is_not_known_by_name_any_more() -> None:
+    """Somebody else's object of the same name, written later, waits for its expiry."""
+    store = Store("cpu")
+    with pruning(store) as pruner:
+        pruner.set(CPU)
+        pruner.set(EMPTY)
+        await asyncio.sleep(100)
+        assert not store.objects
+        store.objects["cpu"] = Stored(name="cpu", values={}, valid_until=None, labels={})
+        pruner.set(EMPTY)
+        await asyncio.sleep(1000)
+    assert set(store.objects) == {"cpu"}
+
+
+async def test_what_has_not_expired_goes_once_it_has() -> None:
+    store = Store("old-score", valid_for=500)
+    with pruning(store) as pruner:
+        pruner.set(EMPTY)
+        await asyncio.sleep(1000)
+    assert store.deletions == {"old-score": pytest.approx(500 + EXPIRED_SLACK_SECONDS, abs=0.1)}
+    assert len(store.looks) == 2
+
+
+@pytest.mark.parametrize(("valid_for", "pause"), [(SETTLE * 6, LOOKS[0]), (10_000, LOOKS[1])])
+async def test_the_pause_between_two_looks_is_bounded(valid_for: float, pause: float) -> None:
+    store = Store("old-score", valid_for=valid_for)
+    with pruning(store) as pruner:
+        pruner.set(EMPTY)
+        await asyncio.sleep(SETTLE * 6 + pause + 1)
+    assert store.looks[1] - store.looks[0] == pytest.approx(pause, abs=0.1)
+    assert LOOKS == (1, 3600)
+
+
+@pytest.mark.parametrize("fault", [PublishError("away", reason=Reason.UNREACHABLE), ValueError("a bug")])
+async def test_failures_are_told_and_tried_again_with_growing_pauses(
+    fault: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = Store("gone-score")
+    store.faults = iter([fault] * 3)
+    with pruning(store) as pruner, caplog.at_level(logging.WARNING):
+        pruner.set(CPU)
+        await asyncio.sleep(1000)
+    pauses = [after - before for before, after in zip(store.looks, store.looks[1:], strict=False)]
+    assert pauses == pytest.approx([5, 10, 20], abs=0.1)
+    assert set(store.deletions) == {"gone-score"}
+    reason = Reason.UNREACHABLE if isinstance(fault, PublishError) else Reason.INTERNAL
+    assert [record.__dict__["reason"] for record in caplog.records] == [reason.value] * 3
+
+
+async def test_pauses_start_small_again_after_a_success_or_a_new_file() -> None:
+    """A failure counts only until the next success, and a new file waits its own time."""
+    store = Store("old-score", valid_for=100)
+    away = PublishError("away", reason=Reason.UNREACHABLE)
+    with pruning(store) as pruner:
+        store.faults = iter([away, away])
+        pruner.set(EMPTY)
+        await asyncio.sleep(SETTLE * 6 + 20)
+        assert len(store.looks) == 3
+        store.faults = iter([away])
+        await asyncio.sleep(100)
+        first, second, third, fourth, fifth = store.looks
+        assert [second - first, third - second] == pytest.approx([5, 10], abs=0.1)
+        assert fifth - fourth == pytest.approx(5, abs=0.1)
+        store.faults = iter([away, away])
+        pruner.set(CPU)
+        await asyncio.sleep(SETTLE + 1)
+        pruner.set(CPU)
+        await asyncio.sleep(SETTLE + 6)
+    assert store.looks[6] - store.looks[5] == pytest.approx(11, abs=0.1)
+    assert store.looks[7] - store.looks[6] == pytest.approx(5, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("before", "state", "told"), [(CPU, EMPTY, True), (None, EMPTY, False), (CPU, CPU, False)]
+)
+async def test_an_empty_list_after_another_file_is_told(
+    before: Snapshot | None, state: Snapshot, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A file without scorers may be an accident, so people hear of it while there is time."""
+    with pruning(Store()) as pruner, caplog.at_level(logging.WARNING):
+        pruner.set(before)
+        pruner.set(state)
+    assert any("names no scorer any more" in record.message for record in caplog.records) is told
