@@ -11,14 +11,15 @@ TEST_WORKERS ?= 4
 # Each has a control plane of its own, with about 2.5 GB of memory.
 HUB_WORKERS ?= 2
 DEMO_ARGS ?=
-# Of each target of make mutants; what is left then is not tried.
+# Of each module of make mutants, of all readers of make fuzz.
 MINUTES ?= 10
 MODULE ?=
+FUZZ_ARGS ?=
 .DEFAULT_GOAL := help
 # pytest compiles every test anew, in every worker, where it may not keep what it compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test check soak hub-programs test-hub soak-hub mutants lint format bench demo golden schemas version lock wheel clean
+.PHONY: help install test check soak hub-programs test-hub soak-hub mutants fuzz lint format bench demo golden schemas version lock wheel clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -58,6 +59,10 @@ soak-hub: hub-programs ## what is slow by nature on the real control plane: flee
 
 mutants: install ## small changes of the code that no test notices (MODULE=prune, MINUTES=10 for each module)
 	nice -n 19 $(PY) -m tools.mutants $(MODULE) --minutes $(MINUTES)
+
+fuzz: install ## inputs that break what reads text of others (MINUTES=10 for all of them; FUZZ_ARGS=--keep grows the corpus)
+	$(UV) sync --quiet --frozen --all-packages --all-extras --group dev --group fuzz --inexact
+	$(PY) -m tests.fuzz $(MODULE) --minutes $(MINUTES) $(FUZZ_ARGS)
 
 lint: install ## formatter, linter, types, import contracts
 	$(VENV)/bin/ruff format --check .

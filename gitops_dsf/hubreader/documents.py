@@ -32,14 +32,16 @@ class _Head(msgspec.Struct, frozen=True):
 def documents(content: bytes, *, file: str) -> Iterator[Document]:
     """Every object of a file. Raises SnapshotError when it is neither YAML nor JSON of objects."""
     content = content.removeprefix(_BOM)
-    if content.lstrip(_SPACE)[:1] == b"{":
-        yield from _json(content, place=file)
-        return
+    is_json = content.lstrip(_SPACE)[:1] == b"{"
     try:
-        text = content.decode()
+        # JSON is decoded object by object later on, when a wrong byte has no place any more.
+        text = "" if is_json and content.isascii() else content.decode()
     except UnicodeDecodeError as error:
         msg = f"{file} is not UTF-8 (byte {error.start}); save it as UTF-8"
         raise SnapshotError(msg) from error
+    if is_json:
+        yield from _json(content, place=file)
+        return
     loaded = load_text(text, file=file, limits=LIMITS)
     broken = [item for item in loaded.diagnostics if item.severity is Severity.ERROR]
     if broken:

@@ -21,6 +21,8 @@ def emit(value: Mapping[str, Any]) -> str:
     """One YAML document without a leading ``---``, ending in a newline. Values: str, bool, int, float, None,
     mappings, sequences.
     """
+    if not value:
+        return "{}\n"
     lines: list[str] = []
     _mapping(value, 0, lines)
     return "\n".join(lines) + "\n"

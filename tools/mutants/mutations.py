@@ -107,7 +107,7 @@ def _is_skipped(node: ast.AST) -> bool:
     match node:
         case ast.JoinedStr() | ast.Expr(value=ast.Constant()) | ast.Import() | ast.ImportFrom():
             return True
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="log")))):
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="log" | "LOG")))):
             return True
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True

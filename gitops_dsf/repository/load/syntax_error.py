@@ -80,12 +80,21 @@ _WORDS: tuple[tuple[str, str, str], ...] = (
 )
 
 
+_BREAK = re.compile("\r\n|\r|\n")
+
+
+def _inside(text: str, line: int, column: int) -> tuple[int, int]:
+    """The place, or the end of the text. Without a last line break, libyaml names the line behind the end."""
+    lines = _BREAK.split(text)
+    return (line, column) if line < len(lines) else (len(lines) - 1, len(lines[-1]))
+
+
 def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
     """The mistake behind a libyaml error."""
     if isinstance(error, str):
         return _reader_error(error, text)
     mark = error.problem_mark or error.context_mark
-    line, column = (mark.line, mark.column) if mark is not None else (0, 0)
+    line, column = _inside(text, mark.line, mark.column) if mark is not None else (0, 0)
     problem = f"{error.context or ''} {error.problem or ''}"
     lines = text.split("\n")
     here = lines[line] if line < len(lines) else ""

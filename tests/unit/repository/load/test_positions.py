@@ -41,6 +41,16 @@ def test_a_broken_document_after_dots_does_not_hide_the_one_before() -> None:
     assert loaded.documents[0].at(("a",)).column == 4
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("a: [1>-\n,", (2, 2)), ("a: [", (1, 5)), ("a: [1,\r", (2, 1)), ("a: [1,\n\n", (3, 1))],
+)
+def test_a_text_that_ends_too_early_is_wrong_at_its_end(text: str, place: tuple[int, int]) -> None:
+    """libyaml names the line behind the end where the last line has no break. Editors have no such line."""
+    (finding,) = load_text(text, file="f.yaml").diagnostics
+    assert (finding.position.line, finding.position.column) == place
+
+
 STYLES = [
     ("plain", "q: sum(x)\n"),
     ("single", "q: 'sum(x)'\n"),

@@ -1,0 +1,219 @@
+"""What is fuzzed: each reader takes bytes, and checks what must hold whatever the bytes are.
+
+A reader may raise nothing: errors of its module's own types are answers. Time and memory are bounded by the
+fuzzer for each input.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from dsf_agent import results
+from dsf_agent.errors import FetchError, ScoreError
+from dsf_agent.labelset import LabelSets
+from dsf_agent.sources import promjson
+from dsf_agent.sources.base import Series
+from dsf_wire import query
+from gitops_dsf.diagnostics import Severity
+from gitops_dsf.errors import GitopsDsfError
+from gitops_dsf.hubreader.documents import documents
+from gitops_dsf.importer import Selection, take
+from gitops_dsf.render.emit import emit
+from gitops_dsf.repository.load import load_contents, load_text
+from gitops_dsf.repository.write import write_files
+from gitops_dsf.resolve import promql
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """One module that reads, and words that help the fuzzer to find its branches."""
+
+    read: Callable[[bytes], None]
+    words: Sequence[str]
+
+
+def repository(content: bytes) -> None:
+    """A file of a fleet repository. What was read, written by the emitter, reads as the same."""
+    loaded = load_contents([("apps/web.yaml", content)])
+    if loaded is None:
+        return
+    lines = content.count(b"\n") + content.count(b"\r") + 1
+    for finding in loaded.diagnostics:
+        assert 1 <= finding.position.line <= lines, finding
+    for document in loaded.documents:
+        assert 1 <= document.start[0] <= lines
+        if document.ambiguous:
+            continue
+        try:
+            text = emit(document.data)
+        except ValueError:
+            # An infinity or NaN, which has no place in a manifest.
+            continue
+        again = load_text(text, file="apps/web.yaml")
+        read = [one.data for one in again.documents]
+        assert read == [document.data], (text, again.diagnostics)
+
+
+def expression(content: bytes) -> None:
+    """A query of a scorer: each expression of it, with mistakes that point into the text."""
+    text = content.decode(errors="replace")
+    for part in query.split(text):
+        assert text[part.offset : part.offset + len(part.text)] == part.text
+        checked = promql.check(part.text)
+        assert (checked.tree is None) == bool(checked.mistakes)
+        for mistake in checked.mistakes:
+            assert 0 <= mistake.offset <= len(part.text), mistake
+            assert mistake.message
+        if checked.tree is not None:
+            promql.can_have(checked.tree, "node")
+
+
+def scores(content: bytes) -> None:
+    """The answer of a scoring API. Each result is kept or counted, as the standard library counts them."""
+    body = bytearray(content)
+    label_sets = LabelSets(template="${node}", cluster="c1", score_name="s")
+    try:
+        found = _driven(results.read(body, where="the API", label_sets=label_sets))
+    except ScoreError:
+        return
+    assert body == content
+    assert len(found.label_sets) == len(found.scores)
+    assert all(abs(score) <= 1.8e308 for score in found.scores)
+    assert found.dropped.total() == 0 or found.first_fault
+    with suppress(ValueError, RecursionError):
+        plain = json.loads(content)
+        assert found.total == len(plain["results"])
+
+
+def series(content: bytes) -> None:
+    """The answer of a metric source. Pieces and the whole give the same series, and the parts are JSON."""
+    body = bytearray(content)
+    try:
+        whole: Series | None = _driven(promjson.read(body, where="the source"))
+    except FetchError:
+        whole = None
+    try:
+        # The caller looks at the encoding first.
+        pieces = _driven(promjson.in_pieces(body, where="the source", piece=1)) if _is_utf8(content) else None
+    except FetchError:
+        pieces = None
+    assert body == content
+    if whole is None:
+        assert pieces is None
+        return
+    joined = b"[" + b",".join(map(bytes, whole.parts)) + b"]"
+    with suppress(RecursionError):
+        assert len(json.loads(joined)) == whole.count
+    if pieces is not None:
+        assert pieces.count == whole.count
+        assert b"".join(map(bytes, pieces.parts)) == b"".join(map(bytes, whole.parts))
+
+
+_FLEET: Final = {
+    "gitops-dsf.yaml": (
+        "apiVersion: gitops-dsf.io/v1alpha1\nkind: FleetRepository\nmetadata: {name: fleet}\n"
+        'spec: {git: {url: "https://git.example.com/fleet.git"}}\n'
+    ),
+    "clusters/a.yaml": (
+        "# ours\napiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
+        "metadata:\n  name: a  # fixed\n  labels: {env: prod}\nspec: {taints: [{key: k, effect: NoSelect}]}\n"
+    ),
+}
+
+
+def hub(content: bytes) -> None:
+    """Objects of a hub into a repository. A second import of the same objects has nothing to do."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for file, text in _FLEET.items():
+            (root / file).parent.mkdir(exist_ok=True)
+            (root / file).write_text(text)
+        try:
+            objects = [item.plain() for item in documents(content, file="hub.yaml")]
+            found = take(root, objects, selection=Selection(resources=True))
+        except GitopsDsfError:
+            return
+        write_files(found.root, found.files)
+        for file in found.files:
+            loaded = load_contents([(file, (root / file).read_bytes())])
+            broken = loaded.diagnostics if loaded is not None else ()
+            assert not [item for item in broken if item.severity is Severity.ERROR], broken
+        again = take(root, objects, selection=Selection(resources=True))
+        assert not again.added, again.added
+        assert not again.changed, again.changed
+
+
+def _driven(coroutine: Coroutine[Any, None, T]) -> T:
+    """The value of a coroutine that waits for nothing but its turn."""
+    try:
+        while True:
+            coroutine.send(None)
+    except StopIteration as end:
+        value: T = end.value
+        return value
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+READERS: Final[Mapping[str, Reader]] = {
+    "repository": Reader(
+        read=repository,
+        words=(
+            "apiVersion: ", "kind: ", "metadata:\n", "name: ", "---\n", "...\n", "- ", "? ", ": ", "&a ",
+            "*a", "!!", "!!str ", "<<: ", "|\n", ">-\n", "|2\n", "'", '"', "\\", "{", "}", "[", "]", ",",
+            "#", "%YAML 1.1\n", "\t", "\ufeff", "\x85", "\u2028", "~", "null", "yes", "017", "0o7", "1e3",
+            ".inf", ".nan", "1_0", "12:30",
+        ),
+    ),
+    "expression": Reader(
+        read=expression,
+        words=(
+            "sum", " by (", " without (", "rate(", "[5m]", "[5m:1m]", " offset ", " @ end()", "topk(",
+            '{a="b"}', "=~", "!~", " on (", " ignoring (", " group_left (", " bool ", " unless ",
+            "histogram_quantile(", ";", "`", "'", '"', "\\", "#", "0x1f", "1e9", "Inf", "NaN",
+            "label_replace(", "absent(", "time()", "-", "^", "%",
+        ),
+    ),
+    "scores": Reader(
+        read=scores,
+        words=(
+            '{"results":[', '{"metric":{', '"score":', '"node":"', "NaN", "Infinity", "-Infinity", "1e999",
+            "null", "true", '"\\ud800"', '"\\u0000"', "}]}", "},{", "[", "]", "{", "}", ",", ":", '"', " ",
+            "-0",
+        ),
+    ),
+    "series": Reader(
+        read=series,
+        words=(
+            '{"status":"success","data":{"resultType":"matrix","result":[', '{"metric":{', '},{"metric":',
+            '"values":[', '[1700000000,"1"]', "]]}", "]}}", '"vector"', '"scalar"', '"value":[',
+            '"warnings":["', '"infos":[', '"status":"error","errorType":"bad_data","error":"',
+            '"isPartial":true', "null", "\\u", "[", "]", '"',
+        ),
+    ),
+    "hub": Reader(
+        read=hub,
+        words=(
+            "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: ",
+            "apiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSet\n",
+            "apiVersion: dynamic-scoring.open-cluster-management.io/v1alpha1\nkind: DynamicScorer\n",
+            "labels: {", "spec: {", "taints: [", "{key: a, effect: NoSelect}", "status: {",
+            "clusterClaims: [", "allocatable: {", "kind: List\nitems:\n", "---\n",
+            '{"kind":"List","items":[', '"metadata":{"name":"', "hubAcceptsClient: false",
+            "clusterSelector: ", "{", "}", "[", "]", ": ", ", ", "- ", "null", "1", "true",
+        ),
+    ),
+}  # fmt: skip
+"""By name: the loader, the PromQL locator, the reader of results, the reader of sources, and import."""
