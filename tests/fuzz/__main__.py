@@ -28,7 +28,7 @@ SECONDS: Final = 10
 """Of one input, on a machine that is busy. Honest ones take milliseconds."""
 MEBIBYTES: Final = 1500
 """Of the process, the corpus and the libraries included."""
-ENDING_SECONDS: Final = 2
+ENDING_SECONDS: Final = 4
 """What is left of the minutes for the last input and the report."""
 _PROGRAM: Final = (sys.executable, "-m", "tests.fuzz")
 

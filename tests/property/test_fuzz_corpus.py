@@ -1,4 +1,4 @@
-"""The inputs that the fuzzer kept: those that broke a reader once, and those that reach what others do not."""
+"""The inputs that the fuzzer kept: those that once broke a reader, and those that reach new lines."""
 
 from pathlib import Path
 
