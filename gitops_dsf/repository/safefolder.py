@@ -1,7 +1,7 @@
-"""Files below a folder, opened so that nothing in the folder can lead anywhere else.
+"""Access to files below a folder that no symbolic link can redirect.
 
 Every component of a path is opened relative to the descriptor of its parent, and a symbolic link is an error
-at each of them. What is read is a regular file: a named pipe does not hang the program, and a device does not
+at each of them. Only regular files are read, so a named pipe cannot block the program and a device cannot
 fill its memory.
 """
 
@@ -21,16 +21,14 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotRegularError(OSError):
-    """Something that is no regular file stands where one is read: a symbolic link, a folder, a pipe, a socket
-    or a device.
-    """
+    """A path that should be a regular file is a symbolic link, a folder, a pipe, a socket or a device."""
 
     def __init__(self, path: str) -> None:
         super().__init__(errno.EINVAL, "not a regular file", path)
 
 
 class TooLargeError(OSError):
-    """A file is larger than the caller reads."""
+    """A file is larger than the caller's limit."""
 
     def __init__(self, path: str, size: int) -> None:
         super().__init__(errno.EFBIG, "the file is too large", path)
@@ -38,17 +36,16 @@ class TooLargeError(OSError):
 
 
 class SafeFolder:
-    """A folder that was opened once. Paths are relative to it, with forward slashes, and hold neither `.` nor
-    `..`.
+    """An open folder. Paths are relative to it, with forward slashes, and must not contain `.` or `..`.
 
-    The folder itself may be reached by symbolic links: it is what the caller named. Errors are OSErrors that
-    name the whole path.
+    The path of the folder itself may contain symbolic links, because the caller chose it. Errors are OSErrors
+    that name the whole path.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = str(root)
         self._top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        # The folder that was used last: paths come sorted, and thousands of files lie in one folder.
+        # The last used folder is kept open: paths are sorted, and one folder can hold thousands of files.
         self._folder = ""
         self._descriptor = self._top
 
@@ -62,7 +59,7 @@ class SafeFolder:
         os.close(self._top)
 
     def walk(self) -> Iterator[tuple[str, os.stat_result]]:
-        """Everything in the folder and below it that is no folder itself; symbolic links are not followed."""
+        """Yields every entry below the folder that is not a folder. Symbolic links are not followed."""
         pending = [""]
         while pending:
             folder = pending.pop()
@@ -80,8 +77,8 @@ class SafeFolder:
             yield from ((f"{prefix}{name}", state) for name, is_folder, state in found if not is_folder)
 
     def read(self, path: str, *, limit: int) -> bytes:
-        """The bytes of a regular file. Raises NotRegularError, TooLargeError above the limit, or another
-        OSError.
+        """Returns the bytes of a regular file. Raises NotRegularError, TooLargeError above the limit, or
+        another OSError.
         """
         folder, _, name = path.rpartition("/")
         try:
@@ -97,8 +94,8 @@ class SafeFolder:
                 raise NotRegularError(self._whole(path))
             if state.st_size > limit:
                 raise TooLargeError(self._whole(path), state.st_size)
-            # One byte more than the size shows the end of the file; one that grows meanwhile is read to the
-            # limit.
+            # Reading one byte more than the size detects the end. A file that grows meanwhile is read up to
+            # the limit.
             content = os.read(descriptor, state.st_size + 1)
             while (
                 content and len(content) <= limit and (more := os.read(descriptor, limit + 1 - len(content)))
@@ -111,9 +108,7 @@ class SafeFolder:
         return content
 
     def replace(self, path: str, parts: Iterable[bytes], *, temporary: str) -> None:
-        """Writes a file whole: under a temporary name in its folder, then by a rename. Missing folders are
-        made.
-        """
+        """Writes a file to a temporary name in its folder and renames it. Creates missing folders."""
         folder, _, name = path.rpartition("/")
         try:
             descriptor = self._open(folder, make=True)
@@ -121,8 +116,8 @@ class SafeFolder:
                 os.unlink(temporary, dir_fd=descriptor)
             new = os.open(temporary, _NEW, 0o666, dir_fd=descriptor)
             try:
-                # A size for the buffer spares the question whether this is a terminal; what is larger goes
-                # past the buffer.
+                # With a buffer size, Python does not check whether this is a terminal. Larger writes bypass
+                # the buffer.
                 with os.fdopen(new, "wb", buffering=io.DEFAULT_BUFFER_SIZE) as file:
                     file.write(b"".join(parts))
                 os.replace(temporary, name, src_dir_fd=descriptor, dst_dir_fd=descriptor)
@@ -134,7 +129,7 @@ class SafeFolder:
             raise self._named(error, path) from error
 
     def remove(self, path: str) -> None:
-        """Deletes a file, or the symbolic link that stands in its place; nothing when it is not there."""
+        """Deletes a file or a symbolic link. Does nothing if it is missing."""
         folder, _, name = path.rpartition("/")
         try:
             with contextlib.suppress(FileNotFoundError):
@@ -143,13 +138,13 @@ class SafeFolder:
             raise self._named(error, path) from error
 
     def remove_empty(self, folder: str) -> None:
-        """Deletes a folder when nothing is in it."""
+        """Deletes a folder if it is empty."""
         parent, _, name = folder.rpartition("/")
         with contextlib.suppress(OSError):
             os.rmdir(name, dir_fd=self._open(parent))
 
     def _open(self, folder: str, *, make: bool = False) -> int:
-        """The descriptor of a folder, valid until the next call."""
+        """The descriptor of a folder. It is valid until the next call."""
         if folder == self._folder:
             return self._descriptor
         self._forget()
@@ -182,7 +177,7 @@ class SafeFolder:
         return f"{self._root}/{path}" if path else self._root
 
     def _named(self, error: OSError, path: str) -> OSError:
-        """The same error with the whole path: the system saw the last component alone."""
+        """The same error with the whole path: the system reports only the last component."""
         if error.filename is not None and str(error.filename).startswith(self._root):
             return error
         return OSError(error.errno, error.strerror, self._whole(path))

@@ -1,5 +1,5 @@
-"""Files to documents: plain data that knows where it was written. The only stage besides output that touches
-the disk.
+"""Loads files as documents: plain data that knows its position. Besides output, this is the only stage that
+accesses the disk.
 """
 
 from gitops_dsf.repository.load.ambiguous import AmbiguousValue

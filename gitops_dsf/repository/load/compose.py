@@ -1,6 +1,4 @@
-"""libyaml's node trees, with everything that Python would do for each node left out: types are resolved by
-load.scalar.
-"""
+"""Composes node trees with libyaml, without the slow parts of PyYAML. Types are resolved by load.scalar."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +8,8 @@ from yaml.nodes import Node
 
 
 class _Composer(CParser):
-    """PyYAML's binding asks its subclass for tags; ours has none, so quoted and plain scalars are told apart
-    by their style.
+    """PyYAML's binding asks its subclass for tags. This one has none, so the style tells quoted and plain
+    scalars apart.
     """
 
     def __init__(self, text: str) -> None:
@@ -28,8 +26,9 @@ class _Composer(CParser):
 
 
 def compose(text: str) -> Iterator[Node]:
-    """Every document of a text as a tree. Recursive in C: text must have passed load.depth. Raises
-    yaml.MarkedYAMLError or yaml.reader.ReaderError at the first mistake.
+    """Composes every document of a text. The C code recurses, so the text must have passed load.depth.
+
+    Raises yaml.MarkedYAMLError or yaml.reader.ReaderError at the first mistake.
     """
     parser: Any = _Composer(text)
     try:
@@ -40,7 +39,7 @@ def compose(text: str) -> Iterator[Node]:
 
 
 def events(text: str) -> Iterator[Any]:
-    """Every event of a text; nothing here is recursive, so any nesting is safe."""
+    """Yields every event of a text. Nothing here recurses, so any nesting is safe."""
     parser: Any = _Composer(text)
     try:
         while parser.check_event():

@@ -1,4 +1,4 @@
-"""Node trees to plain data: duplicate keys, ambiguous scalars, aliases and tags are judged on the way."""
+"""Converts node trees to plain data. Checks duplicate keys, ambiguous scalars, aliases and tags."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -14,7 +14,9 @@ _STRING_TAG = "tag:yaml.org,2002:str"
 
 
 class Constructor:
-    """One document. `diagnostics` grows while it is built; `refused` says that its data must not be used."""
+    """Converts one document. Adds findings to `diagnostics`; `refused` says that the data must
+    not be used.
+    """
 
     def __init__(
         self, *, text: str, place: Callable[[int, int], Position], limits: ReadLimits, aliases: AliasBudget
@@ -28,14 +30,14 @@ class Constructor:
         self._ambiguous_nodes: dict[int, Ambiguous] = {}
 
     def construct(self, root: Node) -> Any:  # noqa: ANN401 - whatever YAML holds
-        """The plain data of a document; None and `refused` when aliases make it unfit for use."""
+        """Returns the plain data of a document; None, with `refused` set, if its aliases expand too far."""
         if self._has_aliases and not self._aliases_are_fine(root):
             self.refused = True
             return None
         return self._value(root)
 
     def ambiguous(self, root: Node) -> tuple[AmbiguousValue, ...]:
-        """The ambiguous values of the document that was built, and where they stand in its data."""
+        """The ambiguous values of the converted document, with their positions."""
         if not self._ambiguous_nodes:
             return ()
         return tuple(
@@ -87,7 +89,7 @@ class Constructor:
         return result
 
     def _key(self, node: Node) -> str | None:
-        """A field name, or None after a finding."""
+        """A field name; None after a finding."""
         if not isinstance(node, ScalarNode):
             self._report(
                 node, codes.UNSUPPORTED_YAML, "a mapping or list cannot be a field name", "write a string"
@@ -113,7 +115,7 @@ class Constructor:
 
     def _report_ambiguous(self, node: ScalarNode, found: Ambiguous) -> None:
         if id(node) in self._ambiguous_nodes:
-            return  # an alias: it is told where it is written
+            return  # an alias: reported where it is defined
         self._ambiguous_nodes[id(node)] = found
         hint = f'quote it: "{node.value}"'
         if found.instead:
@@ -137,8 +139,8 @@ class Constructor:
         )
 
     def _aliases_are_fine(self, root: Node) -> bool:
-        """Size and depth of the document with every alias written out. An alias refers to what stands before
-        it, so the recursion is as deep as the text is nested, not as deep as the aliases reach.
+        """Checks size and depth of the document with every alias expanded. An alias refers to an earlier
+        node, so the recursion is only as deep as the text is nested.
         """
         known: dict[int, tuple[int, int]] = {}
         unfinished: set[int] = set()
@@ -180,7 +182,7 @@ class Constructor:
         measured = measure(root)
         if measured is None:
             return False
-        # `known` has every value that is written once; the rest is what aliases repeat.
+        # `known` counts every value once; what is left was added by aliases.
         if not self._aliases.spend(measured[0] - len(known)):
             message = (
                 f"the aliases of the files that are read together write out more than {limits.alias_nodes}"
@@ -206,7 +208,7 @@ def _children(node: Node) -> list[Node]:
 
 
 def _scalars(root: Node) -> Iterator[tuple[Path, ScalarNode]]:
-    """Every scalar value with its path; what is behind an alias comes once, where it is written out."""
+    """Every scalar value with its path. A value behind an alias appears once, where it is defined."""
     pending: list[tuple[Path, Node]] = [((), root)]
     seen: set[int] = set()
     while pending:

@@ -1,4 +1,4 @@
-"""Nesting, measured before the composer (recursive, in C) may see a text."""
+"""Measures nesting before the recursive C composer sees a text."""
 
 import re
 from functools import lru_cache
@@ -9,14 +9,14 @@ from yaml.events import CollectionEndEvent, CollectionStartEvent
 from gitops_dsf.repository.load.compose import events
 
 _BREAKS = "\n\r\x85\u2028\u2029"
-"""What libyaml takes for the end of a line."""
+"""The characters that end a line in libyaml."""
 
 
 def could_exceed(text: str, depth: int) -> bool:
-    """Whether the text might nest deeper than this: cheap, never wrong with False.
+    """Whether the text could be nested deeper than this. It is cheap, and False is always right.
 
-    Every level of nesting costs an opening bracket or at least one column at the start of a line (spaces, or
-    the indicators of a compact collection such as `- - -`).
+    Each level of nesting needs an opening bracket or at least one column at the start of a line: spaces, or
+    the indicators of a compact collection such as `- - -`.
     """
     brackets = text.count("[") + text.count("{")
     return brackets >= depth or _indented(depth - brackets).search(f"\n{text}") is not None
@@ -28,9 +28,7 @@ def _indented(columns: int) -> re.Pattern[str]:
 
 
 def too_deep_at(text: str, depth: int) -> tuple[int, int] | None:
-    """0-based line and column of the first collection below the allowed depth. Raises what compose.events
-    raises.
-    """
+    """0-based line and column of the first collection that is too deep. Raises what compose.events raises."""
     level = 0
     for event in events(text):
         if isinstance(event, CollectionStartEvent):

@@ -1,4 +1,4 @@
-"""Which files of a repository are read: gitops-dsf.yaml and every YAML file in the five source folders."""
+"""Finds the files of a repository: gitops-dsf.yaml, and every YAML file in the five source folders."""
 
 import difflib
 import os
@@ -16,7 +16,7 @@ SETTINGS_FILE: Final = "gitops-dsf.yaml"
 FOLDERS: Final = ("apps", "clusters", "config", "locks", "scorers")
 SUFFIXES: Final = (".yaml", ".yml")
 _MEANT: Final = (*SUFFIXES, ".json", ".yaml.txt", ".yml.txt")
-"""Ends of names that somebody may believe are read, in lower case."""
+"""Lower-case file name endings that people may expect to be read."""
 _OTHER_FOLDERS: Final = frozenset(
     {"rendered", "docs", "scripts", "tests", "test", "hack", "argocd", "schemas"}
 )
@@ -32,7 +32,7 @@ class SourceFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Discovered:
-    """The files of a repository in the order of their names."""
+    """The files of a repository in order of name."""
 
     files: list[SourceFile]
     diagnostics: list[Diagnostic]
@@ -67,7 +67,7 @@ def discover(root: Path, *, limits: ReadLimits) -> Discovered:
 
 
 def in_memory(contents: Iterable[tuple[str, bytes]], *, limits: ReadLimits) -> Discovered:
-    """The same for files that are in memory: paths relative to the root, with their contents."""
+    """Like `discover`, for files in memory: paths relative to the root, with their contents."""
     diagnostics: list[Diagnostic] = []
     files: list[SourceFile] = []
     total = 0
@@ -109,8 +109,8 @@ def _too_much(file: str, limits: ReadLimits) -> Diagnostic:
 
 
 def _names(root: Path, diagnostics: list[Diagnostic]) -> Iterator[str]:
-    """Paths relative to the root with forward slashes. Links are among them whatever they lead to: `_read`
-    judges them.
+    """Paths relative to the root, with forward slashes. They include every symbolic link; `_read` checks
+    where it leads.
     """
     if os.path.lexists(root / SETTINGS_FILE):
         yield SETTINGS_FILE
@@ -213,7 +213,9 @@ def _decode(content: bytes, *, name: str, diagnostics: list[Diagnostic]) -> str 
 
 
 def _looks_forgotten(root: Path) -> list[Diagnostic]:
-    """Names beside the known ones that look like a slip: their content would silently have no effect."""
+    """Whether a name looks like a misspelt known one. The content of such a file would silently have no
+    effect.
+    """
     found: list[Diagnostic] = []
     for entry in sorted(root.iterdir()):
         name = entry.name

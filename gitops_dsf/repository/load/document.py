@@ -1,7 +1,7 @@
-"""One YAML document: its plain data, and where in the file each part of it was written.
+"""One YAML document: its plain data, and the position of each part in the file.
 
-Positions are looked up when somebody asks: the document keeps its text and is composed a second time for the
-first question, which costs nothing in a repository without mistakes.
+Positions are computed on request. The document keeps its text and composes it again for the first request, so
+a repository without mistakes never pays for positions.
 """
 
 from collections.abc import Sequence
@@ -23,72 +23,70 @@ Path = Sequence[str | int]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Document:
-    """Plain data (dict, list, str, int, float, bool, None) of one document, and its place in the
+    """The plain data (dict, list, str, int, float, bool, None) of one document, and its position in the
     repository.
     """
 
     file: str
     text: str
-    """The part of the file that holds the document, from its `---` or the start of the file."""
+    """The part of the file that contains the document, from its `---` or the start of the file."""
     first_line: int
-    """Lines of the file before that part."""
+    """How many lines of the file come before that part."""
     index: int
-    """Which document of that part this is; more than 0 only after a `...` line."""
+    """The index of the document in that part. It is above 0 only after a `...` line."""
     data: dict[str, Any]
     start: tuple[int, int]
     """Line and column (from 1) of the document's first field."""
     name_at: tuple[int, int]
-    """Line and column (from 1) of metadata.name, or of the document's start without one."""
+    """Line and column (from 1) of metadata.name; of the document's start if it is absent."""
     ambiguous: tuple[AmbiguousValue, ...] = ()
-    """Values that readers of YAML disagree about; each has a finding already."""
+    """Ambiguous scalars. Each has a finding already."""
 
     @property
     def api_version(self) -> str:
-        """`apiVersion`, empty when absent or not a string."""
+        """The value of `apiVersion`; empty if it is absent or not a string."""
         value = self.data.get("apiVersion")
         return value if isinstance(value, str) else ""
 
     @property
     def kind(self) -> str:
-        """`kind`, empty when absent or not a string."""
+        """The value of `kind`; empty if it is absent or not a string."""
         value = self.data.get("kind")
         return value if isinstance(value, str) else ""
 
     @property
     def name(self) -> str:
-        """`metadata.name`, empty when absent or not a string."""
+        """The value of `metadata.name`; empty if it is absent or not a string."""
         metadata = self.data.get("metadata")
         value = metadata.get("name") if isinstance(metadata, dict) else None
         return value if isinstance(value, str) else ""
 
     @property
     def position(self) -> Position:
-        """Where metadata.name is written: the place that findings about the whole object point at."""
+        """The position of metadata.name, which is used for findings about the whole object."""
         return Position(file=self.file, line=self.name_at[0], column=self.name_at[1])
 
     @cached_property
     def root(self) -> Node:
-        """The composed document, with marks relative to `text`."""
-        # No further than this document: what follows it in the text may be broken.
+        """The composed document. Its marks are relative to `text`."""
+        # Stop after this document: the rest of the text may be malformed.
         return next(islice(compose(self.text), self.index, None))
 
     def at(self, path: Path) -> Position:
-        """Where the value of a path is written; for a path that is not there, the key of its nearest parent
-        that is.
-        """
+        """The position of the value at a path. For a missing path, the key of its nearest existing parent."""
         node, key, whole = self._walk(path)
         if not whole and key is not None:
             node = key
         return self._mark(node)
 
     def key_at(self, path: Path) -> Position:
-        """Where the key of a path is written; the item itself for list items."""
+        """The position of the key at a path; for list items, the item."""
         node, key, _ = self._walk(path)
         return self._mark(node if key is None else key)
 
     def inside(self, path: Path, offset: int) -> Position:
-        """Where a character of a string value is written, by its offset in the value: through quotes, escapes
-        and folding.
+        """The position of a character of a string value, given its offset in the value. Handles quotes,
+        escapes and folding.
         """
         node, _, whole = self._walk(path)
         if not whole or not isinstance(node, ScalarNode):
@@ -99,12 +97,12 @@ class Document:
         return Position(file=self.file, line=self.first_line + line + 1, column=column + 1)
 
     def written(self, path: Path) -> str:
-        """The text of a scalar as its author wrote it, 1.10 and not 1.1; empty for what is no scalar."""
+        """The text of a scalar as it is written: 1.10, not 1.1. Empty if the value is not a scalar."""
         node, _, whole = self._walk(path)
         return str(node.value) if whole and isinstance(node, ScalarNode) else ""
 
     def has(self, path: Path) -> bool:
-        """Whether the author wrote something at this path."""
+        """Whether a path exists in the document."""
         value: Any = self.data
         for part in path:
             there = (
@@ -118,7 +116,7 @@ class Document:
         return True
 
     def _walk(self, path: Path) -> tuple[Node, Node | None, bool]:
-        """The deepest node on the way, the key it stands under, and whether the whole path is there."""
+        """The deepest existing node on the path, its key, and whether the whole path exists."""
         node, key = self.root, None
         for part in path:
             if isinstance(node, MappingNode):

@@ -1,4 +1,4 @@
-"""How much is read at most. Checked before any parser sees text: C parsers crash the process on tens of
+"""Limits of what is read. They are checked before any parser sees text, because C parsers crash on tens of
 thousands of brackets.
 """
 
@@ -9,32 +9,32 @@ MEBIBYTE = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class ReadLimits:
-    """Bounds far above honest repositories: 2,000 clusters with claims in one file are about 2 MiB."""
+    """Limits far above real repositories: 2,000 clusters with claims in one file have about 2 MiB."""
 
     file_bytes: int = 8 * MEBIBYTE
     """Bytes of one file."""
     total_bytes: int = 128 * MEBIBYTE
     """Bytes of all files together."""
     depth: int = 64
-    """Levels of mappings and lists inside each other, aliases expanded."""
+    """Levels of nested mappings and lists, with aliases expanded."""
     expanded_nodes: int = 100_000
-    """Values of one document that uses aliases, aliases expanded."""
+    """Values of one document that uses aliases, with aliases expanded."""
     alias_nodes: int = 200_000
-    """Values that the aliases of all documents of a run add together, beyond what is written."""
+    """Values that the aliases of all documents of a run add."""
     syntax_errors_per_file: int = 20
-    """Broken documents that are reported of one file; a file of noise would bury every other finding."""
+    """Malformed documents that are reported per file, so that a binary file does not hide other findings."""
 
 
 @dataclass(slots=True)
 class AliasBudget:
-    """What is left of ReadLimits.alias_nodes in one run. Documents that fit alone must not exhaust memory
-    together.
+    """What is left of ReadLimits.alias_nodes in a run. Documents that are small enough alone could exhaust
+    memory together.
     """
 
     left: int
 
     def spend(self, nodes: int) -> bool:
-        """Whether so many values may still be added; counts them if so."""
+        """Uses up a number of values. Returns False if they exceed the budget."""
         if nodes > self.left:
             return False
         self.left -= nodes

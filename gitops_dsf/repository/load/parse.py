@@ -1,7 +1,7 @@
-"""Text of one file to documents. A mistake ends its document, never its neighbours: the text is cut at `---`
-lines first.
+"""Parses the text of one file into documents. The text is split at `---` lines first, so that a mistake
+affects only its document.
 
-YAML forbids a `---` at the start of a line inside any value, so the cut is always right.
+YAML forbids `---` at the start of a line inside of any value, so the split is always right.
 """
 
 import re
@@ -26,14 +26,14 @@ _DIRECTIVE = re.compile(r"^%[A-Z].*$", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True)
 class Parsed:
-    """The documents of one file that could be read, and everything that was wrong with it."""
+    """The documents of one file that could be parsed, and all findings about it."""
 
     documents: list[Document]
     diagnostics: list[Diagnostic]
 
 
 def parse(*, file: str, text: str, limits: ReadLimits, aliases: AliasBudget) -> Parsed:
-    """Reads every document of a text; empty documents (comments only) are left out."""
+    """Parses every document of a text. Skips empty documents, such as comments only."""
     documents: list[Document] = []
     diagnostics: list[Diagnostic] = []
     broken = 0
@@ -54,7 +54,7 @@ def parse(*, file: str, text: str, limits: ReadLimits, aliases: AliasBudget) -> 
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """The text between markers, each with its marker, and the number of lines before it."""
+    """The text between markers, each part with its marker and the number of lines before it."""
     cuts = [match.start() for match in _MARKER.finditer(text)]
     if not cuts or cuts[0] != 0:
         cuts.insert(0, 0)
@@ -123,7 +123,9 @@ def _part(
 
 
 def _leading_directive(text: str) -> re.Match[str] | None:
-    """A directive before any content; a `%` further down is content, or a mistake that libyaml reports."""
+    """Whether there is a directive before any content. A `%` further down is content, or a mistake that
+    libyaml reports.
+    """
     match = _DIRECTIVE.search(text)
     if match is None:
         return None

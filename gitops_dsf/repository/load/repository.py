@@ -1,4 +1,4 @@
-"""A fleet repository on disk, as documents."""
+"""Loads a fleet repository as documents."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,16 +13,14 @@ from gitops_dsf.repository.load.parse import parse
 
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
-    """Every document that could be read, in the order of files and lines, and what was wrong with
-    the others.
-    """
+    """Every document that could be parsed, in order of file and line, and the findings about the others."""
 
     documents: tuple[Document, ...]
     diagnostics: tuple[Diagnostic, ...]
 
 
 def load(root: Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:
-    """Reads a fleet repository. Raises RepositoryError when the folder or a file cannot be read at all."""
+    """Reads a fleet repository. Raises RepositoryError when the folder or a file cannot be read."""
     discovered = discover(root, limits=limits)
     documents, diagnostics = _parsed(discovered, limits)
     if not discovered.files and not diagnostics:
@@ -37,9 +35,7 @@ def load(root: Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Loaded:
 def load_contents(
     contents: Iterable[tuple[str, bytes]], *, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Loaded | None:
-    """Reads a fleet repository whose files are in memory, by their paths. None where none of them belongs to
-    one.
-    """
+    """Reads a fleet repository from files in memory, by path. Returns None if none of them belongs to one."""
     discovered = in_memory(contents, limits=limits)
     documents, diagnostics = _parsed(discovered, limits)
     if not discovered.files and not diagnostics:

@@ -1,8 +1,8 @@
-"""What a plain (unquoted) scalar means, where every reader agrees; a finding where they do not.
+"""Resolves plain (unquoted) scalars, and finds those that YAML parsers read differently.
 
-kubectl reads YAML through sigs.k8s.io/yaml, whose resolver follows YAML 1.1 with Go's number syntax; editors,
-CI tools and most libraries follow the YAML 1.2 core schema. Only what both read alike is taken as something
-else than a string.
+kubectl reads YAML with sigs.k8s.io/yaml, which follows YAML 1.1 with Go's number syntax. Editors, CI tools
+and most libraries follow the core schema of YAML 1.2. A scalar is resolved to a type other than string only
+if both agree.
 """
 
 import re
@@ -27,20 +27,20 @@ _HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]+|\.[0-9]+)([eE][-+][0-9]+)?|[-+]?[0-9]+[eE][-+][0-9]+")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _LOOKS_NUMERIC = re.compile(
-    r"[-+]?0[0-9_]+"  # 017: 15 to kubectl, 17 to YAML 1.2
-    r"|[-+]?0[bBoO][0-9a-fA-F_]+"  # 0o17, 0b11: numbers to one, strings to the other
+    r"[-+]?0[0-9_]+"  # 017: kubectl reads 15, YAML 1.2 reads 17
+    r"|[-+]?0[bBoO][0-9a-fA-F_]+"  # 0o17, 0b11: a number in one, a string in the other
     r"|[-+]?0[xX][0-9a-fA-F_]+"
     r"|[-+]?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9_]+)?"  # 1_000, 12e03, 1.
     r"|[-+]?\.[0-9_]+([eE][-+]?[0-9_]+)?"
 )
 MAX_DIGITS: Final = 18
-"""Digits of an integer that every JSON reader of the chain (int64) can hold."""
+"""Digits of an integer that every JSON reader on the way can hold (int64)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """A plain scalar that readers disagree about, and what to write when it is not meant as a string (""
-    where nothing fits).
+    """An ambiguous plain scalar, and what to write if a string is not meant ("" if there is no
+    suggestion).
     """
 
     why: str
@@ -52,7 +52,7 @@ Plain = str | int | float | bool | None
 
 @lru_cache(maxsize=65_536)
 def resolve_plain(text: str) -> Plain | Ambiguous:
-    """The value of a plain scalar, or why it must be quoted."""
+    """Returns the value of a plain scalar, or why it must be quoted."""
     if text and text[0] not in _FIRST:
         return text
     if text in _WORDS:
@@ -85,9 +85,7 @@ def _number(text: str) -> Plain | Ambiguous:
 
 
 def _plain_decimal(text: str) -> str:
-    """The number that kubectl would read, written so that nobody can misread it; "" when that is
-    not certain.
-    """
+    """The number that kubectl would read, in an unambiguous spelling; "" if it is not certain."""
     digits = text.replace("_", "")
     if len(digits) > MAX_DIGITS:
         return ""

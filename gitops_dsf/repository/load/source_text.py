@@ -1,5 +1,5 @@
-"""From an offset in a string value back to the place in the file: quotes, escapes, indentation and folding in
-between.
+"""Maps an offset in a string value to an index in the source text, through quotes, escapes, indentation and
+folding.
 """
 
 from yaml.nodes import ScalarNode
@@ -11,10 +11,9 @@ _BLANK_ESCAPES = frozenset("tnrvf _\t\nNLP")
 def source_index(text: str, node: ScalarNode, offset: int) -> int:
     """Index in `text` of the value's character at `offset`.
 
-    Characters that are not white space stand in the source in the same order and number (an escape counts as
-    one), so the n-th of the value is the n-th of the source, whatever folding and indentation did to the
-    white space between. White space itself is placed right behind the character before it; an offset at the
-    end, behind the last character.
+    Characters other than white space appear in the source in the same order and number (an escape counts as
+    one). So the n-th of the value is the n-th of the source, whatever folding and indentation did between
+    them. White space is mapped to the place after the preceding character, and so is the end of the value.
     """
     value = str(node.value)
     start, end = int(node.start_mark.index), int(node.end_mark.index)
@@ -46,7 +45,7 @@ def _places(text: str, start: int, end: int, style: str) -> list[tuple[int, int]
 
 
 def _width(text: str, index: int, style: str) -> tuple[int, bool]:
-    """How many source characters the character at index takes, and whether it stands for white space."""
+    """How many source characters the character at an index uses, and whether it is white space."""
     char = text[index]
     if style == "'" and text.startswith("''", index):
         return 2, False

@@ -1,4 +1,4 @@
-"""libyaml's error messages in words for people who write YAML, not parsers."""
+"""Explains libyaml's error messages to people who write YAML."""
 
 import re
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from yaml import MarkedYAMLError
 
 @dataclass(frozen=True, kw_only=True)
 class SyntaxMistake:
-    """What is wrong, and its 0-based line and column in the text that was parsed."""
+    """What is wrong, and its 0-based line and column in the parsed text."""
 
     line: int
     column: int
@@ -90,7 +90,7 @@ def _inside(text: str, line: int, column: int) -> tuple[int, int]:
 
 
 def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
-    """The mistake behind a libyaml error."""
+    """Explains a libyaml error."""
     if isinstance(error, str):
         return _reader_error(error, text)
     mark = error.problem_mark or error.context_mark
@@ -142,7 +142,7 @@ _NO_BREAK_SPACE = "^ *(?:- *)*([\u00a0\u2007\u202f\u200b\u3000])|:([\u00a0\u2007
 
 
 def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
-    """A space from a web page or word processor, which YAML reads as a letter; the mistake shows on its line
+    """A no-break space from a web page or word processor. YAML reads it as a letter; the error is on its line
     or the next.
     """
     for number in (line - 1, line):
@@ -160,7 +160,7 @@ def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
 
 
 def _without_colon(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
-    """`name:value` is one word to YAML."""
+    """Detects `name:value`, which YAML reads as one word."""
     text = lines[mistake.line][mistake.column :] if mistake.line < len(lines) else ""
     joined = re.match(r"([A-Za-z][\w.-]*):(?!//)(\S{1,40})", text)
     if joined is None:
@@ -174,9 +174,7 @@ def _without_colon(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
 
 
 def _too_deep(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
-    """A `:` that is the first on its line is no second one: the line continues the value above, because it
-    stands deeper.
-    """
+    """Detects a line that is indented deeper and so continues the value above it."""
     here = lines[mistake.line] if mistake.line < len(lines) else ""
     if re.search(r":(\s|$)", here[: mistake.column]) or not here.strip():
         return mistake
@@ -201,8 +199,8 @@ def _says_something(line: str) -> bool:
 
 
 def _is_left(lines: list[str], *, inside: int, line: int) -> bool:
-    """Whether the text goes on outside of a bracket that was opened on an earlier line: no deeper than the
-    line that opened it.
+    """Whether a line is outside of a bracket that was opened earlier: it is not indented deeper than the line
+    with the bracket.
     """
     if line <= inside:
         return False
@@ -214,12 +212,12 @@ def _leading_blank(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
 
 
-# Compiled when the first mistake is explained: that takes 4 ms, of which a repository without one has no use.
+# Compiled on first use: it takes 4 ms, and repositories without mistakes do not need it.
 _NOT_PRINTABLE = "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\ufeff"
 
 
 def _reader_error(message: str, text: str) -> SyntaxMistake:
-    """Characters that YAML forbids are reported without a line; the first one is looked up."""
+    """Libyaml reports forbidden characters without a line, so the first one is searched for."""
     found = re.search(_NOT_PRINTABLE, text)
     if found is None:
         return SyntaxMistake(

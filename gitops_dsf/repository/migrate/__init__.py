@@ -1,4 +1,4 @@
-"""Older spellings of scorers and masks to ours, by edits of the source text: every other byte stays."""
+"""Rewrites older spellings of scorers and masks by editing the source text. All other bytes stay."""
 
 from gitops_dsf.repository.migrate.rewrite import Change, Rewritten, rewrite
 

@@ -1,4 +1,4 @@
-"""Edits of a text, and how each kind of rewriting becomes some."""
+"""Edits of a text, and the edits that each kind of rewriting needs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from gitops_dsf.repository.model.dialect import Dialect, Place, Rewrite
 
 @dataclass(frozen=True, order=True)
 class Edit:
-    """Characters start..end of a text become `new`."""
+    """Replaces the characters start..end of a text by `new`."""
 
     start: int
     end: int
@@ -19,19 +19,19 @@ class Edit:
 
 
 def apply(text: str, edits: list[Edit]) -> str:
-    """The text with all edits made; they must not overlap."""
+    """Applies edits, which must not overlap."""
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.new + text[edit.end :]
     return text
 
 
 def overlap(first: list[Edit], second: list[Edit]) -> bool:
-    """Whether two groups of edits touch the same characters."""
+    """Whether two groups of edits overlap."""
     return any(a.start <= b.end and b.start <= a.end for a in first for b in second)
 
 
 def edits_for(document: Document, dialect: Dialect) -> list[Edit] | None:
-    """Edits of the document's text, or None where its layout leaves the decision to people."""
+    """The edits of a document's text; None if its layout needs a person's decision."""
     pair = _pair(document.root, dialect.path)
     if pair is None:
         return None
@@ -55,7 +55,7 @@ def edits_for(document: Document, dialect: Dialect) -> list[Edit] | None:
 
 
 def _pair(root: Node, path: Place) -> tuple[MappingNode, ScalarNode, Node] | None:
-    """The mapping that holds the last part of the path, its key and its value."""
+    """The mapping that contains the last part of the path, its key and its value."""
     node: Node = root
     found: tuple[MappingNode, ScalarNode, Node] | None = None
     for part in path:
@@ -92,12 +92,12 @@ def _mark(mark: Any) -> Any:  # noqa: ANN401 - the stubs know two kinds of marks
 
 
 def _is_alias(key: Node, value: Node) -> bool:
-    """An alias is composed as what it refers to, which stands further up."""
+    """Whether a node is an alias: it is composed as its definition, which is earlier in the text."""
     return _start(value) < _end(key)
 
 
 def _replace(text: str, node: Node, new: str) -> list[Edit] | None:
-    """A scalar's text, its quotes, anchors and tags kept."""
+    """Replaces a scalar's text. Quotes, anchors and tags are kept."""
     if not isinstance(node, ScalarNode) or node.style in {"|", ">"}:
         return None
     source = text[_start(node) : _end(node)]
@@ -113,13 +113,15 @@ def _line_start(text: str, index: int) -> int:
 
 
 def _line_end(text: str, index: int) -> int:
-    """Index behind the line break that ends the line."""
+    """Index after the line break that ends the line."""
     end = text.find("\n", index)
     return len(text) if end < 0 else end + 1
 
 
 def _last_index(node: Node) -> int:
-    """Index behind the last character of a node's content; collections end only at the next token."""
+    """Index after the last character of a node's content. The marks of a collection end only at the next
+    token.
+    """
     if not isinstance(node, CollectionNode) or node.flow_style or not node.value:
         return _end(node)
     last = node.value[-1]
@@ -156,7 +158,7 @@ def _hoist(text: str, parent: MappingNode, key: ScalarNode, value: Node) -> list
 
 
 def _dedent(text: str, start: int, end: int, depth: int) -> list[Edit]:
-    """Takes up to `depth` spaces from the front of every line between start and end."""
+    """Removes up to `depth` spaces from the start of every line between start and end."""
     edits: list[Edit] = []
     while start < end:
         line = text[start : _line_end(text, start)]
@@ -168,7 +170,7 @@ def _dedent(text: str, start: int, end: int, depth: int) -> list[Edit]:
 
 
 def _unfold(text: str, key: ScalarNode, value: MappingNode) -> list[Edit] | None:
-    """`endpoint: {host: a, path: b}` in a block mapping becomes a line for each field."""
+    """Writes `endpoint: {host: a, path: b}` in a block mapping as one line per field."""
     head = _line_start(text, _start(key))
     indent = text[head : _start(key)]
     fields = [text[_start(name) : _end(item)] for name, item in value.value]
@@ -194,7 +196,7 @@ def _remove(text: str, parent: MappingNode, key: ScalarNode, value: Node) -> lis
         tail = text[_end(value) : _line_end(text, _end(value))]
         if text[head : _start(key)].strip():
             return None
-        if tail.strip():  # only a comment can follow: it keeps a line of its own
+        if tail.strip():  # only a comment can follow; it stays on its own line
             return [Edit(_start(key), _end(value) + len(tail) - len(tail.lstrip()), "")]
         return [Edit(head, _line_end(text, _end(value)), "")]
     index = next(number for number, (name, _) in enumerate(parent.value) if name is key)
@@ -223,7 +225,7 @@ def _move_name(document: Document, parent: MappingNode, key: ScalarNode, value: 
 
 
 def _insert_first(text: str, mapping: Node, flow: str, block: str) -> Edit | None:
-    """A new first field of a mapping that has fields."""
+    """Inserts a first field into a mapping that has fields."""
     if not isinstance(mapping, MappingNode) or not mapping.value:
         return None
     first = _start(mapping.value[0][0])

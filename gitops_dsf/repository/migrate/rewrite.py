@@ -1,4 +1,4 @@
-"""One text, rewritten until nothing in it is spelled the older way; what is left is for people."""
+"""Rewrites a text until no older spelling is left. What cannot be rewritten is reported."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,14 @@ from gitops_dsf.repository.model.dialect import Dialect, Rewrite, find_dialects
 
 _BOM = "\ufeff"
 _MAX_PASSES = 100
-"""One dialect can hide another (a field inside of a renamed one); each pass makes at least one edit."""
+"""One dialect can hide another, such as a field inside of a renamed one. Each pass makes at
+least one edit.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One rewriting that was made, and where it was in the text before the pass that made it."""
+    """One change, and its position in the text before the pass that made it."""
 
     position: Position
     message: str
@@ -23,17 +25,17 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Rewritten:
-    """The new text, what was changed, and what people must decide."""
+    """The new text, the changes, and what people must decide."""
 
     text: str
     changes: tuple[Change, ...]
     left: tuple[Change, ...]
     unreadable: tuple[Diagnostic, ...]
-    """YAML mistakes: documents that were not looked at."""
+    """YAML mistakes in documents that were skipped."""
 
 
 def rewrite(text: str, *, file: str) -> Rewritten:
-    """Rewrites every dialect of a text. The result of a second run is the text itself."""
+    """Rewrites every dialect of a text. A second run changes nothing."""
     changes: list[Change] = []
     for _ in range(_MAX_PASSES):
         edits, made = _one_pass(text, file=file)
@@ -49,14 +51,14 @@ def rewrite(text: str, *, file: str) -> Rewritten:
 
 
 def _one_pass(text: str, *, file: str) -> tuple[list[Edit], list[Change]]:
-    """All edits that do not touch each other; the rest is seen by the next pass."""
+    """All edits of a pass. Edits that overlap are left for the next pass."""
     shift = len(_BOM) if text.startswith(_BOM) else 0
     edits: list[Edit] = []
     changes: list[Change] = []
     for document in load_text(text, file=file).documents:
         offset = shift + _offset(text[shift:], document.first_line)
-        # Where the score name goes depends on what the other rewritings leave of scoring.params: it comes
-        # last, in a pass of its own.
+        # The place of the score name depends on what the other edits leave of scoring.params, so it comes
+        # last, in its own pass.
         dialects = sorted(find_dialects(document), key=lambda dialect: dialect.rewrite is Rewrite.SCORE_NAME)
         others = False
         for dialect in dialects:
@@ -74,7 +76,7 @@ def _one_pass(text: str, *, file: str) -> tuple[list[Edit], list[Change]]:
 
 
 def _offset(text: str, line: int) -> int:
-    """Index of the first character of a line, counted from 0."""
+    """Index of the first character of a line; lines start at 0."""
     index = 0
     for _ in range(line):
         index = text.index("\n", index) + 1

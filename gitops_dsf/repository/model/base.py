@@ -11,7 +11,7 @@ from gitops_dsf.hub.selectors import Selector
 PRODUCT_API: Final = "gitops-dsf.io/v1alpha1"
 DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1alpha1"
 OLDER_DSF_API: Final = "dynamic-scoring.open-cluster-management.io/v1"
-"""Early releases of the upstream addon: other name, same fields."""
+"""The apiVersion of early releases of the upstream addon. Its fields are the same."""
 CLUSTER_API: Final = "cluster.open-cluster-management.io"
 
 DNS_LABEL = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
@@ -30,9 +30,7 @@ Labels = dict[str, str]
 
 
 class FieldError(ValueError):
-    """A mistake that a check of a whole object found: `path` leads from the object to the field that is
-    wrong.
-    """
+    """A mistake that a check of a whole object found. `path` leads from the object to the field."""
 
     def __init__(self, message: str, *path: str) -> None:
         super().__init__(message)
@@ -93,12 +91,12 @@ class LabelSelector(Authored):
 
     @property
     def compiled(self) -> Selector:
-        """For evaluation; what Kubernetes would not build is reported by rules of its own."""
+        """The compiled selector. What Kubernetes would reject is reported by separate rules."""
         terms = (
             HubRequirement(term.key, term.operator, tuple(term.values)) for term in self.match_expressions
         )
         return Selector.of(self.match_labels, terms)
 
     def matches(self, labels: Labels) -> bool:
-        """Whether labels fit."""
+        """Whether labels match."""
         return self.compiled.matches(labels)

@@ -1,5 +1,5 @@
-"""Spellings of the blog post and of the first enhancement text: recognised, named, and rewritten by
-`gitops-dsf migrate` alone.
+"""Spellings of the blog post and of the first enhancement text. `validate` reports them, and `gitops-dsf
+migrate` rewrites them.
 
 Sources: the introduction of the framework on Red Hat's blog (spec.name, source.endpoint, source.query.query,
 scoring.params with arguments of the API) and the text of the OCM enhancement (sources, mask, full, none, Go's
@@ -21,7 +21,7 @@ Place = tuple[str | int, ...]
 
 
 class Rewrite(Enum):
-    """How migrate turns a spelling into ours."""
+    """How migrate rewrites a spelling."""
 
     KEY = "the key is replaced by `text`"
     VALUE = "the value is replaced by `text`"
@@ -33,7 +33,7 @@ class Rewrite(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """One spelling that is not ours, and what to write."""
+    """One older spelling, and what to write."""
 
     path: Place
     message: str
@@ -41,11 +41,11 @@ class Dialect:
     rewrite: Rewrite
     text: str = ""
     replaces: tuple[Place, ...] = ()
-    """Places that the right spelling fills; what is missing there is no mistake of its own."""
+    """Paths that the right spelling fills. If they are missing, that is no further mistake."""
 
     @property
     def is_value(self) -> bool:
-        """Whether the value is spelled differently; otherwise its key is."""
+        """Whether the value is spelled differently; otherwise the key is."""
         return self.rewrite is Rewrite.VALUE
 
 
@@ -55,11 +55,11 @@ _VALUES: Final[dict[Place, tuple[str, ...]]] = {
     ("spec", "scoreDestination"): ("AddOnPlacementScore", "None"),
     ("spec", "source", "type"): ("Prometheus", "None"),
 }
-"""Upstream's enumerations; the older texts write them in lower case."""
+"""Upstream's enumerations, which older texts write in lower case."""
 
 
 def find_dialects(document: Document) -> list[Dialect]:
-    """Every foreign spelling of a DynamicScorer or DynamicScoringConfig."""
+    """Returns every older spelling in a DynamicScorer or DynamicScoringConfig."""
     finders: dict[str, tuple[Callable[[dict[str, Any]], Iterator[Dialect]], ...]] = {
         "DynamicScorer": (_sources, _endpoints, _query, _arguments, _values, _score_name),
         "DynamicScoringConfig": (_mask,),
@@ -80,7 +80,7 @@ def find_dialects(document: Document) -> list[Dialect]:
 
 
 def _older_version() -> Dialect:
-    """The other spellings are looked for once the version is right: they depend on it."""
+    """Checks the version first, because the other spellings depend on it."""
     message = "v1 is the version of an older text, with the fields of v1alpha1"
     return Dialect(
         path=("apiVersion",), message=message, hint=f"write {DSF_API}", rewrite=Rewrite.VALUE, text=DSF_API
@@ -144,7 +144,7 @@ def _query(spec: dict[str, Any]) -> Iterator[Dialect]:
 
 
 def _arguments(spec: dict[str, Any]) -> Iterator[Dialect]:
-    """`params` of the blog post holds what the scoring API is to be given: our arguments."""
+    """The blog post writes the arguments of the scoring API into `params`."""
     scoring = spec.get("scoring")
     params = scoring.get("params") if isinstance(scoring, dict) else None
     if not isinstance(scoring, dict) or not isinstance(params, dict) or not params or "arguments" in scoring:
@@ -199,7 +199,7 @@ def _score_name(spec: dict[str, Any]) -> Iterator[Dialect]:
 
 
 def _letter_case(model: type[Authored], data: Any, path: Place) -> Iterator[Dialect]:  # noqa: ANN401 - whatever YAML holds
-    """Names that differ from a field in upper and lower case only, such as Go's ConfigSyncMode."""
+    """Names that differ from a field only in upper and lower case, such as Go's ConfigSyncMode."""
     if isinstance(data, list):
         for index, item in enumerate(data):
             yield from _letter_case(model, item, (*path, index))
@@ -221,5 +221,5 @@ def _aliases(owner: Any) -> list[str]:  # noqa: ANN401 - a model class
 
 
 def explains(dialect: Dialect, path: Path) -> bool:
-    """Whether a mistake at this place is what the dialect says already."""
+    """Whether the dialect already explains a mistake at this path."""
     return any(tuple(path[: len(place)]) == place for place in (dialect.path, *dialect.replaces))

@@ -1,4 +1,4 @@
-"""Which model describes a place inside a document."""
+"""Finds the model that describes a place inside of a document."""
 
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -9,12 +9,12 @@ from gitops_dsf.repository.load import Path
 
 
 def model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
-    """The model of the object at a path, or None where no model describes it (free-form objects, scalars)."""
+    """The model of the object at a path; None if no model describes it (free-form objects, scalars)."""
     return _model(field_at(model, path))
 
 
 def field_at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - any annotation
-    """The annotation of the value at a path, or None where no model describes it."""
+    """The annotation of the value at a path; None if no model describes it."""
     current: Any = model
     for part in path:
         owner = _model(current)
@@ -35,7 +35,7 @@ def field_at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401 - any a
 
 
 def scalar_types(annotation: Any) -> frozenset[Any]:  # noqa: ANN401 - any annotation
-    """What an annotation allows, None left out: types, and Literals as they are."""
+    """The types that an annotation allows, without None. Literals are returned as they are."""
     return frozenset(branch for branch in _branches(annotation) if branch is not NoneType)
 
 
@@ -63,7 +63,7 @@ def _item(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
 
 
 def _entry(annotation: Any) -> Any:  # noqa: ANN401 - any annotation
-    """The type of the values of a dict with names of anybody's choice, such as labels."""
+    """The value type of a dict with arbitrary keys, such as labels."""
     for branch in _branches(annotation):
         if get_origin(branch) is dict:
             return get_args(branch)[1]

@@ -1,4 +1,4 @@
-"""The one registry of kinds that a fleet repository may hold."""
+"""The registry of kinds that a fleet repository may hold."""
 
 from gitops_dsf.repository.model.application import ScoredApplication
 from gitops_dsf.repository.model.base import DSF_API, PRODUCT_API, Authored
@@ -32,6 +32,6 @@ FOLDERS: dict[str, str] = {
     "ScoredApplication": "apps",
     "ScorerLock": "locks",
 }
-"""Where each kind belongs. File names inside a folder carry no meaning; the folder does, because code owners
-review by folder and machines write into locks/ and rendered/.
+"""The folder of each kind. File names have no meaning. Folders do, because code owners review by folder, and
+programs write into locks/ and rendered/.
 """

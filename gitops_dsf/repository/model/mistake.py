@@ -1,4 +1,4 @@
-"""What pydantic found, in words for people who write YAML, at the line that is wrong."""
+"""Explains pydantic's errors to people who write YAML, at the line that is wrong."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ _TYPES = {
 def explain(
     error: ValidationError, *, model: type[Authored], document: Document, dialects: Sequence[Dialect]
 ) -> list[Diagnostic]:
-    """One diagnostic for every place that is wrong; what a dialect explains already is left out."""
+    """Returns one diagnostic for every wrong place. Leaves out what a dialect explains already."""
     by_place: dict[tuple[str | int, ...], list[ErrorDetails]] = defaultdict(list)
     for item in error.errors(include_url=False):
         by_place[written_path(item, document.data)].append(item)
@@ -70,7 +70,7 @@ def explain(
 
 
 def written_path(item: ErrorDetails, data: Any) -> tuple[str | int, ...]:  # noqa: ANN401 - whatever YAML holds
-    """The place in the document: pydantic's loc also names the branches of unions, which are no fields."""
+    """The path in the document. Pydantic's loc also contains the branches of unions, which are not fields."""
     path: list[str | int] = []
     value: Any = data
     for index, part in enumerate(item["loc"]):
@@ -132,7 +132,7 @@ def _diagnostic(
 
 
 def _same_type(value: object, items: list[ErrorDetails]) -> bool:
-    """Whether one branch of a union accepts the type, so that the value is what is wrong."""
+    """Whether one branch of a union accepts the type, so that the value is wrong and not the type."""
     return isinstance(value, str) and any(
         item["type"].startswith(("string_", "literal")) and item["type"] != "string_type" for item in items
     )
@@ -181,7 +181,7 @@ def _type_hint(types: list[str], value: object, written: str) -> str:
 
 
 def _addition(model: type[BaseModel], path: Path) -> str:
-    """What to add: one of the values that are allowed, or what the field is for."""
+    """What to add: one of the allowed values, or the field's description."""
     annotation = field_at(model, path)
     if get_origin(annotation) is Literal:
         return f"add {path[-1]}: {' or '.join(str(value) for value in get_args(annotation))}"
@@ -190,7 +190,7 @@ def _addition(model: type[BaseModel], path: Path) -> str:
 
 
 def _describe(model: type[BaseModel], path: Path) -> str:
-    """The field's own description: what to write."""
+    """The field's description."""
     owner = model_at(model, path[:-1])
     if owner is None or not path:
         return ""
@@ -211,12 +211,12 @@ def _siblings(model: type[BaseModel], path: Path) -> list[str]:
 
 
 def dotted(path: Path) -> str:
-    """spec.masks[0].clusterName."""
+    """Formats a path as spec.masks[0].clusterName."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 def _refused(value: object) -> str:
-    """A value that is not allowed, so that also nothing at all can be seen."""
+    """A value that is not allowed, formatted so that an empty one is visible."""
     if isinstance(value, (list, dict)) and not value:
         return "an empty list" if isinstance(value, list) else "an empty object"
     return _shown(value) or "an empty text"

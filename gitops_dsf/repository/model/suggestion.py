@@ -1,11 +1,11 @@
-"""What somebody probably meant to write."""
+"""Suggestions for misspelt names."""
 
 import difflib
 from collections.abc import Iterable
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A question with the closest known word, or an empty string when none is close."""
+    """A question with the closest known word; empty if none is close."""
     names = sorted(set(known))
     lowered = {name.lower(): name for name in reversed(names)}
     if word.lower() in lowered:
@@ -15,7 +15,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str], *, most: int = 8) -> str:
-    """Names for a message: all of a few, some of many."""
+    """Formats names for a message: all if there are few, else the first ones."""
     ordered = list(names)
     if len(ordered) <= most:
         return ", ".join(ordered)

@@ -1,5 +1,5 @@
-"""Documents of a kind or version that is not read: mistakes where one of ours was probably meant, else passed
-over with a warning.
+"""Documents of an unknown kind or version. A document that was probably meant to be a known kind is an error,
+any other a warning.
 """
 
 import re
@@ -27,12 +27,14 @@ _ELSEWHERE = {
 _PASSED_OVER = "nothing is rendered for it: keep it in another repository, or in a folder that is not read"
 _OUR_GROUPS = tuple(f"{version.partition('/')[0]}/" for version in (DSF_API, PRODUCT_API))
 _ALIKE = 0.8
-"""Of 1: DynamicScore, ManagedClustr and Placment are as close as that to what was meant."""
+"""How similar a name must be, from 0 to 1. DynamicScore, ManagedClustr and Placment are as similar to the
+known names.
+"""
 
 
 def unknown_kind(document: Document) -> Diagnostic:
-    """The finding for a document that no model describes. An error where what it says would be lost, a
-    warning where it is another's.
+    """Returns the finding for a document that no model describes: an error if its content would be lost, else
+    a warning.
     """
     if not _is_object(document):
         what = (
@@ -69,8 +71,8 @@ def unknown_kind(document: Document) -> Diagnostic:
 
 
 def meant_kind(kind: str) -> str:
-    """The kind of ours that is misspelt here; empty where the name is another kind's, such as
-    PlacementBinding or Application.
+    """The known kind that is misspelt here; empty if the name is another kind's, such as PlacementBinding or
+    Application.
     """
     if kind in _ELSEWHERE:
         return ""
@@ -79,7 +81,9 @@ def meant_kind(kind: str) -> str:
 
 
 def _likeness(one: str, other: str) -> float:
-    """From 0 to 1. Of names with as many words the word that differs most counts: Info is no slip for Set."""
+    """Similarity from 0 to 1. Of names with the same number of words, the least similar word counts: Info is
+    no misspelt Set.
+    """
     pairs = list(zip(_words(one), _words(other), strict=False))
     if len(pairs) != len(_words(one)) or len(pairs) != len(_words(other)):
         pairs = [(one, other)]
@@ -87,7 +91,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _extends(kind: str, known: str) -> bool:
-    """Whether one name is the other and further words: kinds are named after each other."""
+    """Whether one name is the other with further words, because kinds are named after each other."""
     one, other = _words(kind), _words(known)
     return len(one) != len(other) and (one[: len(other)] == other or other[: len(one)] == one)
 
@@ -97,8 +101,8 @@ def _words(kind: str) -> list[str]:
 
 
 def _is_object(document: Document) -> bool:
-    """Whether the document could be one of ours with its head forgotten; a chart's Chart.yaml and values.yaml
-    could not.
+    """Whether the document could be one of ours whose apiVersion and kind were forgotten, unlike a chart's
+    Chart.yaml or values.yaml.
     """
     data = document.data
     ours = any(data.get("apiVersion") == version for version, _ in KINDS)

@@ -1,4 +1,4 @@
-"""Documents to declared objects: kinds, fields and types, each mistake at the line that is wrong."""
+"""Validates documents: kinds, fields and types. Reports each mistake at its line."""
 
 import re
 from collections import defaultdict
@@ -51,11 +51,11 @@ _SERVER_OWNED: frozenset[tuple[str | int, ...]] = frozenset(
         ),
     }
 )
-"""What `kubectl get -o yaml` shows besides what people wrote: accepted and not looked at."""
+"""Fields that `kubectl get -o yaml` shows and people did not write: accepted and ignored."""
 
 
 def declare(loaded: Loaded) -> Declared:
-    """Checks every document on its own. Never raises for what people wrote."""
+    """Validates every document on its own. Never raises for a user's mistake."""
     diagnostics = with_expected_types(loaded.diagnostics, loaded.documents)
     known = {item.position for item in diagnostics}
     items: dict[str, dict[str, Item[Any]]] = defaultdict(dict)
@@ -108,8 +108,8 @@ def declare(loaded: Loaded) -> Declared:
 def _validate(
     model: type[Authored], document: Document, *, known: set[Position], diagnostics: list[Diagnostic]
 ) -> Authored | None:
-    """The object, or None after at least one error. Mistakes at a place where the loader found one already
-    are left out.
+    """Returns the object, or None after at least one error. Leaves out mistakes where the loader found one
+    already.
     """
     try:
         return model.model_validate(document.data)
@@ -144,12 +144,12 @@ def _by(dialect: Dialect, file: str) -> str:
 
 
 def _name(document: Document) -> str:
-    """metadata.name; empty where it is no name, so that it cannot be told what others call the object."""
+    """The value of metadata.name; empty if it is not a valid name."""
     return document.name if re.fullmatch(DNS_SUBDOMAIN, document.name) else ""
 
 
 def _meant(document: Document) -> list[str]:
-    """Kinds that a document of an unknown kind was probably meant to be."""
+    """Known kinds that a document of an unknown kind was probably meant to be."""
     if any(kind == document.kind for _, kind in KINDS):
         return [document.kind]
     own = _kinds_of(document.file)
@@ -171,7 +171,9 @@ def _wrong_folder(document: Document) -> list[Diagnostic]:
 
 
 def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnostic]) -> None:
-    """Identity is kind and name; the namespace counts only for documents that are carried as they are."""
+    """Adds an object. Its identity is kind and name; the namespace counts only for documents that are copied
+    into the output.
+    """
     metadata = item.document.data["metadata"]
     key = item.name
     if item.document.kind in {"Placement", "ApplicationSet"} and metadata.get("namespace"):
@@ -191,5 +193,5 @@ def _add(found: dict[str, Item[Any]], item: Item[Any], diagnostics: list[Diagnos
 
 
 def errors_in(declared: Declared) -> bool:
-    """Whether anything found so far stops rendering."""
+    """Whether any finding so far stops rendering."""
     return any(item.severity is Severity.ERROR for item in declared.diagnostics)

@@ -1,5 +1,5 @@
-"""A repository as it was at a revision, read from git objects: the working tree, the index and the refs are
-never touched.
+"""Reads a repository at a revision from git objects. The working tree, the index and the refs are not
+touched.
 """
 
 from gitops_dsf.repository.revision.base import Base, find_base

@@ -1,4 +1,4 @@
-"""Which commit a change is compared with."""
+"""Chooses the commit that a change is compared with."""
 
 import re
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ SHORT = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Base:
-    """A commit, and how it was found."""
+    """A commit, and how it was chosen."""
 
     repository: Repository
     commit: str
     revision: str
-    """As it was written."""
+    """The revision as the user wrote it."""
     note: str = ""
-    """What a reader should know about the choice; empty where the revision itself was taken."""
+    """A note about the choice for people; empty if the commit is the revision itself."""
 
     @property
     def title(self) -> str:
@@ -29,11 +29,11 @@ class Base:
 
 
 def find_base(directory: Path, revision: str, *, head: str = "HEAD") -> Base:
-    """The merge base of a revision and the head, as pull requests are shown: what the other branch did
-    meanwhile is not this change.
+    """Returns the merge base of a revision and the head, as pull requests use, so that later commits of the
+    other branch do not count as part of the change.
 
-    Where history is too short to find it, the revision itself. Raises RevisionError when the revision is not
-    in this clone.
+    If the history is too short, returns the revision itself. Raises RevisionError when the revision is not in
+    this clone.
     """
     repository = Repository(directory=directory)
     commit = repository.commit(revision)

@@ -1,4 +1,4 @@
-"""A branch as a set of texts: where what was seen on the hub is kept."""
+"""A branch as a set of texts, such as the branch that holds snapshots of a hub."""
 
 import re
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ class Branch:
 
     @property
     def short(self) -> str:
-        """The commit, for people."""
+        """The short commit ID, for people."""
         return self.commit[:10]
 
     def contents(self) -> Iterator[tuple[str, bytes]]:
-        """Every YAML and JSON file with its path, one after another. Raises RevisionError."""
+        """Yields every YAML and JSON file with its path. Raises RevisionError."""
         found = entries(self.repository, self.commit)
         wanted = (
             entry
@@ -40,8 +40,8 @@ class Branch:
 
 
 def find_branch(directory: Path, name: str) -> Branch | None:
-    """A branch of the clone or of one of its remotes, the newest of them; None where there is none. Raises
-    RevisionError.
+    """Finds a branch of the clone or of its remotes, and takes the newest. Returns None if there is none.
+    Raises RevisionError.
     """
     if not _NAME.fullmatch(name):
         msg = f"{name!r} is no name of a branch"

@@ -1,6 +1,4 @@
-"""The source files of a fleet repository at a commit: from git's objects, or in a temporary folder that is
-read like any other.
-"""
+"""The source files of a fleet repository at a commit: from git objects, or in a temporary folder."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,8 +11,7 @@ from gitops_dsf.repository.revision.tree import SUBMODULE, SYMLINK, Entry, conte
 
 
 def sources(repository: Repository, commit: str) -> Iterable[tuple[str, bytes]] | None:
-    """The source files as they were, by path, straight from git's objects; None where links or submodules are
-    among them.
+    """Returns the source files by path, from git objects; None if there are symbolic links or submodules.
 
     Those need a folder: see `checkout`. Raises RevisionError.
     """
@@ -28,11 +25,11 @@ def sources(repository: Repository, commit: str) -> Iterable[tuple[str, bytes]] 
 
 @contextmanager
 def checkout(repository: Repository, commit: str) -> Iterator[Path]:
-    """A folder with gitops-dsf.yaml and the source folders as they were; gone afterwards. Raises
+    """Context manager for a temporary folder with gitops-dsf.yaml and the source folders. Raises
     RevisionError.
 
-    A repository that lives in a folder of a larger one is read from the same folder; where the commit has
-    none, the result is empty.
+    If the repository is in a folder of a larger one, only that folder is read. If the commit does not have
+    it, the result is empty.
     """
     with TemporaryDirectory(prefix="gitops-dsf-") as scratch:
         root = Path(scratch).resolve()
@@ -50,7 +47,7 @@ def checkout(repository: Repository, commit: str) -> Iterator[Path]:
 def _write(repository: Repository, commit: str, paths: list[str], *, strip: str, root: Path) -> None:
     found = list(entries(repository, commit, paths))
     if any(entry.mode == SYMLINK for entry in found):
-        # A link may lead to any file of the repository, not only to one of a source folder.
+        # A link may lead to any file of the repository, not only into a source folder.
         found = [
             entry
             for entry in entries(repository, commit, [strip] if strip else [])
@@ -76,7 +73,8 @@ def _is_source(path: str) -> bool:
 def _file(target: Path, entry: Entry, content: bytes, *, root: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if not target.parent.resolve().is_relative_to(root):
-        # Git makes no tree with a file below a symbolic link, but a tree object can be made by hand.
+        # Git does not write a tree with a file below a symbolic link, but such a tree object can be made by
+        # hand.
         msg = f"the revision holds {entry.path}, which lies below a symbolic link"
         raise RevisionError(msg)
     if entry.mode == SYMLINK:

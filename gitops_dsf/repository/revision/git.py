@@ -1,4 +1,4 @@
-"""The git program, for reading only."""
+"""Runs the git program. Only reads."""
 
 import os
 import subprocess
@@ -13,14 +13,14 @@ from typing import IO
 from gitops_dsf.errors import GitopsDsfError
 
 _OF_THE_CALLER = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""What git sets for its hooks: it would lead away from the folder that was named."""
+"""Variables that git sets for its hooks. They would override the folder that was named."""
 
 
 _NO_GIT = "git is not installed or not on PATH; revisions are read with it"
 
 
 class RevisionError(GitopsDsfError):
-    """A revision cannot be read; the message says what to do about it."""
+    """A revision cannot be read. The message says what to do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Repository:
     directory: Path
 
     def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
-        """Standard output of a git command. Raises RevisionError with what git said."""
+        """Returns the standard output of a git command. Raises RevisionError with git's message."""
         done = self.attempt(*arguments, stdin=stdin)
         if done.returncode != 0:
             said = done.stderr.decode(errors="replace").strip() or f"git {arguments[0]} failed"
@@ -39,11 +39,11 @@ class Repository:
         return done.stdout
 
     def text(self, *arguments: str) -> str:
-        """Standard output without the last line break."""
+        """Returns the standard output without the last line break."""
         return os.fsdecode(self.run(*arguments)).rstrip("\n")
 
     def attempt(self, *arguments: str, stdin: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-        """A git command that may fail."""
+        """Runs a git command that may fail."""
         try:
             return subprocess.run(
                 self._command(arguments),
@@ -60,9 +60,7 @@ class Repository:
 
     @contextmanager
     def reading(self, *arguments: str, stdin: bytes) -> Iterator[IO[bytes]]:
-        """Standard output of a git command while it is written. Raises RevisionError when git fails, or is
-        not there.
-        """
+        """Streams the standard output of a git command. Raises RevisionError when git fails or is missing."""
         with TemporaryFile() as asked:
             asked.write(stdin)
             asked.seek(0)
@@ -91,17 +89,17 @@ class Repository:
 
     @cached_property
     def prefix(self) -> str:
-        """The folder below `top`, empty or with a slash at its end."""
+        """The folder below `top`: empty, or with a slash at its end."""
         return self.text("rev-parse", "--show-prefix")
 
     @cached_property
     def is_shallow(self) -> bool:
-        """Whether history is cut off."""
+        """Whether the clone is shallow."""
         return self.text("rev-parse", "--is-shallow-repository") == "true"
 
     def commit(self, revision: str) -> str | None:
-        """The commit that a revision means; None where there is none. Raises RevisionError outside of a git
-        repository.
+        """The commit of a revision; None if there is none. Raises RevisionError outside of a
+        git repository.
         """
         self.text("rev-parse", "--git-dir")
         done = self.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
@@ -109,6 +107,6 @@ class Repository:
 
 
 def _environment() -> dict[str, str]:
-    """Optional locks would refresh the index, which another git process may hold."""
+    """Disables optional locks: they refresh the index, which another git process may have locked."""
     inherited = {name: value for name, value in os.environ.items() if name not in _OF_THE_CALLER}
     return {**inherited, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}

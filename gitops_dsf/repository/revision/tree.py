@@ -1,4 +1,4 @@
-"""Files of a commit: listed with ls-tree, read with one cat-file."""
+"""Files of a commit: listed with ls-tree, and read with one cat-file process."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,13 +18,15 @@ class Entry:
     """
 
     path: str
-    """Relative to the root of the repository, forward slashes."""
+    """Relative to the root of the repository, with forward slashes."""
     mode: str
     object_id: str
 
 
 def entries(repository: Repository, commit: str, paths: Sequence[str] = ()) -> Iterator[Entry]:
-    """What a commit holds at or below the paths (relative to the repository's root). Raises RevisionError."""
+    """What a commit contains at or below the paths, which are relative to the repository's root. Raises
+    RevisionError.
+    """
     listed = repository.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths)
     for line in listed.split(b"\0"):
         if line:
@@ -34,8 +36,8 @@ def entries(repository: Repository, commit: str, paths: Sequence[str] = ()) -> I
 
 
 def contents(repository: Repository, found: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
-    """The entries (not submodules) with their bytes, by one git process. Raises RevisionError for an object
-    that is not there.
+    """Yields the entries (not submodules) with their bytes, from one git process. Raises RevisionError for a
+    missing object.
     """
     wanted = list(found)
     if not wanted:
@@ -52,9 +54,7 @@ def contents(repository: Repository, found: Iterable[Entry]) -> Iterator[tuple[E
 
 
 def submodule(repository: Repository, entry: Entry) -> Repository:
-    """The checked-out repository behind a submodule entry. Raises RevisionError when it, or the commit, is
-    not there.
-    """
+    """The checked-out repository of a submodule. Raises RevisionError when it or the commit is missing."""
     where = repository.top / entry.path
     inner = Repository(directory=where)
     if (
@@ -76,7 +76,7 @@ def submodule(repository: Repository, entry: Entry) -> Repository:
 
 
 def _checked(path: str) -> str:
-    """Git refuses such names when it makes a commit; a hand-made tree object may hold them all the same."""
+    """Rejects names that git itself rejects. A hand-made tree object can contain them."""
     parts = PurePosixPath(path).parts
     if path.startswith("/") or ".." in parts or ".git" in parts:
         msg = f"the revision holds a file called {path!r}, which no repository may have"

@@ -1,5 +1,5 @@
-"""YAML files that people wrote, edited document by document: locks, imports and proposals of the inventory.
-Knows no kind and no stage.
+"""Edits YAML files that people wrote: locks, imports and proposals of the inventory. Knows no kind and no
+stage.
 """
 
 from gitops_dsf.repository.yamledit.yamlfile import YamlFile, appended

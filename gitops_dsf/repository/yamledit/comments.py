@@ -1,5 +1,5 @@
-"""Comments that an edit took along, put back: ruamel hangs the lines above a key on what stands before it.
-Pure.
+"""Restores comments that an edit removed: ruamel attaches the comment lines above a key to the preceding
+value. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,9 +11,9 @@ from ruamel.yaml.error import YAMLError
 
 
 def with_comments_of(old: str, new: str) -> str:
-    """The new text of a document, with every line of the old one that is a comment and is not in it any more.
+    """Returns the new text of a document, with every comment line of the old text that is missing in it.
 
-    It stands where it stood. What it was about may be gone; that is for its author to say.
+    Each comes back where it was. Its subject may be gone; only its author can decide about that.
     """
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     kept = list(after)
@@ -21,7 +21,7 @@ def with_comments_of(old: str, new: str) -> str:
     for at, lost in reversed(list(_lost(before, after))):
         without = before[:lost] + before[lost + 1 :]
         if _meaning("".join(without)) != _meaning(old):
-            continue  # a line of a text that looks like a comment
+            continue  # a line of a block scalar that looks like a comment
         line = before[lost] if before[lost].endswith("\n") else f"{before[lost]}\n"
         tried = [*kept[:at], line, *kept[at:]]
         if _meaning("".join(tried)) == meaning:
@@ -30,7 +30,7 @@ def with_comments_of(old: str, new: str) -> str:
 
 
 def _lost(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where a comment belongs in the new text, and where it stands in the old one; in order."""
+    """For each missing comment, its place in the new text and in the old one, in order."""
     for tag, start, end, into, until in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag not in {"delete", "replace"}:
             continue
@@ -40,7 +40,7 @@ def _lost(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple[int, in
             for index in range(start, end)
             if before[index].lstrip().startswith("#") and before[index].strip() not in written
         ]
-        # What stood at the end of what was replaced is about what follows.
+        # A comment at the end of a replaced part belongs to what follows.
         yield from ((until if index == end - 1 else into, index) for index in lines)
 
 

@@ -1,5 +1,5 @@
-"""The documents of a YAML file as text: each can be replaced or left out, and every other one stays byte for
-byte. Pure.
+"""The documents of a YAML file as text. Each can be replaced or removed; the others stay byte
+for byte. Pure.
 """
 
 import re
@@ -14,17 +14,15 @@ _END: Final = re.compile(r"\.\.\.(?=\s|$)")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Source:
-    """One document, or what stands before the first: marker, body and end are the whole text, line breaks
-    included.
+    """One document, or the text before the first. Marker, body and end together are the whole text, with line
+    breaks.
     """
 
     marker: str = ""
-    """The line `---`, with a comment where it has one; empty where the document has none, or begins on that
-    line.
-    """
+    """The line `---`, with its comment; empty if the document has none, or starts on that line."""
     body: str = ""
     end: str = ""
-    """From a line `...` on: it, and comments and directives behind it."""
+    """The line `...` with the comments and directives after it."""
 
 
 @dataclass
@@ -41,8 +39,8 @@ class _Open:
 
 
 def split(text: str) -> Iterator[Source]:
-    """Joined they are the text again. A line that begins with `---` is a marker wherever it stands
-    (YAML 1.2.2, section 9.1.2).
+    """Splits a text into documents. Joined, they are the text again. A line that starts with `---` is always
+    a marker (YAML 1.2.2, section 9.1.2).
     """
     now = _Open()
     for line in _LINE.findall(text):

@@ -1,6 +1,4 @@
-"""A YAML file of the repository that people wrote: edited in place, with its comments, quotes and
-indentation.
-"""
+"""A YAML file that people wrote. It is edited in place and keeps its comments, quotes and indentation."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,17 +12,16 @@ from gitops_dsf.repository.yamledit.comments import with_comments_of
 from gitops_dsf.repository.yamledit.documents import Source, split
 
 _INDENTS: Final = ((2, 4, 2), (2, 2, 0), (4, 4, 2), (4, 6, 4), (4, 4, 0))
-"""Mapping, sequence and dash: the ways people indent, the usual one first."""
+"""Indentation of mappings, sequences and dashes in the styles people use, the most common first."""
 _WIDTH: Final = 1_000_000
-"""Characters before a line is folded: never, because a reviewer compares whole values."""
+"""Characters before a line is folded. Lines are never folded, because reviewers compare whole values."""
 _BOM: Final = "\ufeff"
 
 
 class YamlFile:
-    """The documents of one text. Those that are not edited stay byte for byte.
+    """The documents of one text. Documents that are not edited stay byte for byte.
 
-    Of one that is edited the rest comes out as it was wherever the document is indented in one way
-    throughout; comments stay.
+    An edited document keeps its comments. Its other lines stay the same if it is indented in one style.
     """
 
     def __init__(self, text: str) -> None:
@@ -32,12 +29,12 @@ class YamlFile:
         self._documents = [_Document(source) for source in split(text.removeprefix(_BOM))]
 
     def find(self, kind: str, name: str) -> CommentedMap | None:
-        """The document of an object, to be edited in place."""
+        """Returns the document of an object, to be edited in place."""
         found = self._find(kind, name)
         return None if found is None else found.content
 
     def remove(self, kind: str, name: str) -> bool:
-        """Takes the document of an object out; False where there is none."""
+        """Removes the document of an object. Returns False if there is none."""
         found = self._find(kind, name)
         self._documents = [document for document in self._documents if document is not found]
         return found is not None
@@ -49,11 +46,11 @@ class YamlFile:
 
     @property
     def text(self) -> str:
-        """The whole file."""
+        """The text of the whole file."""
         return self._bom + "".join(document.text for document in self._documents)
 
     def _find(self, kind: str, name: str) -> "_Document | None":
-        # Parsing for editing is slow, and a file may hold a thousand clusters; a name is rarely written with
+        # Parsing for an edit is slow, and a file may hold a thousand clusters. Names are rarely written with
         # escapes.
         for document in sorted(self._documents, key=lambda each: name not in each.source.body):
             content = document.content
@@ -68,11 +65,11 @@ class _Read(NamedTuple):
     yaml: YAML
     content: Any
     written: str
-    """As the emitter writes it before any edit."""
+    """The text that the emitter writes before any edit."""
 
 
 class _Document:
-    """Parsed when it is asked for."""
+    """A document that is parsed on first use."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -99,7 +96,7 @@ class _Document:
 
 
 def appended(text: str, document: str) -> str:
-    """A text with one more document at its end."""
+    """Returns a text with one more document at its end."""
     if not text.strip():
         return document
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -109,7 +106,7 @@ def appended(text: str, document: str) -> str:
 
 
 def _read(text: str) -> _Read:
-    """One document, and the emitter that writes it most like the text."""
+    """Parses one document. Returns it with the emitter whose output is closest to the text."""
     fallback: _Read | None = None
     for indent in _INDENTS:
         yaml = _emitter(*indent, marker=text.startswith("---"))
