@@ -1,4 +1,4 @@
-"""A hub as a source of objects. The only package that imports the Kubernetes client (extra `live`)."""
+"""Reads a hub, or files that hold what one had. Uses the Kubernetes client (extra `live`)."""
 
 from gitops_dsf.hubreader.hub import observe
 

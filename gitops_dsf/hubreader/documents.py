@@ -1,5 +1,5 @@
-"""Files to documents: YAML through the repository's own loader to plain data, JSON undecoded; `kind: List` is
-opened.
+"""Reads objects from files: YAML as plain data, by the loader of repositories, and JSON without decoding it.
+Expands `kind: List`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 LIMITS = ReadLimits(
     file_bytes=256 * MEBIBYTE, total_bytes=512 * MEBIBYTE, expanded_nodes=10_000_000, alias_nodes=10_000_000
 )
-"""A hub's scores in one file are larger than anything that people write."""
+"""A hub's scores in one file are larger than any file that people write."""
 
 _SHOWN = 5
 _BOM = b"\xef\xbb\xbf"
@@ -30,7 +30,7 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 def documents(content: bytes, *, file: str) -> Iterator[Document]:
-    """Every object of a file. Raises SnapshotError when it is neither YAML nor JSON of objects."""
+    """Yields every object of a file. Raises SnapshotError if it is neither YAML nor JSON of objects."""
     content = content.removeprefix(_BOM)
     is_json = content.lstrip(_SPACE)[:1] == b"{"
     try:
@@ -53,7 +53,7 @@ def documents(content: bytes, *, file: str) -> Iterator[Document]:
 
 
 def _json(text: bytes | msgspec.Raw, *, place: str, item_of: str = "", level: int = 0) -> Iterator[Document]:
-    """`item_of` is the kind of the list's items: the API server leaves it out of those of a typed list."""
+    """`item_of` is the kind of the items: in a typed list, the API server omits it from each item."""
     if level > LIMITS.depth:
         msg = f"{place[:200]}: lists inside lists, more than {LIMITS.depth} levels"
         raise SnapshotError(msg)
@@ -91,7 +91,7 @@ def _plain(data: Any, *, place: str) -> Iterator[Document]:  # noqa: ANN401 - wh
             msg = f"{place}: items of a {kind} must be a list"
             raise SnapshotError(msg)
         for index, item in enumerate(items):
-            # The API server leaves the kind out of the items of a typed list.
+            # In a typed list, the API server omits the kind of the items.
             named = (
                 {"kind": kind.removesuffix("List"), **item}
                 if isinstance(item, Mapping) and kind != "List"

@@ -1,4 +1,4 @@
-"""Reads what the checks of `doctor` look at. Of Secrets only metadata is ever asked for."""
+"""Reads the objects that the checks of `doctor` need. Only the metadata of Secrets is requested."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,7 +29,7 @@ CRDS: Final = tuple(f"{plural}.{DSF_GROUP}" for plural in ("dynamicscorers", "dy
 
 
 def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, argocd_namespace: str) -> Facts:
-    """One look at a hub. Raises HubError when it does not answer, or is none."""
+    """Reads a hub. Raises HubError when it does not answer, or is no hub."""
     with Reader(context=context, kubeconfig=kubeconfig) as reader:
         groups = reader.groups()
         if isinstance(groups, Unread):
@@ -63,14 +63,14 @@ def read_facts(*, context: str, kubeconfig: Path | None, hub_namespace: str, arg
 
 
 class _Found:
-    """Collects what was read, and what was not."""
+    """Collects what could be read, and what could not."""
 
     def __init__(self) -> None:
         self.objects: dict[Source, tuple[Object, ...]] = {}
         self.unread: dict[Source, Unread] = {}
 
     def many(self, source: Source, *parts: tuple[Object, ...] | Unread) -> None:
-        """A list, of one or several requests."""
+        """Reads a list, with one or several requests."""
         for part in parts:
             if isinstance(part, Unread):
                 self.unread[source] = part
@@ -78,7 +78,7 @@ class _Found:
         self.objects[source] = tuple(item for part in parts if not isinstance(part, Unread) for item in part)
 
     def one(self, source: Source, *parts: Object | Unread | None) -> None:
-        """One object, or a few that have names."""
+        """Reads one object, or a few by name."""
         self.many(
             source,
             *(part if isinstance(part, Unread) else (part,) if part is not None else () for part in parts),
@@ -89,7 +89,8 @@ def _ocm(reader: Reader, found: _Found, hub_namespace: str) -> None:
     managers = reader.read(
         Resource(group="operator.open-cluster-management.io", version="v1", plural="clustermanagers"), whole
     )
-    # Without the operator OCM has no ClusterManager; that is a way to install it, not a hole.
+    # Without the operator, OCM has no ClusterManager. That is one way to install it, so it is not reported as
+    # missing.
     found.many(Source.CLUSTER_MANAGERS, _present(managers))
     found.many(Source.OCM_DEPLOYMENTS, reader.read(_apps("deployments", OCM_NAMESPACE), whole))
     definitions = Resource(group="apiextensions.k8s.io", version="v1", plural="customresourcedefinitions")
@@ -163,7 +164,7 @@ def _present(items: tuple[Object, ...] | Unread) -> tuple[Object, ...] | Unread:
 
 
 def _conditions(raw: msgspec.Raw) -> Object:
-    """An object's name and conditions, and nothing else of it."""
+    """The name and conditions of an object."""
     item = whole(raw)
     metadata = item["metadata"]
     conditions: Iterable[Object] = (item.get("status") or {}).get("conditions") or ()

@@ -1,4 +1,4 @@
-"""Snapshots from files: one file, a folder, or contents that came out of git."""
+"""Reads snapshots from a file, a folder, or contents from git."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -10,8 +10,8 @@ from gitops_dsf.hubreader.documents import LIMITS, SUFFIXES, documents
 
 
 def from_path(path: Path, *, resources: frozenset[str] | None = None) -> Snapshot:
-    """A file, or every YAML and JSON file below a folder; of scores only those of these names. Raises
-    SnapshotError.
+    """Reads a file, or every YAML and JSON file below a folder. If `resources` is given, reads only scores
+    with these names. Raises SnapshotError.
     """
     if path.is_dir():
         return collect(_folder(path), origin=str(path), resources=resources)
@@ -21,8 +21,8 @@ def from_path(path: Path, *, resources: frozenset[str] | None = None) -> Snapsho
 def from_contents(
     contents: Iterable[tuple[str, bytes]], *, origin: str, resources: frozenset[str] | None = None
 ) -> Snapshot:
-    """Files with their paths, read one after another; of scores only those of these names. Raises
-    SnapshotError.
+    """Reads contents with their paths, one after another. If `resources` is given, reads only scores with
+    these names. Raises SnapshotError.
     """
     found = (
         document

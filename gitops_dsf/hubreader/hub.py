@@ -1,5 +1,5 @@
-"""Clusters, sets, bindings, scores and decisions of a hub, read through the kubeconfig; nothing is written to
-the hub.
+"""Reads clusters, sets, bindings, scores and decisions of a hub through the kubeconfig. Writes nothing to the
+hub.
 """
 
 from collections.abc import Iterator
@@ -48,22 +48,22 @@ _HINTS = {
 
 
 class More(msgspec.Struct, frozen=True, rename={"token": "continue", "remaining": "remainingItemCount"}):
-    """Of a page: where the next one begins, and how many objects come after it."""
+    """List metadata of a page: where the next page starts, and how many objects remain."""
 
     token: str = ""
     remaining: int | None = None
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Of a list; its items stay undecoded."""
+    """A page of a list. Its items are not decoded."""
 
     items: list[msgspec.Raw] | None = None
     metadata: More = More()
 
 
 class Hub:
-    """One hub; a context manager. What it refuses is ApiError, one that does not answer, or not to us,
-    HubError.
+    """A connection to one hub; a context manager. Raises ApiError when the hub refuses a request, and
+    HubError when it does not answer or rejects the credentials.
     """
 
     def __init__(self, *, context: str, kubeconfig: Path | None = None) -> None:
@@ -86,33 +86,33 @@ class Hub:
         self.close()
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         self._server.close()
 
     @property
     def clock_offset(self) -> float | None:
-        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer that has
-        a Date.
+        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer with a
+        Date header.
         """
         return self._server.clock.offset
 
     def now(self) -> datetime:
-        """The hub's clock; this machine's where the hub does not say."""
+        """The time of the hub's clock; of this machine's if the hub has not sent it."""
         return datetime.fromtimestamp(self._server.clock.wall(), tz=UTC)
 
     def get(self, path: str, *, accept: str = JSON, **params: str) -> bytes:
-        """One answer. Raises ApiError and HubError."""
+        """Sends one GET request. Raises ApiError and HubError."""
         with self._asking():
             return self._server.get(path, accept=accept, **params)
 
     def pages(self, path: str, *, accept: str = JSON, **selector: str) -> Iterator[RawPage]:
-        """A list, page by page. Raises ApiError and HubError."""
+        """Yields a list, page by page. Raises ApiError and HubError."""
         with self._asking():
             yield from self._server.pages(path, accept=accept, **selector)
 
     def raw_items(self, path: str, *, optional: bool = False) -> Iterator[msgspec.Raw]:
-        """Every object of a resource, undecoded, page by page; none where an optional one is not installed.
-        Raises HubError.
+        """Yields every object of a resource, not decoded, page by page; nothing if an optional resource is
+        not installed. Raises HubError.
         """
         try:
             for raw in self.pages(path):
@@ -126,7 +126,7 @@ class Hub:
             raise HubError(msg) from error
 
     def decode(self, path: str, content: bytes, kind: type[T]) -> T:
-        """An answer. Raises HubError when it is something else."""
+        """Decodes an answer. Raises HubError if it has another shape."""
         try:
             return msgspec.json.decode(content, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -152,9 +152,9 @@ class Hub:
 def observe(
     *, context: str, kubeconfig: Path | None = None, resources: frozenset[str] | None = None
 ) -> Snapshot:
-    """What a hub holds now; of scores only those of these names.
+    """Reads the current state of a hub. If `resources` is given, reads only scores with these names.
 
-    Raises HubError when the kubeconfig, the hub or the rights do not allow it.
+    Raises HubError when the kubeconfig, the hub or the permissions do not allow it.
     """
     origin, observed_at = f"context {context}", datetime.now(UTC)
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
@@ -166,7 +166,7 @@ def observe(
 
 
 def _documents(hub: Hub) -> Iterator[JsonDocument]:
-    """Every object, page by page; the API server leaves the kind out of the items of a list."""
+    """Yields every object, page by page. The API server omits the kind of the items of a list."""
     for kind, version, plural in RESOURCES:
         place = f"{hub.context}: {kind}"
         for item in hub.raw_items(f"/apis/{GROUP}/{version}/{plural}"):

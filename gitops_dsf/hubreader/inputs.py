@@ -1,6 +1,4 @@
-"""Reads what a view of a hub is made of (gitops_dsf.views.status). Objects are reduced while their page is
-read.
-"""
+"""Reads the inputs of the view gitops_dsf.views.status. Objects are reduced while their page is read."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Self
@@ -48,7 +46,7 @@ from gitops_dsf.views.status import Filter, Inputs, Part
 from gitops_dsf.views.status.build import resources_shown
 
 BY_NAME: Final = 20
-"""Names of AddOnPlacementScores up to which each is asked for by itself."""
+"""Up to this many names of AddOnPlacementScores are requested one by one."""
 CLUSTERS: Final = Resource(group=SCORE_GROUP, version="v1", plural="managedclusters")
 SETS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersets")
 BINDINGS: Final = Resource(group=SCORE_GROUP, version="v1beta2", plural="managedclustersetbindings")
@@ -61,12 +59,12 @@ ADDONS: Final = Resource(
 
 
 def scorers_in(namespace: str) -> Resource:
-    """DynamicScorers."""
+    """The resource of DynamicScorers."""
     return Resource(group=DSF_GROUP, version=DSF_VERSION, plural="dynamicscorers", namespace=namespace)
 
 
 def argo(plural: str, namespace: str) -> Resource:
-    """One of Argo CD's kinds."""
+    """The resource of one of Argo CD's kinds."""
     return Resource(group="argoproj.io", version="v1alpha1", plural=plural, namespace=namespace)
 
 
@@ -78,10 +76,10 @@ def read_inputs(
     wanted: Filter | None = None,
     owners: bool = False,
 ) -> Inputs:
-    """One look at a hub; of scores only those that a view of `wanted` shows. `owners`: also who else writes
-    them.
+    """Reads a hub. Reads only the scores that a view of `wanted` shows. `owners`: also reads which other
+    programs write scores.
 
-    Raises HubError when the hub does not answer, or when it is none.
+    Raises HubError when the hub does not answer, or is no hub.
     """
     parts = _Parts()
     clusters = parts.take(Part.CLUSTERS, reader.read(CLUSTERS, _as(ManagedCluster)))
@@ -144,7 +142,7 @@ def read_inputs(
 def _read_scores(
     reader: Reader, scores: "_Scores", needed: frozenset[str] | None, *, owners: bool
 ) -> Unread | None:
-    """Few names are asked for one by one: a hub has hundreds of scores for each name."""
+    """Requests a few names one by one, because a hub has hundreds of scores for each name."""
     if needed is not None and len(needed) <= BY_NAME and (total := reader.count(SCORES)) is not None:
         for name in sorted(needed):
             if (
@@ -175,12 +173,12 @@ class _Scores:
         self.contested: list[tuple[str, str, str]] = []
 
     def keeping(self, name: str) -> Self:
-        """The next list has only this name."""
+        """Restricts the next list to this name."""
         self._only = name
         return self
 
     def begin(self) -> None:
-        """What was read of the list before does not count."""
+        """Discards what was read of the list before."""
         if self._only:
             self.tables.pop(self._only, None)
             return
@@ -190,7 +188,7 @@ class _Scores:
             found.clear()
 
     def take(self, items: Sequence[AddOnPlacementScore] | Sequence[OwnedScore]) -> None:
-        """Objects of one page."""
+        """Takes the objects of one page."""
         needed, tables, names, interned, resources = (
             self._needed,
             self.tables,
@@ -222,8 +220,8 @@ class _Scores:
             self.contested += [(cluster, name, other) for other in others]
 
     def broken(self, raw: msgspec.Raw) -> None:
-        """The API server stores a validUntil that is no moment, such as one with the offset +99:99: nothing
-        in such a score counts.
+        """The API server accepts a validUntil that is no time, such as one with the offset +99:99. Such a
+        score does not count.
         """
         try:
             metadata = msgspec.json.decode(raw, type=_Broken).metadata
@@ -268,7 +266,7 @@ def reduced_application(raw: msgspec.Raw) -> Object:
 
 
 def _as(model: type[T]) -> Callable[[msgspec.Raw], T]:
-    """Decodes an object to this type."""
+    """Decodes an object as a type."""
     return lambda raw: msgspec.json.decode(raw, type=model)
 
 

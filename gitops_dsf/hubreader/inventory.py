@@ -1,4 +1,4 @@
-"""What `import` takes from a hub: clusters, sets, and the scorers and masks that are there already."""
+"""Reads the objects that `import` takes from a hub: clusters, sets, scorers and masks."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -14,18 +14,18 @@ RESOURCES: Final = (
     (DSF, "DynamicScorer", "dynamicscorers", True),
     (DSF, "DynamicScoringConfig", "dynamicscoringconfigs", True),
 )
-"""apiVersion, kind, plural, and whether a hub may lack the resource: before the first sync no CRD of ours is
-there.
+"""apiVersion, kind, plural, and whether a hub may lack the resource: our CRDs are missing before the first
+sync.
 """
 
 
 def inventory(*, context: str, kubeconfig: Path | None = None) -> list[dict[str, Any]]:
-    """Every object of RESOURCES, in all namespaces. Raises HubError when the kubeconfig, the hub or the
-    rights do not allow it.
+    """Reads every object of RESOURCES, in all namespaces. Raises HubError when the kubeconfig, the hub or the
+    permissions do not allow it.
     """
     with Hub(context=context, kubeconfig=kubeconfig) as hub:
         return [
-            # The API server leaves both out of the items of a typed list.
+            # In a typed list, the API server omits both from each item.
             {"apiVersion": version, "kind": kind, **msgspec.json.decode(item, type=dict[str, Any])}
             for version, kind, plural, optional in RESOURCES
             for item in hub.raw_items(f"/apis/{version}/{plural}", optional=optional)

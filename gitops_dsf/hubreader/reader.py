@@ -1,5 +1,5 @@
-"""One hub, read part by part: what may not be read, or is not installed, is a value and not the end of the
-program.
+"""Reads one hub part by part. A part that may not be read or is not installed becomes a value, so that the
+rest can still be shown.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,12 +22,12 @@ S = TypeVar("S")
 Taken_contra = TypeVar("Taken_contra", contravariant=True)
 Object = dict[str, Any]
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-"""The API server answers with metadata and leaves the rest, such as a Secret's data, where it is."""
+"""With this media type, the API server answers with metadata only, without a Secret's data."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resource:
-    """A collection of the API, in one namespace or in all."""
+    """A resource of the API, in one namespace or in all."""
 
     plural: str
     group: str = ""
@@ -36,14 +36,14 @@ class Resource:
 
     @property
     def path(self) -> str:
-        """Of the collection."""
+        """The path of the collection."""
         base = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         return (
             f"{base}/namespaces/{self.namespace}/{self.plural}" if self.namespace else f"{base}/{self.plural}"
         )
 
     def describe(self, name: str = "") -> str:
-        """For people."""
+        """A description for people."""
         kind = f"{self.plural}.{self.group}" if self.group else self.plural
         where = f" in namespace {self.namespace}" if self.namespace else ""
         return f"{kind} {name}{where}" if name else f"{kind}{where}"
@@ -58,22 +58,20 @@ class _Typed(msgspec.Struct, Generic[S], frozen=True):
 
 
 class Sink(Protocol[Taken_contra]):
-    """Takes objects while their pages are read."""
+    """Receives objects while their pages are read."""
 
     def begin(self) -> None:
-        """The list begins, or begins anew: what was taken before does not count."""
+        """A list starts, or starts again: discard what was received before."""
 
     def take(self, items: "Sequence[Taken_contra]") -> None:
-        """Some objects."""
+        """Receives some objects."""
 
     def broken(self, raw: msgspec.Raw) -> None:
-        """One that is not what it should be."""
+        """Receives an object that cannot be decoded."""
 
 
 class Reader:
-    """Owns a connection to one hub; a context manager. Knows how far the hub's clock is ahead of this
-    machine's.
-    """
+    """A connection to one hub; a context manager. It also compares the hub's clock with this machine's."""
 
     def __init__(self, *, context: str, kubeconfig: Path | None = None) -> None:
         self.context = context
@@ -88,18 +86,18 @@ class Reader:
         self.close()
 
     def close(self) -> None:
-        """Ends the connection."""
+        """Closes the connection."""
         self._hub.close()
 
     @property
     def clock_offset(self) -> float | None:
-        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer that has
-        a Date.
+        """Seconds by which the hub's clock is ahead of this machine's; None before the first answer with a
+        Date header.
         """
         return self._hub.clock_offset
 
     def now(self) -> datetime:
-        """The hub's clock; this machine's where the hub does not say."""
+        """The time of the hub's clock; of this machine's if the hub has not sent it."""
         return self._hub.now()
 
     def read(
@@ -111,8 +109,8 @@ class Reader:
         name: str = "",
         metadata_only: bool = False,
     ) -> tuple[T, ...] | Unread:
-        """Every object, each reduced by `project` while its page is read. Raises HubError when the hub does
-        not answer.
+        """Returns every object, each reduced by `project` while its page is read. Raises HubError when the
+        hub does not answer.
         """
         query = _selector(labels=labels, name=name)
         accept = METADATA_ONLY if metadata_only else JSON
@@ -122,7 +120,7 @@ class Reader:
             return self._unread(resource, error, verb="list")
 
     def stream(self, resource: Resource, model: type[S], sink: Sink[S], *, name: str = "") -> Unread | None:
-        """Gives every object to the sink while its page is read, decoded; why there are none. Raises
+        """Decodes every object and hands it to the sink. Returns why the list could not be read. Raises
         HubError.
         """
         try:
@@ -132,7 +130,7 @@ class Reader:
         return None
 
     def count(self, resource: Resource) -> int | None:
-        """How many objects there are, without reading them; None where the hub does not say."""
+        """The number of objects, without reading them; None if the hub does not report it."""
         try:
             page = self._hub.decode(
                 resource.path, self._hub.get(resource.path, accept=METADATA_ONLY, limit="1"), Page
@@ -143,7 +141,7 @@ class Reader:
         return None if page.metadata.token and rest is None else len(page.items or ()) + (rest or 0)
 
     def find(self, resource: Resource, name: str) -> Object | Unread | None:
-        """One object; None where it does not exist. Raises HubError when the hub does not answer."""
+        """Returns one object; None if it does not exist. Raises HubError when the hub does not answer."""
         try:
             found: Object = self._hub.decode(
                 resource.path, self._hub.get(f"{resource.path}/{name}"), dict[str, Any]
@@ -157,9 +155,7 @@ class Reader:
         return found
 
     def groups(self) -> dict[str, tuple[str, ...]] | Unread:
-        """API groups that the hub serves, with their versions. Raises HubError when the hub does
-        not answer.
-        """
+        """The API groups of the hub, with their versions. Raises HubError when the hub does not answer."""
         try:
             content: Object = self._hub.decode("/apis", self._hub.get("/apis"), dict[str, Any])
         except ApiError as error:
@@ -179,11 +175,11 @@ class Reader:
     def _taken(
         self, content: bytes, resource: Resource, decoder: "msgspec.json.Decoder[_Typed[S]]", sink: Sink[S]
     ) -> tuple[int, str]:
-        """The number of objects, and where the next page begins."""
+        """The number of objects of a page, and where the next page starts."""
         try:
             typed = decoder.decode(content)
         except msgspec.ValidationError:
-            # One object of anybody's must not hide the others.
+            # One malformed object must not hide the others.
             page = self._hub.decode(resource.path, content, Page)
             for raw in page.items or ():
                 try:
@@ -233,7 +229,7 @@ def _selector(*, labels: str = "", name: str = "") -> Mapping[str, str]:
 
 
 def _again_when_gone(read: Callable[[], T]) -> T:
-    """A list that changed too much while it was read is read once more, from its beginning."""
+    """Reads a list once more from its start if it changed too much meanwhile (410 Gone)."""
     try:
         return read()
     except ApiError as error:
@@ -243,6 +239,6 @@ def _again_when_gone(read: Callable[[], T]) -> T:
 
 
 def whole(raw: msgspec.Raw) -> Object:
-    """An object as it is."""
+    """Returns an object unchanged."""
     found: Object = msgspec.json.decode(raw)
     return found

@@ -1,5 +1,5 @@
-"""A hub's clusters, sets, scorers, their locks and masks into the files of a fleet repository, without losing
-what people wrote there.
+"""Writes a hub's clusters, sets, scorers, locks and masks into a fleet repository, and keeps what people
+wrote there.
 """
 
 from gitops_dsf.importer.result import Import, Line

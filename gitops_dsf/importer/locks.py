@@ -1,5 +1,5 @@
-"""Locks from a hub: what its controller read from a scorer's /config stands in the scorer's status, and is
-what a lock holds. Pure.
+"""Makes locks from a hub. The controller keeps a scorer's /config in the scorer's status, which is what a
+lock holds. Pure.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from gitops_dsf.sync.weigh import lock_file, weigh
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Synced:
-    """`status.lastSyncedConfig` of a DynamicScorer with configSyncMode Full, and the page that it was read
+    """The status.lastSyncedConfig of a DynamicScorer with configSyncMode Full, and the page that it was read
     from.
     """
 
@@ -25,7 +25,7 @@ class Synced:
 
 
 def synced(data: Mapping[str, Any]) -> Synced | None:
-    """What the hub knows of a scorer's /config; None where the page does not count, or was never read."""
+    """Returns what the hub knows of a scorer's /config; None if the page is not used or was never read."""
     spec, status = data.get("spec"), data.get("status")
     if (
         not isinstance(spec, Mapping)
@@ -40,11 +40,12 @@ def synced(data: Mapping[str, Any]) -> Synced | None:
 def locks(
     loaded: Loaded, *, read: Callable[[str], str], known: Mapping[str, Synced], overwrite: bool
 ) -> SyncPlan:
-    """New locks of a repository that holds the imported scorers already, by the rules of `gitops-dsf sync`.
+    """Plans new locks for a repository that already has the imported scorers, by the rules of `gitops-dsf
+    sync`.
 
-    A lock that git has was accepted by people and stays, unless it is to be overwritten. A page that git's
-    scorer does not name says nothing about it. `read` gives the text of a file of the repository, empty for
-    one that is not there.
+    People accepted the locks that git has, so these stay unless they are to be overwritten. A page that git's
+    scorer does not name is ignored. `read` returns the text of a file of the repository; empty if it is
+    missing.
     """
     declared = declare(loaded)
     locked = {item.name: item for item in declared.locks}
@@ -60,7 +61,7 @@ def locks(
 
 
 def with_files(loaded: Loaded, files: Mapping[str, str]) -> Loaded:
-    """The repository as it is once these files are written."""
+    """Returns the repository as it is once these files are written."""
     documents = [item for item in loaded.documents if item.file not in files]
     diagnostics = [item for item in loaded.diagnostics if item.position.file not in files]
     for file, text in files.items():

@@ -1,5 +1,5 @@
-"""An object of the hub -> the document that git should hold: what people decide, without what controllers
-report. Pure.
+"""Converts an object of the hub to the manifest that git should hold: what people decide, without what
+controllers report. Pure.
 """
 
 import re
@@ -16,7 +16,7 @@ from gitops_dsf.repository.model.scoring_config import SINGLETON_NAME
 Object = dict[str, Any]
 
 OCM_TAINTS: Final = (f"{CLUSTER_API}/unavailable", f"{CLUSTER_API}/unreachable")
-"""Taints that OCM sets and removes itself (docs/contributing/ocm-behaviour.md#taints-that-ocm-sets)."""
+"""Taints that OCM adds and removes itself (docs/contributing/ocm-behaviour.md#taints-that-ocm-sets)."""
 
 _TOOL_METADATA: Final = (
     "kubectl.kubernetes.io/",
@@ -27,16 +27,16 @@ _TOOL_METADATA: Final = (
 
 
 def manifest(data: Mapping[str, Any], selection: Selection) -> Object | None:
-    """The document for an object; None for kinds and objects that git does not hold. Raises RepositoryError
-    for a malformed one.
+    """Returns the manifest of an object; None for kinds and objects that git does not hold. Raises
+    RepositoryError for a malformed object.
     """
     build = _KINDS.get((str(data.get("apiVersion")), str(data.get("kind"))))
     return None if build is None else build(data, selection)
 
 
 def name_of(data: Mapping[str, Any]) -> str:
-    """metadata.name, which becomes part of a path: anything but a Kubernetes name is refused. Raises
-    RepositoryError.
+    """The value of metadata.name. It becomes part of a path, so anything but a Kubernetes name is an error.
+    Raises RepositoryError.
     """
     found = _mapping(data, "metadata").get("name")
     if not isinstance(found, str) or len(found) > 253 or not re.fullmatch(DNS_SUBDOMAIN, found):
@@ -46,7 +46,7 @@ def name_of(data: Mapping[str, Any]) -> str:
 
 
 def is_rendered(data: Mapping[str, Any]) -> bool:
-    """Whether the object comes from a fleet repository: then git holds its source already."""
+    """Whether the object was rendered from a fleet repository, so that git has its source."""
     labels = _mapping(_mapping(data, "metadata"), "labels")
     return labels.get(MANAGED_BY_LABEL) == GENERATOR_MANAGER
 
@@ -136,7 +136,7 @@ _KINDS: Final[Mapping[tuple[str, str], Callable[[Mapping[str, Any], Selection], 
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """A copy without the fields of objects that are null, as the API server stores them; nulls of free-form
+    """Returns a copy without fields that are null, as the API server stores objects. Nulls of free-form
     arguments stay.
     """
     if isinstance(value, Mapping):

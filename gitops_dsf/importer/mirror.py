@@ -1,4 +1,4 @@
-"""Bringing a commented YAML tree to given values, touching nothing that is equal already."""
+"""Updates a commented YAML tree to given values, without touching values that are equal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,9 +10,7 @@ from gitops_dsf.render.emit import scalar
 
 
 def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -> Iterator[str]:
-    """Sets, replaces and removes fields until the mapping holds exactly the values; yields what changed, in
-    words.
-    """
+    """Sets and removes fields until the mapping holds exactly the values. Yields each change in words."""
     for key in [key for key in target if key not in values]:
         yield f"{path}{key} removed"
         del target[key]
@@ -36,8 +34,8 @@ def mirror(target: CommentedMap, values: Mapping[str, Any], *, path: str = "") -
 def _mirror_list(
     target: list[Any], old: Mapping[str, Any], new: Mapping[str, Any], *, path: str
 ) -> Iterator[str]:
-    """A list whose items have names is a set of them: order carries no meaning, and the comments of what
-    stays are kept.
+    """Updates a list whose items have names. Order has no meaning, and items that stay keep
+    their comments.
     """
     for index in reversed(range(len(target))):
         name = _identity(target[index])
@@ -53,8 +51,8 @@ def _mirror_list(
 
 
 def _by_identity(value: Any) -> dict[str, Any] | None:  # noqa: ANN401 - whatever YAML holds
-    """Items by name (claims) or key (taints); None when the value is no list of such items, each
-    there once.
+    """Items by name (claims) or key (taints); None if the value is not a list of such items, or has
+    duplicates.
     """
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         return None
@@ -67,13 +65,13 @@ def _identity(item: Mapping[str, Any]) -> str:
 
 
 def alike(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
-    """Whether `mirror` would find nothing to change: lists whose items have names are sets of them."""
+    """Whether `mirror` would change nothing. Lists whose items have names are compared as sets."""
     ones, others = _by_identity(one), _by_identity(other)
     return same(one, other) if ones is None or others is None else same(ones, others)
 
 
 def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
-    """Equality of plain data: true and 1 differ, as they do on the API server."""
+    """Whether plain data is equal. true and 1 differ, as they do on the API server."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if (
@@ -89,9 +87,7 @@ def same(one: Any, other: Any) -> bool:  # noqa: ANN401 - whatever YAML holds
 
 
 def _owned(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """A copy in block style, in which every string is quoted that some reader could take for
-    something else.
-    """
+    """Returns a copy in block style. Strings that some parser could read as another type are quoted."""
     if isinstance(value, Mapping):
         return {_owned(key): _owned(item) for key, item in value.items()}
     if isinstance(value, list):

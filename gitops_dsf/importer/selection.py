@@ -1,10 +1,10 @@
-"""Which labels, claims and resources of a hub's clusters are worth a line in git: what people set and
-selectors ask for.
+"""Chooses the labels, claims and resources of clusters that are written to git: what people set, and what
+selectors use.
 
-A label without a domain is its owner's (Kubernetes, "Labels and Selectors": automated components must use a
-prefix), so those are taken. Labels with a domain are written by controllers and change by themselves, as
-`feature.open-cluster-management.io/addon-*` does whenever an agent is late; of them only those are taken that
-decide placements or that a selector of the repository names.
+A label without a domain belongs to its user (Kubernetes, "Labels and Selectors": automated components must
+use a prefix), so it is taken. Labels with a domain are written by controllers and change by themselves, as
+`feature.open-cluster-management.io/addon-*` does when an agent is late. Of those, only labels that decide
+placements or that a selector of the repository names are taken.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,8 @@ LABELS: Final = (CLUSTER_SET_LABEL, "topology.kubernetes.io/*")
 """Labels with a domain that are always taken."""
 
 VOLATILE_LABELS: Final = ("clusterID", "name", "openshiftVersion", "openshiftVersion-*")
-"""Labels without a domain that distributions of OCM write: they repeat the name or change with every upgrade.
+"""Labels without a domain that distributions of OCM write. They repeat the name or change with
+every upgrade.
 """
 
 CLAIMS: Final = (
@@ -27,34 +28,34 @@ CLAIMS: Final = (
     "product.open-cluster-management.io",
     "region.open-cluster-management.io",
 )
-"""Claims that say what a cluster is and not which version it has today."""
+"""Claims that describe what a cluster is, and not its current version."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Shell-style globs of label and claim names to be taken besides the usual ones, and whether resources
-    are.
-    """
+    """Globs of further label and claim names to take, and whether to take resources."""
 
     labels: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     resources: bool = False
-    """Allocatable and capacity: they change with every node, and only the ResourceAllocatable prioritizers
-    ask for them.
+    """Allocatable and capacity. They change with every node, and only the ResourceAllocatable prioritizers
+    use them.
     """
 
     def takes_label(self, name: str) -> bool:
-        """Whether a label of the hub is written."""
+        """Whether a label of the hub is taken."""
         if _matches(name, self.labels) or _matches(name, LABELS):
             return True
         return "/" not in name and not _matches(name, VOLATILE_LABELS)
 
     def takes_claim(self, name: str) -> bool:
-        """Whether a claim of the hub is written."""
+        """Whether a claim of the hub is taken."""
         return _matches(name, self.claims) or name in CLAIMS
 
     def and_asked_for(self, documents: Iterable[Document]) -> "Selection":
-        """This selection and every label and claim that a selector of the repository names."""
+        """Returns this selection, extended by every label and claim that a selector of the
+        repository names.
+        """
         labels: set[str] = set()
         claims: set[str] = set()
         for document in documents:
@@ -66,7 +67,7 @@ class Selection:
     def and_names(
         self, *, labels: Iterable[str], claims: Iterable[str], resources: bool = False
     ) -> "Selection":
-        """This selection and exactly these names."""
+        """Returns this selection, extended by exactly these names."""
         return Selection(
             labels=(*self.labels, *sorted(map(_literal, labels))),
             claims=(*self.claims, *sorted(map(_literal, claims))),
@@ -75,9 +76,7 @@ class Selection:
 
 
 def _selectors(value: Any, field: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 - whatever YAML holds
-    """Every mapping that looks like a label or claim selector, with the name of the field that it stands
-    under.
-    """
+    """Yields every mapping that looks like a label or claim selector, with the name of its field."""
     if isinstance(value, Mapping):
         if "matchLabels" in value or "matchExpressions" in value:
             yield field, value
@@ -102,5 +101,5 @@ def _matches(name: str, globs: Iterable[str]) -> bool:
 
 
 def _literal(name: str) -> str:
-    """A name as a glob that matches nothing else."""
+    """Escapes a name as a glob that matches nothing else."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in name)

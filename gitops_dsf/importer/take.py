@@ -1,4 +1,6 @@
-"""Objects of a hub against the documents of a repository: what is new, what changed, what git knows alone."""
+"""Compares objects of a hub with the documents of a repository: what is new, what changed, and what only git
+has.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -24,11 +26,12 @@ from gitops_dsf.sync import LockState
 
 _KINDS: Final = ("DynamicScorer", "DynamicScoringConfig", "ManagedCluster", "ManagedClusterSet")
 _MIRRORED: Final = ("ManagedCluster", "ManagedClusterSet")
-"""The inventory follows the hub. Scorers and masks follow git: of them only those are taken that git lacks.
+"""The inventory follows the hub. Scorers and masks follow git: of these, only the ones that git lacks are
+taken.
 """
 
 _LONGEST: Final = 200
-"""Characters of an object's name in a file's; file systems take 255 bytes."""
+"""Characters of an object's name in a file name. File systems accept 255 bytes."""
 
 Key = tuple[str, str]
 
@@ -36,11 +39,11 @@ Key = tuple[str, str]
 def take(
     root: Path, objects: Iterable[Mapping[str, Any]], *, selection: Selection, overwrite: bool = False
 ) -> Import:
-    """Works out an import; writes nothing. With `overwrite` the hub's scorers and masks replace those of git,
-    too.
+    """Plans an import; writes nothing. With `overwrite`, the hub's scorers and masks also replace those of
+    git.
 
-    Raises RepositoryError when the repository or an object cannot be read, or when the objects hold nothing
-    to import.
+    Raises RepositoryError when the repository or an object cannot be read, or when there is nothing to
+    import.
     """
     loaded = _loaded(root)
     existing: dict[Key, Document] = {}
@@ -148,13 +151,13 @@ class _Taker:
 
     def _add_new(self, kind: str, value: Object) -> None:
         name = value["metadata"]["name"]
-        # A file of that name may hold something else: then the document goes behind it, and not in its place.
+        # If a file of that name holds something else, the document is appended to it.
         file = f"{FOLDERS[kind]}/{'sets' if kind == 'ManagedClusterSet' else name[:_LONGEST]}.yaml"
         self._new.setdefault(file, []).append(value)
         self._lines["added"].append(Line(file=file, kind=kind, name=name, changes=()))
 
     def _edit(self, document: Document, value: Object) -> None:
-        # In a fleet of thousands nearly every file is as it should be; parsing them all for editing takes
+        # In a fleet of thousands, nearly every file is up to date, and parsing all of them for editing takes
         # minutes.
         if document.kind in _MIRRORED and not may_differ(document.data, value):
             self._unchanged += 1
@@ -205,7 +208,9 @@ class _Taker:
         return self._edited[file]
 
     def _missing(self) -> list[Line]:
-        """Only of kinds that the input holds at all: a list of clusters says nothing about scorers."""
+        """Reports only kinds that the input contains: a list of clusters does not tell which
+        scorers exist.
+        """
         kinds = {kind for kind, _ in self._seen} & {*_MIRRORED}
         gone = [
             document for key, document in self._existing.items() if key[0] in kinds and key not in self._seen
@@ -217,7 +222,7 @@ class _Taker:
 
 
 def _means_the_same(document: Document, value: Object) -> bool:
-    """Whether two scorers or masks differ in nothing but defaults: the API server writes them out, people do
+    """Whether two scorers or masks differ only in defaults, which the API server writes out and people do
     not.
     """
     if document.kind in _MIRRORED:
@@ -233,9 +238,7 @@ def _means_the_same(document: Document, value: Object) -> bool:
 
 
 def _and_known(selection: Selection, document: Document | None) -> Selection:
-    """What the file of a cluster holds already is kept up to date, whether or not it would be taken for a new
-    one.
-    """
+    """The selection, extended by what the file of a cluster already holds."""
     if document is None or document.kind != "ManagedCluster":
         return selection
     labels = value_at(document.data, ("metadata", "labels")) or {}
@@ -259,7 +262,7 @@ def _in_order(lines: list[Line]) -> tuple[Line, ...]:
 
 
 def _read(path: Path) -> str:
-    """The text with its line breaks as they are; empty for a file that is not there."""
+    """Reads a text without changing its line breaks; empty if the file does not exist."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return file.read()

@@ -1,6 +1,4 @@
-"""Which fields of a document follow the hub, and bringing them there; the rest of a document is its
-author's.
-"""
+"""Updates the fields of a document that follow the hub. All other fields are left to its author."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -22,11 +20,11 @@ _FIELDS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "DynamicScorer": (("spec",),),
     "DynamicScoringConfig": (("spec",),),
 }
-"""What is compared and kept up to date; the rest of a document is its author's."""
+"""The fields that are compared and updated."""
 
 
 def may_differ(document: Mapping[str, Any], value: Object) -> bool:
-    """Whether `update` could find something to change. Quick, on plain data."""
+    """Whether `update` could find a change. It is fast, because it compares plain data."""
     if document["kind"] == "ManagedCluster":
         spec = document.get("spec")
         accepted = spec.get("hubAcceptsClient", True) if isinstance(spec, Mapping) else True
@@ -37,7 +35,7 @@ def may_differ(document: Mapping[str, Any], value: Object) -> bool:
 
 
 def update(target: CommentedMap, value: Object) -> list[str]:
-    """Edits a document in place, in the fields that follow the hub; what changed, in words."""
+    """Edits the fields that follow the hub in place. Returns the changes in words."""
     changes: list[str] = []
     for path in _FIELDS[str(target["kind"])]:
         *parents, last = path
@@ -62,7 +60,7 @@ def update(target: CommentedMap, value: Object) -> list[str]:
 
 
 def _accepted(target: CommentedMap, *, accepted: bool) -> list[str]:
-    """Without `hubAcceptsClient` true counts, so that true alone is no reason to write it."""
+    """HubAcceptsClient defaults to true here, so a true value alone is no reason to write it."""
     spec = target.get("spec")
     if (spec.get("hubAcceptsClient", True) if isinstance(spec, Mapping) else True) is accepted:
         return []
@@ -73,7 +71,7 @@ def _accepted(target: CommentedMap, *, accepted: bool) -> list[str]:
 
 
 def value_at(value: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - whatever YAML holds
-    """The value at a path, None where it is not there."""
+    """The value at a path; None if it is missing."""
     for part in path:
         if not isinstance(value, Mapping):
             return None

@@ -1,1 +1,1 @@
-"""The rendered tree on disk: what differs, and writing it without ever losing or half-writing a file."""
+"""Compares the rendered tree with the disk, and writes it without losing or half-writing a file."""

@@ -1,4 +1,4 @@
-"""Rendered tree against directory: what would change. Compares bytes, never a recorded digest."""
+"""Compares the rendered tree with the directory. Compares bytes, never a recorded digest."""
 
 import os
 import stat
@@ -16,47 +16,47 @@ TEMPORARY_PREFIX, TEMPORARY_SUFFIX = ".gitops-dsf-", ".tmp"
 WORK_SUFFIX = ".manifestwork.yaml"
 SCORER_PREFIX = "platform/dynamicscorer."
 HARMLESS_NAMES = frozenset({".gitkeep", "README.md"})
-"""Names of files that people keep in folders of a repository, and that no tool of Argo CD reads."""
+"""Names of files that people keep in folders, and that no tool of Argo CD reads."""
 _LARGEST = 64 * 1024 * 1024
-"""Bytes of a file that might be ours; Argo CD takes no directory of more than 10 MB."""
+"""Most bytes of a file that could be ours. Argo CD accepts no directory above 10 MB."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """Paths relative to rendered/, sorted."""
+    """What a render would change. Paths are relative to rendered/ and sorted."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
     removed: tuple[str, ...]
-    """Owned, on disk, and no longer wanted."""
+    """Owned files on disk that are no longer rendered."""
     foreign: tuple[str, ...]
-    """On disk and not ours: reported, never touched."""
+    """Files on disk that are not ours. They are reported and never touched."""
     unwanted: tuple[str, ...]
-    """Those of the foreign files that have no place in a directory that Argo CD applies."""
+    """Foreign files that must not be in a directory that Argo CD applies."""
     blocked: tuple[str, ...]
-    """Wanted by us, but a file that is not ours stands there."""
+    """Paths that are rendered, but where a foreign file exists."""
     owned: frozenset[str]
-    """What INVENTORY names."""
+    """The paths that INVENTORY lists."""
     leftovers: tuple[str, ...]
-    """Temporary files that a killed render left."""
+    """Temporary files of a render that was killed."""
     works_before: int
     works_dropped: int
     scorers_dropped: int
-    """DynamicScorers that would go, where none would be left; else 0."""
+    """How many DynamicScorers would be deleted if none would be left; else 0."""
 
     @property
     def is_clean(self) -> bool:
-        """Whether the directory holds exactly the rendered tree."""
+        """Whether the directory is equal to the rendered tree."""
         return not (self.added or self.changed or self.removed)
 
     @property
     def stale(self) -> list[str]:
-        """Everything that a render would touch."""
+        """Every path that a render would change."""
         return sorted((*self.added, *self.changed, *self.removed))
 
 
 def compare(tree: RenderedTree, rendered: Path) -> Changes:
-    """Reads the directory. Raises RepositoryError when it cannot be read."""
+    """Compares a tree with the directory. Raises RepositoryError when it cannot be read."""
     try:
         with ExitStack() as stack:
             folder = stack.enter_context(SafeFolder(rendered)) if os.path.lexists(rendered) else None
@@ -97,15 +97,15 @@ def compare(tree: RenderedTree, rendered: Path) -> Changes:
         owned=owned,
         leftovers=leftovers,
         works_before=len(works),
-        # By file name: a work that only changes its shard is not dropped.
+        # Compared by file name: a ManifestWork that moves to another shard is not dropped.
         works_dropped=len(works - {_file_name(path) for path in tree.files}),
         scorers_dropped=0 if scorers_left else sum(path.startswith(SCORER_PREFIX) for path in removed),
     )
 
 
 def unwanted(files: Iterable[tuple[str, bool]], known: Container[str]) -> tuple[str, ...]:
-    """Which of the paths in rendered/ (each with whether it is a regular file) are not known, and may be read
-    by Argo CD; sorted.
+    """Sorted paths in rendered/ that are unknown and may be read by Argo CD. Each input has whether it is a
+    regular file.
     """
     return tuple(
         sorted(
@@ -115,8 +115,8 @@ def unwanted(files: Iterable[tuple[str, bool]], known: Container[str]) -> tuple[
 
 
 def is_harmless(path: str, *, is_file: bool) -> bool:
-    """Whether a file that no render writes may stand in rendered/: a regular file of a name that Argo CD
-    never reads.
+    """Whether a file that no render writes may be in rendered/: a regular file with a name that Argo CD never
+    reads.
     """
     return is_file and _file_name(path) in HARMLESS_NAMES
 
@@ -140,7 +140,9 @@ def _same(folder: SafeFolder, path: str, status: os.stat_result, parts: tuple[by
 
 
 def _is_ours(folder: SafeFolder, path: str, status: os.stat_result) -> bool:
-    """A file of ours that an interrupted render left out of INVENTORY still says so in its first line."""
+    """Whether the first line says that gitops-dsf wrote the file, even if an interrupted render left it out
+    of INVENTORY.
+    """
     if not stat.S_ISREG(status.st_mode):
         return False
     try:

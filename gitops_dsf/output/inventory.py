@@ -1,4 +1,4 @@
-"""INVENTORY: the paths in rendered/ that we own, and nothing else. What is not in it is never deleted."""
+"""INVENTORY lists the paths in rendered/ that gitops-dsf owns. A path that is not listed is never deleted."""
 
 from pathlib import Path
 
@@ -8,14 +8,14 @@ from gitops_dsf.repository.safefolder import NotRegularError, SafeFolder, TooLar
 
 _NO_NAMES = frozenset({"", ".", ".."})
 _LARGEST = 64 * 1024 * 1024
-"""Bytes of an INVENTORY: 100 shards of 500 clusters have about 10 MB."""
+"""Most bytes of an INVENTORY: 100 shards of 500 clusters have about 10 MB."""
 
 
 def read_inventory(folder: SafeFolder | None, rendered: Path) -> frozenset[str]:
-    """The owned paths; empty when there is no folder or no INVENTORY yet.
+    """The owned paths; empty if there is no folder or no INVENTORY yet.
 
-    Lines that could lead out of rendered/ are ignored: an edited INVENTORY must not make us delete anything
-    else. Raises RepositoryError when the file is there but cannot be read.
+    Ignores lines that could lead out of rendered/, because an edited INVENTORY must not make us delete other
+    files. Raises RepositoryError when the file exists but cannot be read.
     """
     try:
         text = "" if folder is None else folder.read(INVENTORY, limit=_LARGEST).decode()
@@ -50,7 +50,7 @@ def inventory_bytes(paths: frozenset[str]) -> bytes:
 
 
 def _is_inside(path: str) -> bool:
-    """Relative, and written as we write paths. By hand: a PurePosixPath for each of 6,000 lines
-    took 20 ms.
+    """Whether a path is relative and normalised. Written by hand, because a PurePosixPath for each of 6,000
+    lines took 20 ms.
     """
     return "\\" not in path and _NO_NAMES.isdisjoint(path.split("/"))

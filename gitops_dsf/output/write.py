@@ -1,5 +1,5 @@
-"""Applying changes: each file by temporary file and rename, INVENTORY before and after, so that a kill at any
-moment loses nothing.
+"""Applies changes to rendered/: each file by temporary file and rename, and INVENTORY before and after, so
+that a kill loses nothing.
 """
 
 import os
@@ -16,11 +16,11 @@ from gitops_dsf.repository.safefolder import SafeFolder
 def write(
     tree: RenderedTree, rendered: Path, changes: Changes, *, wrote: Callable[[int], None] | None = None
 ) -> None:
-    """Brings rendered/ to the tree. Raises RepositoryError when a file cannot be written; what was written by
-    then is whole.
+    """Makes rendered/ equal to the tree. Raises RepositoryError when a file cannot be written; files that
+    were written before stay.
 
-    The union of old and new paths is recorded first: a render that is killed half-way leaves no file that the
-    next one would not own. `wrote` is told after each file how many there are by then.
+    The union of old and new paths is recorded first, so a render that is killed leaves no file that the next
+    one would not own. Calls `wrote` after each file with the number of files written so far.
     """
     if changes.is_clean:
         return

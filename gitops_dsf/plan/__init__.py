@@ -1,6 +1,4 @@
-"""What shall exist, as intent: which cluster carries which configuration, in which shard. Pure; knows no
-YAML.
-"""
+"""Plans which cluster gets which configuration, in which shard. Pure; knows no YAML."""
 
 from gitops_dsf.plan.build import build
 from gitops_dsf.plan.types import ClusterWork, Configuration, Plan

@@ -1,4 +1,4 @@
-"""Resolved -> Plan."""
+"""Builds a plan from a resolved repository."""
 
 import hashlib
 
@@ -9,7 +9,7 @@ from gitops_dsf.resolve.types import EffectiveScorer, Resolved
 
 
 def build(resolved: Resolved) -> Plan:
-    """Groups clusters by what they run and gives each its shard. Everything in the plan is sorted by name."""
+    """Groups clusters by their scorers, and assigns each to a shard. The plan is sorted by name."""
     repository = resolved.repository
     works: tuple[ClusterWork, ...] = ()
     if repository.spec.delivery.mode == "ManifestWork":
@@ -28,7 +28,7 @@ def build(resolved: Resolved) -> Plan:
 
 
 def _cluster_sets(resolved: Resolved) -> tuple[str, ...]:
-    """The sets that Placements in the Argo CD namespace choose from, those of raw Placements included."""
+    """The sets that Placements in the Argo CD namespace choose from, raw Placements included."""
     names = {name for app in resolved.applications for name in app.declared.spec.placement.cluster_sets}
     home = resolved.repository.spec.argocd.namespace
     for document in resolved.raw_documents:
@@ -38,7 +38,7 @@ def _cluster_sets(resolved: Resolved) -> tuple[str, ...]:
 
 
 def shard_of(cluster: str, shards: int) -> int:
-    """The works directory of a cluster: a hash of its name modulo output.shards, the same on every
+    """The works directory of a cluster: a hash of its name modulo output.shards. It is the same on every
     machine.
     """
     return int.from_bytes(hashlib.sha256(cluster.encode()).digest()[:8]) % shards

@@ -1,4 +1,4 @@
-"""The only bridge from authored scorers to the wire: a scorer as a spoke's ConfigMap carries it."""
+"""Converts authored scorers to the wire format of a spoke's ConfigMap. No other module does."""
 
 import msgspec
 
@@ -11,7 +11,9 @@ _DEFAULT_PUBLISH = Publish()
 
 
 def summarise(scorer: EffectiveScorer) -> Summary:
-    """Upstream's sixteen fields always; ours only where they differ from what an agent does by itself."""
+    """Returns a scorer's summary: always upstream's sixteen fields, and ours only if they differ from the
+    agent's defaults.
+    """
     return Summary(
         name=scorer.name,
         score_name=scorer.score_name,

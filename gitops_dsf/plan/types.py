@@ -1,4 +1,4 @@
-"""The plan's values."""
+"""The values of a plan."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer, RawDocument
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Configuration:
-    """What a group of clusters runs: every cluster with the same scorers shares one, so that it is rendered
-    once.
+    """What a group of clusters runs. Clusters with the same scorers share one, so that it is
+    rendered once.
     """
 
     summaries: tuple[Summary, ...]
@@ -24,7 +24,7 @@ class Configuration:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ClusterWork:
-    """One cluster's share: its ManifestWork and its ManagedClusterAddOn."""
+    """The objects of one cluster: its ManifestWork and its ManagedClusterAddOn."""
 
     cluster: str
     shard: int
@@ -33,17 +33,17 @@ class ClusterWork:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """Everything that shall exist on the hub, sorted by name."""
+    """Everything that should exist on the hub, sorted by name."""
 
     repository: FleetRepository
     scorers: tuple[EffectiveScorer, ...]
     pending: tuple[PendingScorer, ...]
     open_scorers: tuple[EffectiveScorer, ...]
-    """Scorers that upstream's controller completes from their /config."""
+    """Scorers that the upstream controller completes from their /config."""
     scoring_config: DynamicScoringConfig | None
     works: tuple[ClusterWork, ...]
-    """Empty with delivery mode UpstreamController."""
+    """Empty with delivery.mode UpstreamController."""
     cluster_sets: tuple[str, ...]
-    """ManagedClusterSets that the Argo CD namespace must be bound to."""
+    """ManagedClusterSets that must be bound to the Argo CD namespace."""
     applications: tuple[ResolvedApplication, ...]
     raw_documents: tuple[RawDocument, ...]

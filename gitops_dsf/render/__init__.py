@@ -1,4 +1,4 @@
-"""Plan -> files: one Kubernetes object per file, byte for byte the same everywhere. Pure."""
+"""Renders a plan as files, one Kubernetes object per file. The bytes are the same everywhere. Pure."""
 
 from gitops_dsf.render.tree import RenderedTree, render
 

@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicies over the requests of one account or group, and nobody else's."""
+"""ValidatingAdmissionPolicies that apply to the requests of one account or group only."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ ADMISSION_API: Final = "admissionregistration.k8s.io/v1"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
-    """Conditions (CEL, and what is said when one does not hold) on some operations on some resources."""
+    """Conditions on operations on resources: CEL, with the message for a violation."""
 
     name: str
     group: str
@@ -22,7 +22,7 @@ class Policy:
 
 
 def in_force(policy: Policy, *, name: str, of: tuple[str, str]) -> Iterator[Object]:
-    """The policy's object and its binding. ``of`` says whose requests it judges: a name, and CEL."""
+    """The policy and its binding. ``of`` says whose requests are checked: a name, and CEL."""
     yield _policy(policy, name=name, of=of)
     yield {
         "apiVersion": ADMISSION_API,
@@ -34,8 +34,7 @@ def in_force(policy: Policy, *, name: str, of: tuple[str, str]) -> Iterator[Obje
 
 def _policy(policy: Policy, *, name: str, of: tuple[str, str]) -> Object:
     spec: dict[str, Any] = {
-        # Requests that the policy judges are refused while it cannot be evaluated; those of others never
-        # come here.
+        # If the policy cannot be evaluated, the requests it applies to are refused. Others are not affected.
         "failurePolicy": "Fail",
         "matchConstraints": {
             "resourceRules": [

@@ -1,4 +1,4 @@
-"""ApplicationSets that follow a Placement's decisions."""
+"""ApplicationSets that follow the decisions of a Placement."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ _AUTOMATED: dict[str, Any] = {
 
 
 def application_set(app: ResolvedApplication, *, namespace: str) -> Object:
-    """Follows the decision by labelSelector: decisions come in pages, so a generator by name would see only
-    one of them.
+    """Follows the decision by labelSelector. A decision can have several pages, and a generator by name would
+    see only one.
     """
     spec = app.declared.spec
     moves = spec.moves
@@ -49,7 +49,8 @@ def application_set(app: ResolvedApplication, *, namespace: str) -> Object:
             ],
             "template": _template(app),
             "syncPolicy": {
-                # Only Replace may delete: an empty decision must never take an application away.
+                # Only Replace may delete: with the other strategies, an empty decision must not delete an
+                # application.
                 "applicationsSync": "sync" if moves.strategy == "Replace" else "create-update",
                 "preserveResourcesOnDeletion": False,
             },
@@ -62,7 +63,7 @@ def _template(app: ResolvedApplication) -> Object:
     labels = {APPLICATION_LABEL: app.name}
     annotations: dict[str, str] = {}
     if application.delivery == "Pull":
-        # OCM carries the Application to the cluster's own Argo CD
+        # OCM delivers the Application to the cluster's own Argo CD
         # (docs/contributing/argocd-behaviour.md#pull-integration).
         labels["apps.open-cluster-management.io/pull-to-ocm-managed-cluster"] = "true"
         annotations = {

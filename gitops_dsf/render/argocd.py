@@ -1,13 +1,13 @@
-"""rendered/argocd: the AppProjects and the Applications that apply the other directories. Applied once, by
-hand or by a root Application.
+"""rendered/argocd: the AppProjects, and the Applications that apply the other directories. People or a root
+Application apply it once.
 
-An explicit list and no git generator, which deletes everything when it finds nothing
+The Applications are an explicit list. A git generator deletes everything when it finds nothing
 (docs/contributing/argocd-behaviour.md#generators-that-find-nothing). Each directory is one Application,
 because Argo CD limits the size of one (docs/contributing/argocd-behaviour.md#limits-of-an-application).
 
-The projects allow what is rendered and nothing else, so that a file that somebody adds to a directory by hand
-is refused. There are two: works go to a namespace for each cluster, and everything else to a few namespaces
-that are known here (docs/contributing/argocd-behaviour.md#what-a-project-allows).
+The projects allow only what is rendered, so a file that somebody adds to a directory by hand is refused.
+There are two: works are in one namespace per cluster, and everything else is in a few known namespaces
+(docs/contributing/argocd-behaviour.md#what-a-project-allows).
 """
 
 import posixpath
@@ -26,7 +26,7 @@ from gitops_dsf.schema import crds
 
 RENDERED = "rendered"
 WORKS = "works-"
-"""What the names of works directories begin with."""
+"""Prefix of works directories."""
 
 _WORK_KINDS: Final = (
     ("addon.open-cluster-management.io", "ManagedClusterAddOn"),
@@ -51,15 +51,17 @@ _KINDS: Final = (
     ("rbac.authorization.k8s.io", "Role"),
     ("rbac.authorization.k8s.io", "RoleBinding"),
 )
-"""Namespaced kinds of the other directories, whatever is switched on: the projects are applied by hand."""
+"""Namespaced kinds of the other directories, for all settings, because people apply the
+projects only once.
+"""
 
 
 def bootstrap(
     repository: FleetRepository, directories: list[str], *, further: Iterable[str] = ()
 ) -> Iterator[Object]:
-    """The AppProjects, then one Application per rendered directory, in the order given.
+    """The AppProjects, then one Application per rendered directory, in the given order.
 
-    `further` are the namespaces of documents that are carried as they are, where they name one.
+    `further` are the namespaces that copied documents name.
     """
     spec = repository.spec
     yield _project(
@@ -71,7 +73,7 @@ def bootstrap(
         cluster_kinds=_cluster_kinds(repository),
     )
     if any(directory.startswith(WORKS) for directory in directories):
-        # Every cluster has a namespace of its name, and clusters join without anybody applying the project
+        # Every cluster has a namespace of its name, and clusters join without the project being applied
         # again.
         yield _project(
             repository,
@@ -97,7 +99,7 @@ def works_project(repository: FleetRepository) -> str:
 
 
 def _cluster_kinds(repository: FleetRepository) -> list[Object]:
-    """Cluster-scoped objects by name, the same whatever is switched on."""
+    """Cluster-scoped objects by name, the same for all settings."""
     addon, admission, rbac = (
         "addon.open-cluster-management.io",
         "admissionregistration.k8s.io",
@@ -159,7 +161,7 @@ def _application(repository: FleetRepository, directory: str) -> Object:
             name=f"gitops-dsf-{directory}",
             namespace=spec.argocd.namespace,
             annotations={
-                # OCM's kinds have many defaults, which a three-way diff would show for ever.
+                # OCM's kinds have many defaults, which a three-way diff would always show.
                 "argocd.argoproj.io/compare-options": "ServerSideDiff=true",
                 "argocd.argoproj.io/manifest-generate-paths": ".",
             },
@@ -171,8 +173,8 @@ def _application(repository: FleetRepository, directory: str) -> Object:
                 "targetRevision": branch,
                 "path": posixpath.join(spec.git.path, RENDERED, directory).lstrip("/"),
             },
-            # Every object of a works directory names its namespace, and the project allows the hub's
-            # namespace to none of them.
+            # Every object of a works directory names its namespace, and the project does not allow the hub's
+            # namespace.
             "destination": destination,
             "ignoreDifferences": _ignored(directory),
             "revisionHistoryLimit": 3,
@@ -185,7 +187,7 @@ def _application(repository: FleetRepository, directory: str) -> Object:
                     "FailOnSharedResource=true",
                     "PruneLast=true",
                 ],
-                # A sync that waits for OCM must not give up: a failed one is never retried for the same
+                # A sync that waits for OCM must not give up: a failed sync is never retried for the same
                 # commit.
                 "retry": {
                     "limit": -1,
@@ -200,7 +202,7 @@ def _application(repository: FleetRepository, directory: str) -> Object:
 def _ignored(directory: str) -> list[Object]:
     """Fields that a controller writes on objects that we apply."""
     if directory == "delivery":
-        # The reconciler asks the ApplicationSet controller for a look at a moved decision.
+        # The reconciler asks the ApplicationSet controller to refresh after a decision changed.
         pointer = f"/metadata/annotations/{REFRESH_ANNOTATION.replace('/', '~1')}"
         return [{"group": "argoproj.io", "kind": "ApplicationSet", "jsonPointers": [pointer]}]
     return []

@@ -1,8 +1,8 @@
-"""How Argo CD reads OCM's decisions: the duck-type ConfigMap of the clusterDecisionResource generator, and
-the right to list them.
+"""What Argo CD needs to read OCM's decisions: the duck-type ConfigMap of the clusterDecisionResource
+generator, and the permission to list them.
 
-Rendered beside the ApplicationSets and in an earlier wave: an ApplicationSet that does not find the ConfigMap
-fails, and Argo CD looks again only after 3 minutes (docs/contributing/argocd-behaviour.md#generator-errors).
+They are rendered next to the ApplicationSets, in an earlier wave. An ApplicationSet without the ConfigMap
+fails, and Argo CD retries only after 3 minutes (docs/contributing/argocd-behaviour.md#generator-errors).
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ DECISION_READERS = ("argocd-applicationset-controller", "argocd-server")
 
 
 def decision_readers(namespace: str) -> Iterator[Object]:
-    """Who lists PlacementDecisions, the Argo CD server for previews
+    """The objects that allow listing PlacementDecisions, also to the Argo CD server for previews
     (docs/contributing/argocd-behaviour.md#rights-to-list-decisions).
     """
     yield {
@@ -26,7 +26,7 @@ def decision_readers(namespace: str) -> Iterator[Object]:
             "apiVersion": "cluster.open-cluster-management.io/v1beta1",
             "kind": "placementdecisions",
             "statusListKey": "decisions",
-            # Without it the generator yields nothing and no error, and every Application is deleted.
+            # Without it, the generator yields nothing and no error, and every Application is deleted.
             "matchKey": "clusterName",
         },
     }

@@ -1,4 +1,4 @@
-"""rendered/delivery: how decisions are read, bindings, Placements and ApplicationSets."""
+"""rendered/delivery: access to decisions, bindings, Placements and ApplicationSets."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from gitops_dsf.resolve.types import RawDocument
 
 
 def delivery(plan: Plan) -> Iterator[Object]:
-    """A Placement and its ApplicationSet are in one wave: a later ApplicationSet would only lose its first
+    """A Placement and its ApplicationSet are in one wave. A later ApplicationSet would only miss its first
     poll.
     """
     namespace = plan.repository.spec.argocd.namespace
@@ -27,7 +27,7 @@ def delivery(plan: Plan) -> Iterator[Object]:
 
 
 def _carried(document: RawDocument, *, namespace: str) -> Object:
-    """As it was written, with the namespace and the sync wave that the others have where it names none."""
+    """A copied document, with our namespace and sync wave unless it names its own."""
     data = dict(document.data)
     meta = dict(data["metadata"])
     meta.setdefault("namespace", namespace)

@@ -1,6 +1,6 @@
-"""Plain data -> canonical YAML that YAML 1.1 and 1.2 parsers read alike.
+"""Emits plain data as canonical YAML that YAML 1.1 and 1.2 parsers read alike.
 
-Keys keep their order; a string is plain only when no parser could read it as something else; texts of several
+Keys keep their order. A string is plain only if no parser could read it as another type. Texts of several
 lines are literal blocks.
 """
 
@@ -13,13 +13,13 @@ from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+=-]*(?::[A-Za-z0-9_./@+=-]+)*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nil", "nan", "inf"})
-# Characters that YAML does not let stand as themselves, and line breaks other than \n.
+# Characters that YAML requires to be escaped, and line breaks other than \n.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def emit(value: Mapping[str, Any]) -> str:
-    """One YAML document without a leading ``---``, ending in a newline. Values: str, bool, int, float, None,
-    mappings, sequences.
+    """Returns one YAML document without a leading ``---``, ending in a newline. Values: str, bool, int,
+    float, None, mappings, sequences.
     """
     if not value:
         return "{}\n"
@@ -30,15 +30,15 @@ def emit(value: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def scalar(text: str) -> str:
-    """A string on one line: plain when safe, else double-quoted."""
+    """Formats a string on one line: plain if that is safe, else double-quoted."""
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     return _UNPRINTABLE.sub(_escape, json.dumps(text, ensure_ascii=False))
 
 
 def printable_json(text: str) -> str:
-    """JSON text in which every character that YAML would have to escape is a JSON escape, so that it can
-    stand in a literal block.
+    """Formats JSON so that it can be in a YAML literal block: characters that YAML would escape become JSON
+    escapes.
     """
     return re.sub("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]", _escape, text)
 
@@ -54,7 +54,7 @@ def _mapping(value: Mapping[str, Any], indent: int, lines: list[str]) -> None:
 
 
 def _entry(head: str, item: Any, indent: int, lines: list[str]) -> None:  # noqa: ANN401 - any plain value
-    # Text first: most values are, and whether something is a Mapping takes ten times as long to find out.
+    # Strings first: most values are strings, and the check for Mapping takes ten times as long.
     if isinstance(item, str):
         if _is_block(item):
             lines.append(f"{head} {_block_header(item)}")
@@ -97,7 +97,8 @@ def _sequence(items: Sequence[Any], indent: int, lines: list[str]) -> None:
 def _is_block(text: str) -> bool:
     if "\n" not in text or _UNPRINTABLE.search(text) or "\t" in text:
         return False
-    # A leading blank or break would need an indentation indicator; further trailing breaks a keep indicator.
+    # A leading blank or line break would need an indentation indicator, further trailing line breaks a keep
+    # indicator.
     return not text.startswith((" ", "\n")) and not text.endswith("\n\n")
 
 
@@ -126,7 +127,7 @@ def _float(value: float) -> str:
         return str(int(value))
     text = repr(value)
     if "e" in text:
-        # YAML 1.1 wants a dot and a sign: 1e-07 would be a string there.
+        # YAML 1.1 requires a dot and a sign; it reads 1e-07 as a string.
         mantissa, exponent = text.split("e")
         mantissa = mantissa if "." in mantissa else f"{mantissa}.0"
         exponent = exponent if exponent[0] in "+-" else f"+{exponent}"

@@ -1,4 +1,4 @@
-"""Limits of what OCM and Argo CD take, checked on a plan before anything is written."""
+"""Checks a plan against the size limits of OCM and Argo CD before anything is written."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -13,21 +13,21 @@ from gitops_dsf.repository.load import SETTINGS_FILE
 from gitops_dsf.repository.model.declared import Declared
 
 WORK_LIMIT_BYTES = 512_000
-"""OCM's ManifestWork webhook (docs/contributing/ocm-behaviour.md#manifestwork-size)."""
+"""Limit of OCM's ManifestWork webhook (docs/contributing/ocm-behaviour.md#manifestwork-size)."""
 
 SHARD_LIMIT_CLUSTERS = 500
 SHARD_LIMIT_BYTES = 8_000_000
-"""Argo CD refuses 10 MB in one Application; 8 MB leaves room
+"""Argo CD rejects 10 MB in one Application; this leaves a reserve
 (docs/contributing/argocd-behaviour.md#limits-of-an-application).
 """
 
 MAX_SHARDS = 100
-"""spec.output.shards takes no more (model/repository.py): works-NN has two digits."""
+"""The maximum of spec.output.shards (model/repository.py): works-NN has two digits."""
 
 
 def check_limits(plan: Plan, declared: Declared) -> Iterator[Diagnostic]:
-    """Works that OCM's webhook would refuse, and shards that Argo CD could not render; each at what people
-    would change.
+    """Reports works that OCM's webhook would reject, and shards that Argo CD could not render, at the field
+    that people would change.
     """
     yield from _works(plan, {item.name: item.position for item in declared.scorers})
     yield from _shards(
@@ -60,7 +60,7 @@ def _works(plan: Plan, scorers: Mapping[str, Position]) -> Iterator[Diagnostic]:
 
 
 def _shards(plan: Plan, place: Position) -> Iterator[Diagnostic]:
-    """One finding for all shards: one number cures them."""
+    """One finding for all shards, because one setting fixes them."""
     renderer = WorkRenderer()
     sizes = {work.cluster: renderer.size(work) for work in plan.works}
     shards = plan.repository.spec.output.shards
@@ -79,7 +79,7 @@ def _shards(plan: Plan, place: Position) -> Iterator[Diagnostic]:
 
 
 def _cure(sizes: Mapping[str, int], shards: int) -> str:
-    """The smallest number of shards that holds every work, with the same hash that will place them."""
+    """The smallest number of shards that holds every work, with the hash that assigns them."""
     for number in range(shards + 1, MAX_SHARDS + 1):
         count, total = _filled(sizes, number)
         if all(_fits(count[shard], total[shard]) for shard in count):
@@ -90,7 +90,7 @@ def _cure(sizes: Mapping[str, int], shards: int) -> str:
 
 
 def _filled(sizes: Mapping[str, int], shards: int) -> tuple[Counter[int], Counter[int]]:
-    """Clusters and bytes by shard."""
+    """Clusters and bytes per shard."""
     count: Counter[int] = Counter()
     total: Counter[int] = Counter()
     for cluster, size in sizes.items():

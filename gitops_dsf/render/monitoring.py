@@ -15,7 +15,7 @@ from gitops_dsf.repository.model.repository import FleetRepository
 
 OPERATOR_API: Final = "monitoring.coreos.com/v1"
 OPTIONAL_CRD: Final = "SkipDryRunOnMissingResource=true"
-"""Without it Argo CD's dry run refuses the whole sync, the reconciler included, where the operator's CRDs are
+"""Without it, Argo CD's dry run rejects the whole sync, the reconciler included, if the operator's CRDs are
 missing.
 """
 DASHBOARD_NAME: Final = "gitops-dsf-dashboard"
@@ -26,7 +26,7 @@ _PACKAGE: Final = Path(__file__).parents[1]
 
 
 def monitoring(repository: FleetRepository) -> Iterator[Object]:
-    """What spec.reconciler.monitoring asks for; nothing by default."""
+    """The objects that spec.reconciler.monitoring asks for; none by default."""
     namespace, asked = repository.spec.hub_namespace, repository.spec.reconciler.monitoring
     if asked.service_monitor:
         yield {
@@ -57,7 +57,9 @@ def monitoring(repository: FleetRepository) -> Iterator[Object]:
 
 
 def monitoring_file(name: str) -> str:
-    """The text of a file of monitoring/, which is below _data/ in the wheel and at the root of a checkout."""
+    """The text of a file of monitoring/, which is below _data/ in the wheel, and at the root of
+    a checkout.
+    """
     packaged = _PACKAGE / "_data" / "monitoring" / name
     return (packaged if packaged.is_file() else _PACKAGE.parent / "monitoring" / name).read_text("utf-8")
 

@@ -1,4 +1,4 @@
-"""What rendered objects have in common: metadata, labels, sync waves."""
+"""What rendered objects have in common: metadata, labels and sync waves."""
 
 from collections.abc import Mapping
 from enum import IntEnum
@@ -14,7 +14,7 @@ PART_OF_LABEL = "app.kubernetes.io/part-of"
 
 
 class Wave(IntEnum):
-    """Argo CD sync waves: what later waves need comes first, and only Healthy lets a wave go on."""
+    """Argo CD sync waves. A wave starts when the objects of earlier waves are Healthy."""
 
     CRDS = -20
     FOUNDATIONS = -15
@@ -33,7 +33,7 @@ def metadata(
     annotations: Mapping[str, str] | None = None,
     sync_options: str | None = None,
 ) -> Object:
-    """Metadata with our labels; labels and annotations are sorted, empty ones left out."""
+    """Metadata with our labels. Labels and annotations are sorted, and empty ones left out."""
     notes = dict(annotations or {})
     if wave:
         notes[SYNC_WAVE] = str(int(wave))
@@ -50,8 +50,8 @@ def metadata(
 
 
 def identity(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    """(group, kind, namespace, name): two objects with one identity in the output would overwrite
-    each other.
+    """(group, kind, namespace, name). Two rendered objects with the same identity would
+    overwrite each other.
     """
     group = item["apiVersion"].rpartition("/")[0]
     meta = item["metadata"]

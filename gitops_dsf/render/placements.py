@@ -1,4 +1,4 @@
-"""Placements and ManagedClusterSetBindings: where an application may run and how its clusters are ranked."""
+"""Placements and ManagedClusterSetBindings: where an application may run, and how its clusters are ranked."""
 
 from gitops_dsf.render.objects import Object, Wave, metadata
 from gitops_dsf.repository.model.application import DecisionGroups, Toleration
@@ -7,7 +7,9 @@ from gitops_dsf.resolve.types import ResolvedApplication, ResolvedScore
 
 
 def binding(cluster_set: str, *, namespace: str) -> Object:
-    """Lets Placements of a namespace choose from a set; OCM's webhook wants both names equal."""
+    """Allows Placements of a namespace to choose from a set. OCM's webhook requires both names
+    to be equal.
+    """
     return {
         "apiVersion": "cluster.open-cluster-management.io/v1beta2",
         "kind": "ManagedClusterSetBinding",
@@ -17,7 +19,7 @@ def binding(cluster_set: str, *, namespace: str) -> Object:
 
 
 def placement(app: ResolvedApplication, *, namespace: str) -> Object:
-    """Mode Exact: Additive would add Balance and Steady, which neither the author nor the reviewer wrote."""
+    """Uses mode Exact. Additive would add Balance and Steady, which are not in the source."""
     rules = app.declared.spec.placement
     spec: Object = {}
     if rules.number_of_clusters is not None:

@@ -1,4 +1,4 @@
-"""rendered/platform: what is there once per hub."""
+"""rendered/platform: the objects that exist once per hub."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ KEEP = "Prune=false,Delete=false"
 
 
 def platform(plan: Plan) -> Iterator[Object]:
-    """CRDs, hub namespace, rights, add-on definition and the DynamicScorers."""
+    """Yields CRDs, hub namespace, permissions, add-on definition and the DynamicScorers."""
     spec = plan.repository.spec
     ours = spec.delivery.mode == "ManifestWork"
     if ours:

@@ -1,6 +1,4 @@
-"""DynamicScorer and DynamicScoringConfig as the hub sees them: effective values, every default
-written out.
-"""
+"""DynamicScorer and DynamicScoringConfig for the hub: effective values with every default written out."""
 
 from typing import Any
 
@@ -17,8 +15,8 @@ from gitops_dsf.resolve.types import EffectiveScorer
 
 
 def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
-    """The custom resource; with delivery mode UpstreamController only upstream's fields, which its controller
-    reads.
+    """The custom resource. With delivery.mode UpstreamController it has only upstream's fields, which its
+    controller reads.
     """
     declared = item.declared
     spec: Object = {
@@ -63,11 +61,11 @@ def scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
 
 
 def open_scorer(item: EffectiveScorer, repository: FleetRepository) -> Object:
-    """The custom resource of a scorer that upstream's controller completes from /config: fields that nobody
-    wrote are left out.
+    """The custom resource of a scorer that the upstream controller completes from /config. Fields that are
+    not written are left out.
 
-    `params` is whole or absent: upstream's CRD requires all of its fields, and its controller takes empty
-    ones for not written.
+    `params` is complete or absent: upstream's CRD requires all its fields, and its controller treats empty
+    ones as not written.
     """
     found = scorer(item, repository)
     spec = {
@@ -86,7 +84,7 @@ def _written(section: Object) -> Object:
 
 
 def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) -> Object:
-    """The masks, for an upstream controller to read."""
+    """The masks for the upstream controller."""
     return {
         "apiVersion": DSF_API,
         "kind": "DynamicScoringConfig",
@@ -96,8 +94,8 @@ def scoring_config(config: DynamicScoringConfig, repository: FleetRepository) ->
 
 
 def masks(config: DynamicScoringConfig | None, repository: FleetRepository) -> Object:
-    """The masks, for the reconciler, which may have no git. It works out the clusters itself, so only an edit
-    of a mask changes this.
+    """The masks for the reconciler, which may have no access to git. It computes the clusters itself, so this
+    object changes only when a mask is edited.
     """
     authored = (
         [mask.model_dump(mode="json", exclude_unset=True, exclude_none=True) for mask in config.spec.masks]

@@ -21,8 +21,8 @@ README = (
 INVENTORY = "INVENTORY"
 
 _LONGEST_NAME = 120
-"""Characters of an object's name in its file's; kind, namespace and suffix fit beside it into the 255 bytes
-that file systems take.
+"""Characters of an object's name in its file name. Kind, namespace and suffix also have to fit into the 255
+bytes of file systems.
 """
 
 Parts = tuple[bytes, ...]
@@ -30,16 +30,16 @@ Parts = tuple[bytes, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class RenderedTree:
-    """Paths relative to rendered/ (forward slashes, sorted) and the pieces of each file."""
+    """Paths relative to rendered/ (forward slashes, sorted), with the pieces of each file."""
 
     files: Mapping[str, Parts]
 
     def read(self, path: str) -> bytes:
-        """A whole file."""
+        """Returns the bytes of a file."""
         return b"".join(self.files[path])
 
     def size(self, path: str) -> int:
-        """Bytes of a file, without joining it."""
+        """The size of a file in bytes, without joining its pieces."""
         return sum(len(part) for part in self.files[path])
 
     def part(self, directory: str) -> Iterator[str]:
@@ -48,13 +48,13 @@ class RenderedTree:
 
 
 def render(plan: Plan) -> RenderedTree:
-    """Every file that a plan asks for, INVENTORY included."""
+    """Renders every file of a plan, INVENTORY included."""
     files: dict[str, Parts] = {
         path: (HEADER, emit(item).encode()) for path, item in shared_objects(plan).items()
     }
     _add_works(files, plan)
     for directory in _directories(plan):
-        # Argo CD refuses an Application whose directory is not there, and git keeps no empty ones.
+        # Argo CD rejects an Application whose directory is missing, and git does not keep empty ones.
         files[f"{directory}/README.md"] = (README,)
     files = dict(sorted(files.items()))
     files[INVENTORY] = (HEADER, *(f"{path}\n".encode() for path in files))
@@ -62,9 +62,7 @@ def render(plan: Plan) -> RenderedTree:
 
 
 def shared_objects(plan: Plan) -> dict[str, Object]:
-    """Path to object of every file but those of single clusters: what a comparison of two plans needs, and no
-    bytes.
-    """
+    """Objects by path, without those of single clusters. `diff` compares these, and no bytes are rendered."""
     found: dict[str, Object] = {}
     repository = plan.repository
     for item in platform(plan):
@@ -81,7 +79,7 @@ def shared_objects(plan: Plan) -> dict[str, Object]:
 
 
 def paths(plan: Plan) -> frozenset[str]:
-    """The path of every file that a plan asks for, without rendering any."""
+    """The path of every file of a plan, without rendering any."""
     works = (f"{_base(work)}.{kind}.yaml" for work in plan.works for kind in ("manifestwork", *CLUSTER_KINDS))
     return frozenset(
         {
@@ -108,8 +106,8 @@ def _directories(plan: Plan) -> list[str]:
 
 
 def shards(plan: Plan) -> range:
-    """Every works directory, also those that no cluster falls into: Argo CD's list of Applications must not
-    depend on the clusters.
+    """Every works directory, also empty ones: Argo CD's list of Applications must not depend on
+    the clusters.
     """
     return range(
         plan.repository.spec.output.shards if plan.repository.spec.delivery.mode == "ManifestWork" else 0
@@ -135,11 +133,12 @@ def _add_works(files: dict[str, Parts], plan: Plan) -> None:
 
 
 def _file_name(item: Object, *, home: str | None) -> str:
-    """``<kind>.<name>.yaml``, with the namespace where it is not the directory's own; colons become dashes.
+    """Returns ``<kind>.<name>.yaml``, with the namespace unless it is the directory's own; colons become
+    dashes.
 
-    The underscore before the namespace is in no name, so that two objects never share a file. A name that the
-    file system would refuse is cut and told apart by its digest. An AddOnTemplate's name ends in a digest of
-    its content; its file keeps one name, so that an edit shows as an edit.
+    No name contains an underscore, so the one before the namespace ensures that two objects never share a
+    file. A name that is too long is cut and gets its digest. The name of an AddOnTemplate ends in a digest of
+    its content; its file keeps one name, so that a diff shows the edit.
     """
     meta = item["metadata"]
     name = str(item["spec"]["addonName"] if item["kind"] == "AddOnTemplate" else meta["name"]).replace(

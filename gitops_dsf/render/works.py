@@ -1,7 +1,7 @@
-"""Per cluster: the ManifestWork with the scoring configuration, the ManagedClusterAddOn that installs the
-agent, and its rights.
+"""The objects of each cluster: the ManifestWork with the scoring configuration, the ManagedClusterAddOn that
+installs the agent, and its permissions.
 
-A configuration is rendered once; the files of its clusters differ in one small head and share the rest.
+A configuration is rendered once. The files of its clusters differ only in a small head and share the rest.
 """
 
 from collections.abc import Iterator
@@ -19,16 +19,14 @@ WORK_NAME = "gitops-dsf-config"
 READER_ROLE = "gitops-dsf-agent-credentials"
 
 CLUSTER_KINDS = ("managedclusteraddon", "rolebinding")
-"""What a cluster has beside its ManifestWork."""
+"""The objects of a cluster besides its ManifestWork."""
 
 _PLACEHOLDER = "@summaries@"
 _NAMESPACE = "@cluster@"
 
 
 class WorkRenderer:
-    """Renders the works of one plan; keeps each scorer's and each configuration's bytes for the
-    next cluster.
-    """
+    """Renders the ManifestWorks of one plan. Reuses the bytes of scorers and configurations."""
 
     def __init__(self) -> None:
         self._scorers: dict[str, bytes] = {}
@@ -39,11 +37,11 @@ class WorkRenderer:
         self._indent = b" " * 10
 
     def parts(self, work: ClusterWork) -> tuple[bytes, ...]:
-        """The file of one cluster's ManifestWork, in pieces to be written one after another."""
+        """The file of one cluster's ManifestWork, as pieces to write one after another."""
         return (*self._top(work), *self._shared(work.configuration))
 
     def size(self, work: ClusterWork) -> int:
-        """Bytes of the pieces of one cluster's ManifestWork."""
+        """The size in bytes of one cluster's ManifestWork."""
         key = id(work.configuration)
         size = self._body_sizes.get(key)
         if size is None:
@@ -84,9 +82,9 @@ class WorkRenderer:
 
 
 def payload_bytes(configuration: Configuration) -> int:
-    """Size of a work as OCM's webhook adds it up (docs/contributing/ocm-behaviour.md#manifestwork-size).
+    """The size of a work as OCM's webhook computes it (docs/contributing/ocm-behaviour.md#manifestwork-size).
 
-    Rounded up: the webhook adds at most four bytes for each manifest.
+    Rounded up: the webhook adds at most four bytes per manifest.
     """
     manifests = _manifests(
         configuration, "[\n" + ",\n".join(encode_one(item) for item in configuration.summaries) + "\n]"
@@ -95,8 +93,8 @@ def payload_bytes(configuration: Configuration) -> int:
 
 
 class ClusterObjects:
-    """The small objects that differ in nothing but the cluster's name: rendered once, with the name filled in
-    for each cluster.
+    """The small objects that differ only in the cluster's name. They are rendered once, and the name is
+    filled in.
     """
 
     def __init__(self) -> None:
@@ -106,14 +104,14 @@ class ClusterObjects:
         }
 
     def files(self, cluster: str) -> Iterator[tuple[str, bytes]]:
-        """(kind, text) of one cluster."""
+        """The files of one cluster, as pairs of kind and text."""
         for kind, text in self._texts.items():
             yield kind, text.replace(f'"{_NAMESPACE}"', scalar(cluster)).replace(_NAMESPACE, cluster).encode()
 
 
 def _addon(cluster: str) -> Object:
-    """One per cluster and never by installStrategy Placements, which delete while pages of decisions are
-    rewritten.
+    """One object per cluster. installStrategy Placements is not used, because it deletes add-ons while pages
+    of decisions are rewritten.
     """
     return {
         "apiVersion": "addon.open-cluster-management.io/v1alpha1",
@@ -124,12 +122,12 @@ def _addon(cluster: str) -> Object:
 
 
 def _rights(cluster: str) -> Object:
-    """What the cluster's agent may do in its own namespace on the hub.
+    """The permissions of the cluster's agent in its namespace on the hub.
 
-    Not by the template's hubPermissions: there OCM binds the role to the group that the agents of all
-    clusters share, so that each could write the scores of every other (ocm
-    pkg/addon/templateagent/registration.go, buildSubjectsFromRegistration). The subjects are the agent as it
-    registers by certificate, and as it registers by token.
+    The template's hubPermissions are not used: OCM would bind the role to the group that the agents of all
+    clusters share, so each could write the scores of all others (ocm pkg/addon/templateagent/registration.go,
+    buildSubjectsFromRegistration). The subjects are the agent when it registers by certificate, and when it
+    registers by token.
     """
     return {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -165,7 +163,7 @@ def _spec(configuration: Configuration) -> Object:
         "spec": {
             "deleteOption": {
                 "propagationPolicy": "SelectivelyOrphan",
-                # People's token Secrets live in the namespace; it outlives every work of ours.
+                # People's token Secrets are in this namespace, so it must outlive our works.
                 "selectivelyOrphans": {
                     "orphaningRules": [
                         {"group": "", "resource": "namespaces", "name": AGENT_NAMESPACE, "namespace": ""}

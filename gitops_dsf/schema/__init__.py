@@ -1,6 +1,4 @@
-"""Schemas of what people write and what the hub stores, all derived from the models: CRDs, JSON Schemas,
-reference pages.
-"""
+"""Schemas that are derived from the models: CRDs, JSON Schemas and reference pages."""
 
 from gitops_dsf.schema.crd import crds
 

@@ -19,7 +19,7 @@ from gitops_dsf.schema.structural import structural
 
 @dataclass(frozen=True, kw_only=True)
 class _Column:
-    """What `kubectl get` shows; priority 1 only with -o wide."""
+    """A column of `kubectl get`; priority 1 is shown only with -o wide."""
 
     name: str
     path: str
@@ -124,7 +124,7 @@ def crds() -> list[dict[str, Any]]:
 
 @cache
 def _crds() -> list[Schema]:
-    """Derived from the models once per process, which takes longer than to render a small repository."""
+    """Derives the CRDs once per process, because that takes longer than rendering a small repository."""
     return [_crd(definition) for definition in _DEFINITIONS]
 
 

@@ -1,4 +1,4 @@
-"""Models to JSON Schema, each field with what its docstring says."""
+"""Converts models to JSON Schema, with docstrings as descriptions of fields."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class _Described(GenerateJsonSchema):
 
 
 def _says(annotation: Any, text: str) -> bool:  # noqa: ANN401 - any annotation
-    """Whether the field refers to a model that says the same of itself: a reference does not repeat it."""
+    """Whether the field refers to a model with the same description, which a reference does not repeat."""
     return (
         isinstance(annotation, type)
         and issubclass(annotation, BaseModel)
@@ -33,5 +33,5 @@ def _says(annotation: Any, text: str) -> bool:  # noqa: ANN401 - any annotation
 
 
 def json_schema(model: type[BaseModel]) -> Schema:
-    """The JSON Schema of a model by the names that people write."""
+    """The JSON Schema of a model, with field names as people write them."""
     return model.model_json_schema(by_alias=True, schema_generator=_Described)

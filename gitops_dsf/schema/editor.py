@@ -1,7 +1,7 @@
 """JSON Schemas (draft 2020-12) of the authored kinds, for editors and for checks outside of `validate`.
 
-They accept what the models accept, as far as JSON Schema can say it: what needs arithmetic or other documents
-is `validate`'s business.
+They accept what the models accept, as far as JSON Schema can express it. Arithmetic and references to other
+documents are left to `validate`.
 """
 
 from collections.abc import Mapping
@@ -27,8 +27,8 @@ def kind_schema(api_version: str, kind: str) -> Schema:
 
 
 def document_schema() -> Schema:
-    """The schema of any document in a fleet repository: apiVersion and kind choose the file beside
-    this one.
+    """The schema of any document of a fleet repository: apiVersion and kind choose the schema file next to
+    it.
     """
     return {
         "$schema": DRAFT,
@@ -51,7 +51,7 @@ def document_schema() -> Schema:
 
 
 def editor_schemas() -> Mapping[str, Schema]:
-    """File name to schema: one per kind, and the one that chooses among them."""
+    """Schemas by file name: one per kind, and the one that chooses among them."""
     kinds = {kind_file(*key): kind_schema(*key) for key in KINDS}
     return dict(sorted({**kinds, DOCUMENT: document_schema()}.items()))
 
@@ -60,7 +60,7 @@ def _schema(model: type[Authored]) -> Schema:
     plain = json_schema(model)
     definitions = {name: _definition(name, item) for name, item in plain.pop("$defs", {}).items()}
     top = _definition(model.__name__, plain)
-    # The models know their own apiVersion and kind; a document has to say them.
+    # The models set their own apiVersion and kind; a document has to write them.
     top["required"] = sorted({"apiVersion", "kind", *top.get("required", [])})
     for name in ("apiVersion", "kind"):
         top["properties"][name].pop("default", None)
@@ -68,7 +68,7 @@ def _schema(model: type[Authored]) -> Schema:
 
 
 def _definition(name: str, schema: Schema) -> Schema:
-    # Titles are the Python names of classes and fields; they would head every tooltip.
+    # Titles are Python names of classes and fields. Editors would show them in every tooltip.
     result = {key: value for key, value in schema.items() if key not in {"title", "$defs"}}
     if "properties" in result:
         result["properties"] = {key: _field(value) for key, value in result["properties"].items()}

@@ -1,7 +1,7 @@
 """The kinds of this product in the folder layout of kubeconform's -schema-location.
 
-`{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json`, as kubeconform's README has it for CRDs. OCM's
-and Argo CD's own kinds are left out: what we read of them is less than what they are.
+The layout is `{{.Group}}/{{.ResourceKind}}_{{.ResourceAPIVersion}}.json`, as kubeconform's README recommends
+for CRDs. OCM's and Argo CD's own kinds are left out, because our models cover only parts of them.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from gitops_dsf.schema.rules import RULES, Schema
 
 
 def kubeconform_schemas() -> Mapping[str, Schema]:
-    """Path below the schema location to schema."""
+    """Schemas by path below the schema location."""
     result = {_path(api, kind): kind_schema(api, kind) for api, kind in KINDS if api == PRODUCT_API}
     for crd in crds():
         group, kind = crd["spec"]["group"], crd["spec"]["names"]["kind"]
@@ -30,8 +30,8 @@ def _path(api_version: str, kind: str) -> str:
 
 
 def _of_crd(api_version: str, kind: str, schema: Schema) -> Schema:
-    """A stored schema as strict JSON Schema: unknown fields are errors, the rules between fields are in,
-    Kubernetes' marks are out.
+    """Converts a stored schema to strict JSON Schema: unknown fields are errors, rules between fields are
+    added, and Kubernetes' extensions are removed.
     """
     top = _strict(schema)
     top["properties"]["apiVersion"] = {"const": api_version}

@@ -1,7 +1,7 @@
-"""Rules between fields, which types cannot say: once as CEL for the hub's API server, once as JSON Schema for
+"""Rules between fields, which types cannot express: as CEL for the hub's API server, and as JSON Schema for
 editors.
 
-The models check the same rules in Python; tests hold the three against each other.
+The models check the same rules in Python. Tests compare all three.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A rule between fields of one object. `cel` is empty where the kind is no CRD, `json` where JSON Schema
+    """A rule between fields of one object. `cel` is empty if the kind has no CRD, `json` if JSON Schema
     cannot compare values.
     """
 
@@ -23,7 +23,7 @@ class Rule:
 
 
 def given(name: str) -> Schema:
-    """JSON Schema for "this field is there and not null"."""
+    """JSON Schema for "this field is present and not null"."""
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
@@ -85,4 +85,4 @@ RULES: Final[Mapping[str, tuple[Rule, ...]]] = {
         ),
     ),
 }
-"""By the name of the model."""
+"""Rules by name of the model."""

@@ -1,4 +1,4 @@
-"""Models to structural OpenAPI v3 schemas, the only form that apiextensions.k8s.io/v1 accepts.
+"""Converts models to structural OpenAPI v3 schemas, the only form that apiextensions.k8s.io/v1 accepts.
 
 Structural means: a type everywhere, no references, no alternatives, no additionalProperties beside properties
 (Kubernetes documentation, "Extend the Kubernetes API with CustomResourceDefinitions", section "Specifying a
@@ -28,17 +28,17 @@ _KEPT = (
     "x-kubernetes-list-map-keys",
 )
 _ATOMIC_MAPS = frozenset({"KeyRef", "LabelSelector"})
-"""Models that Kubernetes' own kinds merge as one value (LabelSelector and the key selectors of core/v1)."""
+"""Models that Kubernetes' own kinds merge as one value: LabelSelector and the key selectors of core/v1."""
 _NO_DEFAULTS = frozenset({"LabelSelector", "Requirement"})
-"""Kubernetes stores a selector as it was written."""
+"""Kubernetes stores selectors without defaults."""
 
 
 class NotStructuralError(TypeError):
-    """A model holds something that no structural schema can say; the model has to change."""
+    """A model contains something that a structural schema cannot express. The model has to change."""
 
 
 def structural(model: type[BaseModel]) -> Schema:
-    """The structural schema of a model, references inlined, "or null" read as optional."""
+    """The structural schema of a model. References are inlined, and "or null" means optional."""
     whole = json_schema(model)
     return _convert(whole, definitions=whole.get("$defs", {}), path=model.__name__)
 
@@ -93,8 +93,8 @@ def _object(node: Schema, *, model: str, definitions: Schema, path: str) -> Sche
 
 
 def _default(child: Schema, converted: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The default to store, or None. "Not set" (null, empty) is not stored; an object's fields bring their
-    own defaults.
+    """The default to store, or None. "Not set" (null, empty) is not stored. The fields of an object have
+    their own defaults.
     """
     default = child.get("default")
     if default is None or default in ("", []):
@@ -106,9 +106,7 @@ def _default(child: Schema, converted: Schema) -> Any:  # noqa: ANN401 - whateve
 
 
 def _inlined(node: Schema, *, definitions: Schema, path: str) -> tuple[Schema, str]:
-    """The node with its reference or its "or null" replaced by what they stand for, and the name of the
-    model, if it is one.
-    """
+    """Replaces a reference or "or null" in a node. Also returns the name of the model, if the node is one."""
     outer = {key: value for key, value in node.items() if key not in {"$ref", "anyOf", "$defs"}}
     if "anyOf" in node:
         choices = [choice for choice in node["anyOf"] if choice.get("type") != "null"]

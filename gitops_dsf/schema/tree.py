@@ -1,6 +1,4 @@
-"""The tree of generated schemas: what `gitops-dsf schema` writes and what the repository keeps in
-schemas/.
-"""
+"""The tree of generated schemas, which `gitops-dsf schema` writes and the repository keeps in schemas/."""
 
 import json
 import os
@@ -23,9 +21,9 @@ _CRD_HEADER = "# Generated from the models by `gitops-dsf schema`; do not edit.\
 
 @cache
 def schema_tree() -> Mapping[str, str]:
-    """Relative path with forward slashes to content, sorted by path. The bytes are the same on every machine.
+    """Contents by relative path, with forward slashes, sorted. The bytes are the same on every machine.
 
-    They are made once per process.
+    Computed once per process.
     """
     tree = {f"json/{name}": _json(schema) for name, schema in editor_schemas().items()}
     tree |= {f"kubeconform/{name}": _json(schema) for name, schema in kubeconform_schemas().items()}
@@ -35,7 +33,7 @@ def schema_tree() -> Mapping[str, str]:
 
 
 def write_tree(tree: Mapping[str, str], out: Path) -> list[str]:
-    """Writes what differs, each file by temporary file and rename, and returns the paths that were written.
+    """Writes files that differ, each by temporary file and rename. Returns their paths.
 
     Other files in the folder stay. Raises RepositoryError when the folder cannot be written.
     """

@@ -1,4 +1,4 @@
-"""JSON Schema of the scoring ConfigMap's `summaries`, for programs that read or write it (wire contract)."""
+"""JSON Schema of `summaries` in the scoring ConfigMap, for programs that read or write it (wire contract)."""
 
 import msgspec
 
@@ -9,8 +9,8 @@ from gitops_dsf.schema.rules import Schema
 
 
 def summaries_schema() -> Schema:
-    """What a writer must write: upstream's sixteen keys always, ours when set. Readers also take less, and
-    ignore unknown keys.
+    """The schema for writers: upstream's sixteen keys always, ours if they are set. Readers also accept fewer
+    keys, and ignore unknown ones.
     """
     plain = msgspec.json.schema(list[Summary])
     definitions: Schema = plain.pop("$defs")

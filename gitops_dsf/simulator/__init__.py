@@ -1,7 +1,7 @@
-"""What OCM's placement controller would decide, computed from the objects of a hub.
+"""Computes what OCM's placement controller would decide, from the objects of a hub.
 
-The rules are those of the controller's source, traps included; docs/scheduler.md tells them in words. Of
-gitops_dsf this package imports the hub model alone, and it does no I/O.
+The rules follow the controller's source, traps included; docs/scheduler.md explains them. Of gitops_dsf, this
+package imports only the hub model. It does no I/O.
 """
 
 from gitops_dsf.simulator.cel.predicates import Unsupported

@@ -1,4 +1,4 @@
-"""What the PlacementDecisions are after the controller's pass (scheduling_controller.go: bind)."""
+"""Computes the PlacementDecisions after the controller's pass (scheduling_controller.go: bind)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from gitops_dsf.simulator.state import HubState
 def bind(
     placement: Placement, decisions: Iterable[DecisionObject], state: HubState
 ) -> Mapping[str, tuple[str, ...]]:
-    """Every PlacementDecision of the Placement's namespace after the pass, with its clusters.
+    """Returns every PlacementDecision of the Placement's namespace after the pass, with its clusters.
 
-    Decisions are written by name, whoever had that name before; then those with the Placement's label that
-    were not written are deleted. A Placement name that is no label value stops the pass before the deletion.
+    Decisions are written by name, even over a decision of another Placement. Then decisions with the
+    Placement's label that were not written are deleted. If the Placement's name is not a label value, the
+    pass ends before the deletion.
     """
     namespace, name = placement.metadata.namespace or "", placement.metadata.name
     after = dict(state.decisions_in.get(namespace, {}))

@@ -60,7 +60,9 @@ def satisfied_condition(
 
 
 def misconfigured_condition(status: Status) -> Condition:
-    """PlacementMisconfigured. A group mistake sets it while PlacementSatisfied stays true."""
+    """PlacementMisconfigured. A mistake in the decision groups sets it, while
+    PlacementSatisfied stays true.
+    """
     if status.code is Code.MISCONFIGURED:
         return Condition("PlacementMisconfigured", True, "Misconfigured", f"{status.plugin}:{status.message}")
     return Condition(

@@ -1,10 +1,10 @@
-"""What a hub fills into objects when they are created: defaults of the Placement CRD, OCM's cluster set
+"""Completes objects as a hub does when they are created: defaults of the Placement CRD, and OCM's cluster set
 label.
 
-The scheduler's own Go code has other zero values: without these, a weight that was left out would be 0 and a
+The zero values of the scheduler's Go code differ: without the defaults, an omitted weight would be 0, and a
 coordinate without a type an add-on. A ManagedCluster without a set joins `default` (registration webhook,
-gate DefaultClusterSet, on by default). Manifests from git need all this before they are simulated; objects
-from a hub have it already.
+gate DefaultClusterSet, on by default). Manifests from git need this before they are simulated; objects from a
+hub already have it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ DEFAULT_SET = "default"
 
 
 def with_defaults(objects: Iterable[Object]) -> list[Object]:
-    """The objects as the hub would store them; the input is not changed.
+    """Returns the objects as the hub would store them. The input is not changed.
 
     Raises:
-        SimulatorInputError: a Placement whose parts are not mappings and lists.
+        SimulatorInputError: parts of a Placement are not mappings and lists.
     """
     return [_filled(document) for document in objects]
 
@@ -39,7 +39,7 @@ def _cluster(document: Object) -> Object:
     metadata = document.get("metadata")
     labels = (metadata.get("labels") or {}) if isinstance(metadata, Mapping) else None
     if not isinstance(metadata, Mapping) or not isinstance(labels, Mapping) or labels.get(CLUSTER_SET_LABEL):
-        return document  # what is wrong with it is said when it is read
+        return document  # reported when it is read
     return {**document, "metadata": {**metadata, "labels": {**labels, CLUSTER_SET_LABEL: DEFAULT_SET}}}
 
 
@@ -78,5 +78,5 @@ def _configuration(configuration: Object) -> Object:
 
 
 def _present(mapping: Object) -> dict[str, Any]:
-    """Without nulls, which the API server drops before it fills in defaults."""
+    """Removes nulls, as the API server does before it applies defaults."""
     return {key: value for key, value in mapping.items() if value is not None}

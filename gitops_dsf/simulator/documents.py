@@ -1,4 +1,4 @@
-"""Plain dicts to typed objects, for whoever hands the simulator the output of a YAML or JSON parser."""
+"""Converts plain dicts, such as the output of a YAML or JSON parser, to typed objects."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ KINDS: Mapping[str, type[HubObject]] = {
 
 
 def describe(document: object, position: int) -> str:
-    """Names a document for a message: kind and name where they can be read, its position in the
-    list always.
+    """Names a document in a message: kind and name if they can be read, and always its position
+    in the list.
     """
     if isinstance(document, Mapping):
         metadata = document.get("metadata")
@@ -52,14 +52,14 @@ def describe(document: object, position: int) -> str:
 
 
 def flatten(documents: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Every document with its position; `kind: List` (what `kubectl get -o json` prints) is opened."""
+    """Yields every document with its position. Expands `kind: List`, which `kubectl get -o json` prints."""
     if isinstance(documents, (str, bytes, Mapping)) or not hasattr(documents, "__iter__"):
         raise SimulatorInputError(
             f"objects must be a list of Kubernetes objects as dicts, not {type(documents).__name__}; parse"
             " files first"
         )
     for position, document in enumerate(documents):
-        if not isinstance(document, (dict, Mapping)):  # dict first: the check of the abstract class is slow
+        if not isinstance(document, (dict, Mapping)):  # dict first: the check for the abstract class is slow
             raise SimulatorInputError(
                 f"objects[{position}] is {type(document).__name__}, not a dict; give one dict per Kubernetes"
                 " object"
@@ -72,11 +72,11 @@ def flatten(documents: object) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def read(document: Mapping[str, Any], position: int) -> HubObject:
-    """One typed object.
+    """Converts one document.
 
     Raises:
-        SimulatorInputError: a kind the scheduler does not read, a missing name or namespace, a value of a
-        wrong type.
+        SimulatorInputError: a kind the scheduler does not read, a missing name or namespace, or a value
+            of the wrong type.
     """
     kind = document.get("kind")
     model = KINDS.get(kind) if isinstance(kind, str) else None

@@ -1,4 +1,4 @@
-"""Why a filter dropped a cluster, in words."""
+"""Explains why a filter dropped a cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class DropReasons:
-    """Finds the reasons of one Placement; made for verdicts whose filters ran, so its selectors are valid."""
+    """Finds the reasons of one Placement. Its filters must have run, so its selectors are valid."""
 
     placement: Placement
     state: HubState
@@ -38,7 +38,7 @@ class DropReasons:
         return predicate.read_predicates(self.placement)
 
     def drop(self, cluster: int, stage: str) -> Drop:
-        """Why a cluster (by position) did not survive a stage that dropped it."""
+        """Returns why a stage dropped a cluster, which is given by position."""
         if stage == predicate.FILTER:
             return Drop(stage, predicate.mismatch(cluster, self._predicates, self.state))
         tolerations = self.placement.spec.tolerations or ()

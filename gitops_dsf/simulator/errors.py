@@ -1,11 +1,11 @@
-"""What can go wrong before there is anything to schedule."""
+"""Errors in the input of the simulator."""
 
 from __future__ import annotations
 
 
 class SimulatorInputError(ValueError):
-    """The objects given to the simulator cannot be the objects of a hub.
+    """The objects passed to the simulator cannot be objects of a hub.
 
-    The message names the object, the field and what was expected there. It is raised before any scheduling,
-    so a verdict never rests on half-read input.
+    The message names the object, the field and what was expected. It is raised before scheduling, so a
+    verdict is never based on partly read input.
     """

@@ -1,4 +1,4 @@
-"""Why a cluster is in or out, and the nearest change of a score that would flip it."""
+"""Explains why a cluster is in or out, and finds the nearest change of a score that would flip it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def explain(
     placement: str | None = None,
     now: datetime | str | None = None,
 ) -> Explanation:
-    """Explains one cluster of a verdict, or of the verdict on a hub's objects (then name the placement).
+    """Explains one cluster of a verdict, or of the verdict for the named placement on a hub's objects.
 
     Raises:
         SimulatorInputError: no such cluster, or objects without the name of a placement.
@@ -61,9 +61,9 @@ def explain(
 
 
 def margins(verdict: Verdict) -> Mapping[str, int]:
-    """Points that separate each ranked cluster from the other side; empty if no score could move any.
+    """The points that separate each ranked cluster from the other side; empty if no score could move any.
 
-    A cluster that is in with a margin of 1 leaves when it loses one point to the first that is out.
+    A cluster that is in with a margin of 1 leaves when it loses one point to the first cluster that is out.
     """
     ranking = verdict.ranking
     if ranking is None or not 0 < ranking.selected < len(ranking.order):
@@ -105,13 +105,13 @@ def _not_a_candidate(verdict: Verdict, position: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a cluster stands in a ranking."""
+    """The place of a cluster in a ranking."""
 
     ranking: Ranking
     index: int
-    """In ranking.clusters."""
+    """Index in ranking.clusters."""
     rank: int
-    """In ranking.order, from 0."""
+    """Index in ranking.order, from 0."""
 
     @property
     def selected(self) -> bool:
@@ -123,7 +123,7 @@ class _Place:
 
     @property
     def rival(self) -> int | None:
-        """Whom it would change places with (index): the first that is out, or the last that is in."""
+        """Index of the cluster it would change places with: the first that is out, or the last that is in."""
         rank = self.ranking.selected if self.selected else self.ranking.selected - 1
         return self.ranking.order[rank] if 0 <= rank < len(self.ranking.order) else None
 
@@ -132,7 +132,7 @@ class _Place:
         rival = self.rival
         if rival is None:
             return None
-        # At equal sums the name decides, so one side of a tie needs a point more.
+        # At equal sums the name decides, so one side of a tie needs one more point.
         tie = self.index < rival if self.selected else self.index > rival
         return abs(self.points - self.ranking.sums[rival]) + tie
 

@@ -1,5 +1,5 @@
-"""An explanation as data: what adds up to a cluster's sum, and which change of a score would flip the
-decision.
+"""An explanation as data: the terms of a cluster's sum, and which change of a score would flip
+the decision.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 LOWEST, HIGHEST = -100, 100
-"""What an AddOnPlacementScore may hold (CRD: status.scores[].value)."""
+"""The range of values in an AddOnPlacementScore (CRD: status.scores[].value)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one prioritizer adds to a cluster's sum."""
+    """The term that one prioritizer adds to a cluster's sum."""
 
     name: str
     weight: int
     score: int | None
-    """None: the prioritizer has no entry for the cluster, which adds 0."""
+    """None if the prioritizer has no entry for the cluster, which adds 0."""
     note: str = ""
-    """What is odd about the score: missing, expired."""
+    """Whether the score is missing or expired."""
 
     @property
     def points(self) -> int:
@@ -29,7 +29,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A change of one score of this cluster that would reverse the decision, everything else unchanged."""
+    """A change of one score of this cluster that would flip the decision if nothing else changes."""
 
     name: str
     weight: int
@@ -43,7 +43,7 @@ class Flip:
 
     @property
     def reachable(self) -> bool:
-        """No add-on can publish more than 100 or less than -100."""
+        """Whether an add-on could publish it: from -100 to 100."""
         return LOWEST <= self.needed <= HIGHEST
 
     def __str__(self) -> str:
@@ -54,17 +54,17 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One cluster in one Placement."""
+    """The explanation of one cluster in one Placement."""
 
     placement: str
     cluster: str
     selected: bool
     reason: str
-    """One sentence: why in, or why out."""
+    """One sentence: why the cluster is in or out."""
     filter: str | None = None
     """The filter that dropped the cluster."""
     rank: int | None = None
-    """From 1, among the clusters that passed the filters; None if it did not."""
+    """From 1, among the clusters that passed the filters; None if it was dropped."""
     total: int | None = None
     """How many clusters were ranked."""
     points: int | None = None
@@ -76,7 +76,7 @@ class Explanation:
     margin: int | None = None
     """Points it must gain (if out) or lose (if in) to change places; None if no score could."""
     flips: tuple[Flip, ...] = ()
-    """One for each add-on score with a weight, the smallest change first."""
+    """One per add-on score with a weight, the smallest change first."""
 
     @property
     def nearest(self) -> Flip | None:

@@ -1,4 +1,4 @@
-"""Decision groups and the PlacementDecisions cut from them (scheduling_controller.go:
+"""Decision groups, and the PlacementDecisions that they are split into (scheduling_controller.go:
 generateDecisionGroups).
 """
 
@@ -16,13 +16,13 @@ from gitops_dsf.simulator.state import HubState
 from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
 MAX_DECISIONS = 100
-"""Clusters in one PlacementDecision at most."""
+"""Most clusters in one PlacementDecision."""
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionObject:
-    """A PlacementDecision as the controller would write it; clusters are in name order, not in rank order."""
+    """A PlacementDecision as the controller would write it. Clusters are in order of name, not of rank."""
 
     name: str
     namespace: str
@@ -66,10 +66,10 @@ def group_length(written: int | str | None, total: int) -> tuple[int, Status]:
 def decide_groups(
     placement: Placement, *, state: HubState, selected: Sequence[int]
 ) -> tuple[tuple[Group, ...], Status]:
-    """Groups in order, with their PlacementDecisions.
+    """Returns groups in order, with their PlacementDecisions.
 
-    A mistake in the group strategy ends the grouping: groups before it remain, the rest of the clusters gets
-    no PlacementDecision, and those that exist are deleted.
+    A mistake in the group strategy ends the grouping: earlier groups remain, the other clusters get no
+    PlacementDecision, and existing ones are deleted.
     """
     cut, status = _cut(placement, state, selected)
     groups: list[Group] = []

@@ -1,7 +1,7 @@
-"""Which cluster sets a Placement may use and which clusters those contain.
+"""Which cluster sets a Placement may use, and which clusters they contain.
 
-OCM: pkg/placement/controllers/scheduling/helpers.go. Nothing here looks at a cluster's availability: only
-taints do.
+OCM: pkg/placement/controllers/scheduling/helpers.go. A cluster's availability does not matter here; taints
+represent it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gitops_dsf.simulator.state import HubState
 
 
 class MembershipError(Exception):
-    """The controller's pass ends with this error before it schedules; decisions stay as they are."""
+    """The controller's pass ends with this error before it schedules. Decisions stay as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def members_of(cluster_set: ManagedClusterSet, state: HubState) -> frozenset[int
     """The clusters of a set.
 
     Raises:
-        MembershipError: an unknown selector type or a selector Kubernetes cannot build.
+        MembershipError: an unknown selector type, or a selector that Kubernetes rejects.
     """
     name = cluster_set.metadata.name
     selector = cluster_set.spec.cluster_selector if cluster_set.spec else None

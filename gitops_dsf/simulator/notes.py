@@ -1,4 +1,4 @@
-"""What a person should know about a verdict: traps that it ran into, in sentences."""
+"""Notes on a verdict for people: which traps it ran into."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def notes_on(verdict: Verdict) -> tuple[str, ...]:
-    """The notes, the gravest first."""
+    """Returns the notes, the most severe first."""
     return (*_controller(verdict), *_decisions(verdict), *_scores(verdict))
 
 

@@ -20,7 +20,7 @@ class Filtered:
     clusters: tuple[int, ...] = field(repr=False)
     status: Status = SUCCESS
     unsupported: tuple[Unsupported, ...] = ()
-    """Not empty: whether some cluster passes is unknown."""
+    """If it is not empty, it is unknown whether some clusters pass."""
 
 
 def read_predicates(placement: Placement) -> tuple[Predicate, ...]:
@@ -33,7 +33,7 @@ def read_predicates(placement: Placement) -> tuple[Predicate, ...]:
 
 
 def filter_clusters(clusters: tuple[int, ...], *, placement: Placement, state: HubState) -> Filtered:
-    """The clusters that match at least one predicate. With no cluster, nothing is checked, as in OCM."""
+    """The clusters that match at least one predicate. Without clusters nothing is checked, as in OCM."""
     if not placement.spec.predicates or not clusters:
         return Filtered(clusters)
     predicates: list[Predicate] = []
@@ -75,7 +75,7 @@ def _match(clusters: tuple[int, ...], predicates: Sequence[Predicate], state: Hu
 
 
 def _all_true(expressions: Sequence[str], cluster: int, state: HubState) -> bool | Unsupported:
-    """Expressions are ANDed, and the first that is not true decides."""
+    """Expressions are ANDed. The first one that is not true decides."""
     for expression in expressions:
         answer = state.cel.answer(expression, cluster)
         if isinstance(answer, Unsupported):

@@ -20,11 +20,11 @@ PLACEMENT_LABEL_PATH = f"values[0][{PLACEMENT_LABEL}]"
 
 @dataclass(frozen=True)
 class PrioritizerResult:
-    """What one prioritizer said, aligned with the clusters that passed the filters."""
+    """The scores of one prioritizer, aligned with the clusters that passed the filters."""
 
     prioritizer: Prioritizer
     values: Sequence[int | None] = field(repr=False)
-    """None: no entry, which adds 0 to the sum."""
+    """None means no entry, which adds 0 to the sum."""
     status: Status = SUCCESS
 
     @property
@@ -37,14 +37,14 @@ class PrioritizerResult:
 
 
 def go_int64(value: float) -> int:
-    """Go's int64(float64): towards zero; out of range gives the smallest int64, as on amd64."""
+    """Go's int64(float64): truncates; out of range it gives the smallest int64, as on amd64."""
     if math.isfinite(value) and -(2.0**63) <= value < 2.0**63:
         return int(value)
     return -(2**63)
 
 
 def selector_error(placement: Placement) -> str | None:
-    """Why the controller cannot select this Placement's own decisions: its name is no label value (> 63
+    """Why the controller cannot select this Placement's own decisions: its name is not a label value (> 63
     bytes).
     """
     problem = label_value_error(placement.metadata.name)
@@ -54,7 +54,7 @@ def selector_error(placement: Placement) -> str | None:
 
 
 def own_decisions(placement: Placement, state: HubState) -> frozenset[str]:
-    """Clusters in this Placement's PlacementDecisions; none if its name is no label value."""
+    """Clusters in this Placement's PlacementDecisions; empty if its name is not a label value."""
     if selector_error(placement):
         return frozenset()
     key = (placement.metadata.namespace or "", placement.metadata.name)
@@ -64,7 +64,7 @@ def own_decisions(placement: Placement, state: HubState) -> frozenset[str]:
 def score(
     prioritizer: Prioritizer, *, placement: Placement, state: HubState, clusters: Sequence[int], now: datetime
 ) -> PrioritizerResult:
-    """Runs one prioritizer over the clusters that passed the filters (positions, ascending)."""
+    """Runs one prioritizer for the clusters that passed the filters (positions, ascending)."""
     if prioritizer.built_in is None:
         return _addon(prioritizer, state, clusters, now)
     return _BUILT_INS[prioritizer.built_in](prioritizer, placement, state, clusters)
@@ -77,7 +77,7 @@ def _pick(values: Sequence[int], clusters: Sequence[int]) -> Sequence[int]:
 def _balance(
     prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]
 ) -> PrioritizerResult:
-    """Few decisions of other Placements score high, many low, against the busiest cluster of the
+    """A cluster with few decisions of other Placements scores high, relative to the busiest cluster of the
     whole hub.
     """
     counts = dict(state.decision_counts)
@@ -107,7 +107,9 @@ def _steady(
 def _resource(
     prioritizer: Prioritizer, placement: Placement, state: HubState, clusters: Sequence[int]
 ) -> PrioritizerResult:
-    """Linear between the least and the most allocatable of the filtered clusters; no data, no entry."""
+    """Linear between the least and the most allocatable of the filtered clusters. A cluster without data has
+    no entry.
+    """
     del placement
     column = state.allocatable["cpu" if prioritizer.built_in == "ResourceAllocatableCPU" else "memory"]
     found = [column[cluster] for cluster in clusters]

@@ -1,8 +1,8 @@
 """Kubernetes quantities, with the arithmetic of k8s.io/apimachinery/pkg/api/resource.
 
-A quantity is `unscaled x 10^-scale`. Both matter: the scheduler compares `float(unscaled) * Pow10(-scale)`,
-whose last bit depends on how the text was parsed, and CEL sees the canonical text, not the text in the
-manifest.
+A quantity is `unscaled x 10^-scale`, and both parts matter: the scheduler compares `float(unscaled) *
+Pow10(-scale)`, whose last bit depends on how the text was parsed, and CEL sees the canonical text, not the
+text in the manifest.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ _MAX_INT64 = 2**63 - 1
 _MAX_INT64_FACTORS = 18
 _NANO = 9
 _LARGEST_EXPONENT = 1000
-"""Beyond it no float64 and no real resource exists; Go would compute with numbers of that many digits."""
+"""Larger exponents exceed every float64 and every real resource. Go would compute with numbers of that many
+digits.
+"""
 
 
 class QuantityError(ValueError):
-    """The text is not a quantity; Kubernetes would refuse the object."""
+    """The text is not a quantity. Kubernetes would reject the object."""
 
 
 def pow10(exponent: int) -> float:
@@ -52,9 +54,9 @@ class Quantity:
     scale: int
     format: Format
     written: str | None = None
-    """The text, where Kubernetes keeps it because it was canonical already."""
+    """The text, which Kubernetes keeps if it was canonical."""
     arbitrary: bool = False
-    """Held in arbitrary precision, which AsInt64 refuses whatever the value."""
+    """Stored with arbitrary precision, which AsInt64 rejects for any value."""
 
     @property
     def value(self) -> Fraction:
@@ -67,7 +69,7 @@ class Quantity:
         return hash(self.value)
 
     def same_form(self, other: Quantity) -> bool:
-        """Not only equal, but held alike."""
+        """Whether both are equal and stored the same way."""
         return (self.unscaled, self.scale, self.arbitrary) == (other.unscaled, other.scale, other.arbitrary)
 
     def approximate(self) -> float:
@@ -106,7 +108,9 @@ def _strip(number: int, base: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A quantity's text taken apart: sign, integer and fractional digits, base and exponent of the suffix."""
+    """The parts of a quantity's text: sign, integer and fractional digits, base and exponent of
+    the suffix.
+    """
 
     sign: int
     digits: str
@@ -154,7 +158,7 @@ def parse(text: str) -> Quantity:
 
 
 def _fast(text: str, parts: _Parts) -> Quantity | None:
-    """The int64 path of ParseQuantity; None where Go falls back to arbitrary precision."""
+    """The int64 path of ParseQuantity; None if Go falls back to arbitrary precision."""
     digits = parts.digits + parts.fraction
     if parts.base == 10:
         precision, scale, mantissa = _MAX_INT64_FACTORS - len(digits), parts.exponent, 1
@@ -172,7 +176,7 @@ def _fast(text: str, parts: _Parts) -> Quantity | None:
 
 
 def _exact(parts: _Parts) -> Quantity:
-    """The arbitrary-precision path: rounded away from zero to nanos, binary values capped at 2^63-1."""
+    """The arbitrary-precision path: rounded away from zero to nanos; binary values are capped at 2^63-1."""
     amount = Fraction(int(parts.digits + parts.fraction), 10 ** len(parts.fraction))
     amount *= Fraction(parts.base) ** parts.exponent
     unscaled, scale, form = math.ceil(amount * 10**_NANO), _NANO, parts.format
@@ -184,5 +188,5 @@ def _exact(parts: _Parts) -> Quantity:
 
 
 def from_json(value: str | float) -> Quantity:
-    """A quantity from a manifest, where a bare number is as good as a string (int-or-string)."""
+    """Reads a quantity from a manifest, as a string or a bare number (int-or-string)."""
     return parse(value.strip() if isinstance(value, str) else repr(value))

@@ -11,13 +11,13 @@ _INT64 = 2**63
 
 
 class SchedulerPanic(Exception):  # noqa: N818 - it is what happens to OCM, not to the simulator
-    """The real scheduler panics here; the text is the Go runtime's."""
+    """The real scheduler panics here. The message is that of the Go runtime."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
     clusters: Sequence[int] = field(repr=False)
-    """Clusters that passed the filters, in name order."""
+    """Clusters that passed the filters, in order of name."""
     sums: Sequence[int] = field(repr=False)
     """Aligned with clusters."""
     order: Sequence[int] = field(repr=False)
@@ -31,7 +31,7 @@ class Ranking:
 
 
 def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
-    """The weighted sum per cluster; int64 wraps, as in Go."""
+    """The weighted sum per cluster. int64 wraps, as in Go."""
     sums = [0] * count
     for result in results:
         weight = result.weight
@@ -53,7 +53,7 @@ def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
 
 
 def rank(clusters: Sequence[int], results: Sequence[PrioritizerResult], *, wanted: int | None) -> Ranking:
-    """Highest sum first, then by name; clusters must be in name order.
+    """Ranks by sum, highest first, then by name. Clusters must be in order of name.
 
     Raises:
         SchedulerPanic: numberOfClusters is negative, which the CRD allows.
@@ -61,7 +61,7 @@ def rank(clusters: Sequence[int], results: Sequence[PrioritizerResult], *, wante
     sums = add_up(results, len(clusters))
     order = sorted(
         range(len(clusters)), key=sums.__getitem__, reverse=True
-    )  # stable, so equal sums stay by name
+    )  # a stable sort, so equal sums stay ordered by name
     if wanted is not None and wanted < 0:
         raise SchedulerPanic(f"runtime error: slice bounds out of range [:{wanted}]")
     return Ranking(clusters, sums, order, len(clusters) if wanted is None else min(wanted, len(clusters)))

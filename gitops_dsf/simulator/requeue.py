@@ -1,4 +1,4 @@
-"""Whether and when OCM looks at a Placement again (scheduling_controller.go, enqueue.go, manager.go)."""
+"""Whether and when OCM reconciles a Placement again (scheduling_controller.go, enqueue.go, manager.go)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from gitops_dsf.simulator.prioritizers import PrioritizerResult
 from gitops_dsf.simulator.state import HubState
 
 RESYNC_SECONDS = 600
-"""The informers' resync: the latest moment at which OCM notices what sends no event."""
+"""Resync period of the informers: OCM notices at the latest then what sends no event."""
 
 
 @dataclass(frozen=True, slots=True)
 class LooksAgain:
     retries: bool
-    """The pass ended with an error or a warning: OCM repeats it, 5 ms later, then twice that, up to 1000 s.
+    """The pass ended with an error or a warning. OCM retries after 5 ms, and doubles the delay
+    up to 1000 s.
     """
     at: datetime | None
-    """A toleration of a selected cluster runs out then."""
+    """When a toleration of a selected cluster runs out."""
     next_expiry: datetime | None
-    """The next validUntil of a score in use. OCM does not wake up for it."""
+    """The next validUntil of a score in use. OCM does not reconcile because of it."""
     unnoticed: tuple[str, ...]
-    """What may change without OCM noticing before the resync, at most RESYNC_SECONDS later."""
+    """Changes that OCM may not notice before the resync, at most RESYNC_SECONDS later."""
 
 
 def looks_again(
@@ -38,8 +39,8 @@ def looks_again(
     sync_error: str | None,
     requeue_at: datetime | None,
 ) -> LooksAgain:
-    """A change of the Placement, a cluster, a set, a binding or a configured score is acted on at once; this
-    is the rest.
+    """Computes when OCM reconciles again without an event. It reacts at once to changes of the Placement, a
+    cluster, a set, a binding or a configured score.
     """
     unnoticed: list[str] = []
     expiry: datetime | None = None

@@ -46,10 +46,10 @@ def simulate(
 
 
 def read_now(now: object) -> datetime:
-    """The moment of the pass.
+    """Reads the time of the pass.
 
     Raises:
-        SimulatorInputError: not a moment, or one without a time zone.
+        SimulatorInputError: not a time, or one without a time zone.
     """
     if now is None:
         return datetime.now(UTC)
@@ -67,7 +67,7 @@ def read_now(now: object) -> datetime:
 
 
 def simulate_placement(placement: Placement, *, state: HubState, now: datetime) -> Verdict:
-    """As simulate, for a Placement that need not be among the hub's objects."""
+    """Like `simulate`, for a Placement that need not be among the hub's objects."""
     start = Verdict(
         source=placement,
         state=state,
@@ -83,7 +83,7 @@ def simulate_placement(placement: Placement, *, state: HubState, now: datetime) 
     try:
         scheduled = _schedule(start)
     except SchedulerPanic as panic:
-        if start.outcome is not Outcome.SCHEDULED:  # never scheduled, so it never panics
+        if start.outcome is not Outcome.SCHEDULED:  # not scheduled, so it never panics
             return start
         return replace(start, outcome=Outcome.PANIC, panic=str(panic))
     return scheduled if scheduled.unsupported else _conclude(scheduled)
@@ -98,11 +98,11 @@ def _outcome(placement: Placement) -> Outcome:
 
 
 def _schedule(verdict: Verdict) -> Verdict:
-    """Filters, scores and ranks (schedule.go: Schedule). An error leaves what was computed before it."""
+    """Filters, scores and ranks (schedule.go: Schedule). After an error, what was computed before is kept."""
     placement, state, now = verdict.source, verdict.state, verdict.now
     matched = predicate.filter_clusters(verdict.membership.clusters, placement=placement, state=state)
     if matched.unsupported:
-        # A Placement that is not scheduled keeps its decisions whatever the answer is.
+        # A Placement that is not scheduled keeps its decisions in any case.
         outcome = Outcome.UNSUPPORTED if verdict.outcome is Outcome.SCHEDULED else verdict.outcome
         return replace(verdict, outcome=outcome, unsupported=matched.unsupported)
     if matched.status.failed:
@@ -140,7 +140,9 @@ def _schedule(verdict: Verdict) -> Verdict:
 
 
 def _conclude(verdict: Verdict) -> Verdict:
-    """Groups, conditions and what is written. A mistake in the groups overrules the status of scheduling."""
+    """Computes groups, conditions and written decisions. A mistake in the groups overrides the status of
+    scheduling.
+    """
     placement, state = verdict.source, verdict.state
     selected = verdict.ranking.selected_clusters if verdict.ranking else []
     groups, group_status = decide_groups(placement, state=state, selected=selected)

@@ -1,4 +1,4 @@
-"""AddOnPlacementScores as columns: one number per cluster for a resource and a score name."""
+"""AddOnPlacementScores as columns: one number per cluster, for a resource and a score name."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gitops_dsf.hub.freshness import expired as is_expired
 from gitops_dsf.hub.scores import Scores
 
 MISSING_SCORE = 0
-"""What a cluster without a (valid) score is given, which is the middle of -100..100 (plugins/addon)."""
+"""The score of a cluster without a valid score: the middle of -100..100 (plugins/addon)."""
 
 
 @dataclass(frozen=True)
 class ScoreColumn:
-    """One score for every cluster of the hub, in cluster order."""
+    """One score for every cluster of the hub, in order of cluster."""
 
     values: tuple[int, ...]
     expired: frozenset[int]
@@ -23,11 +23,11 @@ class ScoreColumn:
     absent: frozenset[int]
     """Clusters without the AddOnPlacementScore, or without this score in it; their value is 0."""
     ends: tuple[datetime | None, ...]
-    """validUntil of each cluster's AddOnPlacementScore; None where it has none, or is not there."""
+    """validUntil of each cluster's AddOnPlacementScore; None if it has none or does not exist."""
 
     @cached_property
     def expiries(self) -> tuple[tuple[datetime, int], ...]:
-        """(validUntil, cluster) of those that are valid and will expire, soonest first."""
+        """(validUntil, cluster) of valid scores that will expire, soonest first."""
         expired = self.expired
         limited = (
             (until, cluster)
@@ -38,7 +38,7 @@ class ScoreColumn:
 
 
 class ScoreTable:
-    """Columns on demand. They depend on the time, so only those of the last `now` are kept."""
+    """Computes columns on demand. They depend on the time, so only those of the last `now` are kept."""
 
     def __init__(self, *, names: tuple[str, ...], scores: Scores) -> None:
         self._names = names
@@ -59,7 +59,7 @@ class ScoreTable:
         objects = self._scores.get(resource, {})
         values, ends = [MISSING_SCORE] * len(self._names), list[datetime | None]([None]) * len(self._names)
         expired, absent = [], []
-        # Names are the same tuple for most clusters, which is looked through once.
+        # Most clusters share the same tuple of names, so it is searched only once.
         places: dict[int, int | None] = {}
         for position, name in enumerate(self._names):
             found = objects.get(name)
@@ -81,5 +81,5 @@ class ScoreTable:
 
 
 def _place(names: tuple[str, ...], score: str) -> int | None:
-    """Of duplicates the last one wins."""
+    """If a name appears twice, the last one counts."""
     return next((place for place in range(len(names) - 1, -1, -1) if names[place] == score), None)

@@ -27,31 +27,31 @@ from gitops_dsf.simulator.errors import SimulatorInputError
 from gitops_dsf.simulator.score_table import ScoreTable
 
 RESOURCES = ("cpu", "memory")
-"""What the ResourceAllocatable prioritizers read of a cluster's status."""
+"""The resources of a cluster that the ResourceAllocatable prioritizers read."""
 
 Key = tuple[str, str]
-"""(namespace, name)."""
+"""Namespace and name."""
 
 
 _WITHOUT_DECISIONS = frozenset(
     {"names", "positions", "labels", "claims", "tainted", "terminating", "score_table", "cel", "allocatable"}
 )
-"""What HubState computes and remembers, and what does not depend on its decisions."""
+"""Cached properties of HubState that do not depend on its decisions."""
 
 
 @dataclass(frozen=True)
 class HubState:
-    """The objects of one  Clusters are in name order, and a cluster's position in it is its number
+    """The objects of one hub. Clusters are in order of name, and a cluster's position is its number
     everywhere.
 
-    Not changed after it was built; what it computes on demand (indexes, score columns, CEL answers) is
-    remembered.
+    It is not changed after it was built. Indexes, score columns and CEL answers are computed on demand and
+    cached.
     """
 
     clusters: tuple[ManagedCluster, ...]
     documents: Sequence[Mapping[str, Any]] = field(repr=False)
-    """The clusters as plain objects, aligned with `clusters`: what CEL sees. Only Placements with CEL
-    expressions ask for them.
+    """The clusters as plain objects for CEL, aligned with `clusters`. Only Placements with CEL expressions
+    use them.
     """
     sets: Mapping[str, ManagedClusterSet]
     bindings: Mapping[str, tuple[str, ...]]
@@ -63,12 +63,11 @@ class HubState:
 
     @classmethod
     def build(cls, documents: Iterable[Mapping[str, Any]]) -> HubState:
-        """Reads plain dicts of the six kinds; `kind: List` is opened.
+        """Reads plain dicts of the six kinds; expands `kind: List`.
 
         Raises:
-            SimulatorInputError: an object that is not a dict, is of another kind, is there twice, or has a
-            field that
-                no API server would store.
+            SimulatorInputError: an object that is not a dict, is of another kind, appears twice, or has a
+                field that no API server would store.
         """
         return _Builder().read(documents)
 
@@ -83,7 +82,7 @@ class HubState:
         decisions: Iterable[PlacementDecision],
         scores: Scores,
     ) -> HubState:
-        """From typed objects, each of them once; a binding is its namespace and name.
+        """Builds the state from typed objects without duplicates. A binding is its namespace and name.
 
         Raises:
             SimulatorInputError: a resource of a cluster that no API server would store.
@@ -105,9 +104,7 @@ class HubState:
         )
 
     def deciding(self, decisions: Iterable[PlacementDecision]) -> HubState:
-        """The same hub with other PlacementDecisions; what was computed of clusters and scores is not
-        computed again.
-        """
+        """The same hub with other PlacementDecisions. Reuses what was computed for clusters and scores."""
         other = replace(
             self, decisions={(item.metadata.namespace or "", item.metadata.name): item for item in decisions}
         )
@@ -135,7 +132,7 @@ class HubState:
 
     @cached_property
     def tainted(self) -> frozenset[int]:
-        """Clusters with a taint that could drop them; PreferNoSelect never does."""
+        """Clusters with a taint that could drop them. PreferNoSelect never does."""
         return frozenset(
             position
             for position, cluster in enumerate(self.clusters)
@@ -156,12 +153,12 @@ class HubState:
 
     @cached_property
     def decision_counts(self) -> Mapping[str, int]:
-        """How often each cluster appears in all PlacementDecisions of the"""
+        """How often each cluster appears in all PlacementDecisions of the hub."""
         return Counter(name for decision in self.decisions.values() for name in decision.cluster_names)
 
     @cached_property
     def decisions_of(self) -> Mapping[Key, tuple[PlacementDecision, ...]]:
-        """PlacementDecisions by namespace and placement label, which is how OCM finds a Placement's own."""
+        """PlacementDecisions by namespace and placement label, as OCM finds them."""
         found: dict[Key, list[PlacementDecision]] = {}
         for (namespace, _), decision in self.decisions.items():
             if PLACEMENT_LABEL in (decision.metadata.labels or {}):
@@ -178,17 +175,17 @@ class HubState:
 
     @cached_property
     def allocatable(self) -> Mapping[str, tuple[float | None, ...]]:
-        """Allocatable CPU and memory as floats; None where allocatable or capacity is missing."""
+        """Allocatable CPU and memory as floats; None if allocatable or capacity is missing."""
         return {
             resource: tuple(_allocatable(cluster, resource) for cluster in self.clusters)
             for resource in RESOURCES
         }
 
     def placement(self, reference: object) -> Placement:
-        """The Placement called `namespace/name`.
+        """The Placement named `namespace/name`.
 
         Raises:
-            SimulatorInputError: the reference has another form or there is no such Placement.
+            SimulatorInputError: the reference has another form, or there is no such Placement.
         """
         namespace, slash, name = reference.partition("/") if isinstance(reference, str) else ("", "", "")
         if not slash or not namespace or not name or "/" in name:
@@ -216,7 +213,7 @@ def _by_namespace(bindings: Iterable[tuple[str, str]]) -> dict[str, tuple[str, .
 
 
 class _Documents(Sequence[Mapping[str, Any]]):
-    """Typed clusters as plain objects, one at a time."""
+    """Typed clusters as plain objects, converted one at a time."""
 
     def __init__(self, clusters: tuple[ManagedCluster, ...]) -> None:
         self._clusters = clusters
@@ -236,7 +233,7 @@ class _Documents(Sequence[Mapping[str, Any]]):
 
 
 class _Builder:
-    """Collects plain dicts by kind and refuses duplicates."""
+    """Collects plain dicts by kind, and rejects duplicates."""
 
     def __init__(self) -> None:
         self.clusters: dict[str, tuple[ManagedCluster, Mapping[str, Any]]] = {}
@@ -247,7 +244,7 @@ class _Builder:
         self.scores: dict[str, dict[str, Score]] = {}
         self.interner = Interner()
         self.quantities: set[str | int | float] = set()
-        """Values that parse; a fleet has few different ones."""
+        """Values that are known to parse. A fleet has few different ones."""
 
     def read(self, documents: Iterable[Mapping[str, Any]]) -> HubState:
         for position, document in flatten(documents):
@@ -295,7 +292,7 @@ class _Builder:
 def _quantities(
     item: ManagedCluster, known: set[str | int | float]
 ) -> Iterator[tuple[str, str | int | float]]:
-    """Resources of a cluster that are not known to parse, and where they are."""
+    """Resources of a cluster that are not known to parse, with their paths."""
     status = item.status
     for field_name, resources in (
         (("allocatable", status.allocatable), ("capacity", status.capacity)) if status else ()

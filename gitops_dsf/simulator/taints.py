@@ -12,20 +12,20 @@ from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
 FILTER = "TaintToleration"
 ZERO_TIME = datetime(1, 1, 1, tzinfo=UTC)
-"""What an absent timeAdded is to Go; every tolerationSeconds counted from it has run out."""
+"""An absent timeAdded in Go. Every tolerationSeconds counted from it has run out."""
 
 LATEST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerated:
-    """A taint was tolerated; `until` is set if only for a time."""
+    """The taint is tolerated; `until` is set if only for a time."""
 
     until: datetime | None = None
 
 
 def toleration_status(placement: Placement) -> Status:
-    """Misconfigured if a toleration's fields contradict each other, else Success."""
+    """Misconfigured if the fields of a toleration contradict each other, else Success."""
     for toleration in placement.spec.tolerations or ():
         if not toleration.key and toleration.operator != "Exists":
             return Status(Code.MISCONFIGURED, "If the key is empty, operator must be Exists.", FILTER)
@@ -37,7 +37,7 @@ def toleration_status(placement: Placement) -> Status:
 def filter_tainted(
     clusters: Sequence[int], *, placement: Placement, state: HubState, own: frozenset[str], now: datetime
 ) -> tuple[tuple[int, ...], Status]:
-    """The clusters whose taints are all tolerated. Tolerations are only checked when there are clusters."""
+    """The clusters whose taints are all tolerated. Tolerations are checked only if there are clusters."""
     if not clusters:
         return tuple(clusters), SUCCESS
     status = toleration_status(placement)
@@ -58,7 +58,7 @@ def filter_tainted(
 def blocking_taint(
     cluster: ManagedCluster, tolerations: Sequence[Toleration], in_decision: bool, now: datetime
 ) -> Taint | None:
-    """The first taint that nothing tolerates, or None."""
+    """The first taint that no toleration matches, or None."""
     for taint in (cluster.spec.taints if cluster.spec else None) or ():
         if tolerate(taint, tolerations, in_decision, now) is None:
             return taint
@@ -68,7 +68,7 @@ def blocking_taint(
 def tolerate(
     taint: Taint, tolerations: Iterable[Toleration], in_decision: bool, now: datetime
 ) -> Tolerated | None:
-    """How a taint is tolerated: by its effect, or by the first toleration that fits and has not run out."""
+    """How a taint is tolerated: by its effect, or by the first matching toleration that has not run out."""
     if taint.effect == "PreferNoSelect" or (taint.effect == "NoSelectIfNew" and in_decision):
         return Tolerated()
     for toleration in tolerations:
@@ -82,7 +82,7 @@ def tolerate(
 
 
 def fits(taint: Taint, toleration: Toleration) -> bool:
-    """Effect, key and value match; the time is not considered."""
+    """Whether effect, key and value match. The time is ignored."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -105,9 +105,10 @@ def tolerated_until(taint: Taint, seconds: int) -> datetime:
 def requeue_time(
     *, placement: Placement, state: HubState, own: frozenset[str], now: datetime
 ) -> datetime | None:
-    """When the first toleration of a cluster that is in the decisions runs out; OCM looks again then.
+    """When the first toleration of a cluster in the decisions runs out; OCM reconciles again then.
 
-    Clusters that are tainted but not in the decisions do not count, nor those with a taint nothing tolerates.
+    Ignores tainted clusters that are not in the decisions, and clusters with a taint that no toleration
+    matches.
     """
     found: datetime | None = None
     tolerations = placement.spec.tolerations or ()

@@ -1,4 +1,4 @@
-"""What OCM would decide for one Placement, and how it got there."""
+"""The verdict: what OCM would decide for one Placement, and why."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ from gitops_dsf.simulator.status import SUCCESS, Code, Status
 
 class Outcome(StrEnum):
     SCHEDULED = "Scheduled"
-    """The controller made its pass, successful or not; see status and conditions."""
+    """The controller completed its pass, successfully or not; see status and conditions."""
     DISABLED = "Disabled"
-    """The Placement carries the experimental-scheduling-disable annotation; decisions stay as they are.
-    The rest of the verdict is what the scheduler would say."""
+    """The Placement has the annotation experimental-scheduling-disable, and decisions stay as they are. The
+    rest of the verdict is what the scheduler would decide.
+    """
     DELETING = "Deleting"
-    """The Placement is being deleted; decisions stay until they are collected with it. The rest as for
-    DISABLED.
+    """The Placement is being deleted. Decisions stay until they are garbage-collected with it. The rest is as
+    for DISABLED.
     """
     FAILED = "Failed"
-    """The pass ends with an error before it schedules (an invalid ManagedClusterSet); decisions stay as they
+    """The pass ends with an error before it schedules (an invalid ManagedClusterSet). Decisions stay as they
     are.
     """
     PANIC = "Panic"
-    """The placement controller panics at each look at this Placement, and recovers: the old decision stays
-    until it is repaired.
+    """The placement controller panics on every reconciliation of this Placement, and recovers. The old
+    decision stays until the Placement is fixed.
     """
     UNSUPPORTED = "Unsupported"
-    """The simulator does not know: a CEL feature it does not reproduce decides."""
+    """The simulator has no answer: the decision depends on a CEL feature that it does not reproduce."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of simulating one Placement. Everything that costs time is computed when it is asked for."""
+    """The result of simulating one Placement. Expensive parts are computed on demand."""
 
     source: Placement = field(repr=False)
     state: HubState = field(repr=False)
@@ -65,7 +66,7 @@ class Verdict:
     status: Status = SUCCESS
     membership: Membership = NO_MEMBERSHIP
     stages: tuple[Stage, ...] = ()
-    """The filters that ran to their end, in order."""
+    """The filters that completed, in order."""
     prioritizers: tuple[PrioritizerResult, ...] = ()
     ranking: Ranking | None = None
     """None if scheduling ended with an error."""
@@ -74,9 +75,9 @@ class Verdict:
     satisfied: Condition | None = None
     misconfigured: Condition | None = None
     requeue_at: datetime | None = None
-    """When OCM looks again by itself because a toleration runs out."""
+    """When OCM reconciles again because a toleration runs out."""
     sync_error: str | None = None
-    """The error the pass ends with; OCM retries with growing delay."""
+    """The error that the pass ends with. OCM retries with growing delay."""
     panic: str | None = None
     unsupported: tuple[Unsupported, ...] = ()
     current: frozenset[str] = field(default=frozenset(), repr=False)
@@ -96,12 +97,12 @@ class Verdict:
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
-        """Clusters of the eligible sets, before any filter."""
+        """Clusters of the eligible sets, before filtering."""
         return tuple(self.state.names[cluster] for cluster in self.membership.clusters)
 
     @cached_property
     def filters(self) -> Mapping[str, tuple[str, ...]]:
-        """Clusters left after each filter; a key is the pipeline so far, as in OCM's debug output."""
+        """Clusters left after each filter. A key is the pipeline so far, as in OCM's debug output."""
         names = self.state.names
         return {
             ",".join(stage.name for stage in self.stages[: index + 1]): tuple(
@@ -116,7 +117,7 @@ class Verdict:
 
     @cached_property
     def _dropped_by(self) -> Mapping[int, str]:
-        """Dropped clusters (by position) and the filter that did it."""
+        """Dropped clusters (by position), and the filter that dropped them."""
         found: dict[int, str] = {}
         before = self.membership.clusters
         for stage in self.stages:
@@ -133,7 +134,7 @@ class Verdict:
 
     @cached_property
     def dropped(self) -> Mapping[str, Drop]:
-        """For every candidate a filter dropped: which filter and why."""
+        """For every dropped candidate: which filter dropped it, and why."""
         reasons, names = self._drop_reasons, self.state.names
         return {
             names[cluster]: reasons.drop(cluster, stage)
@@ -155,7 +156,7 @@ class Verdict:
 
     @cached_property
     def prioritizer_scores(self) -> tuple[tuple[str, int, Mapping[str, int]], ...]:
-        """(name, weight, score per cluster) of each prioritizer; clusters without an entry add 0."""
+        """(name, weight, score per cluster) of each prioritizer. Clusters without an entry add 0."""
         clusters = self.stages[-1].clusters if self.stages else ()
         names = self.state.names
         return tuple(
@@ -180,7 +181,7 @@ class Verdict:
 
     @cached_property
     def decisions(self) -> tuple[DecisionObject, ...]:
-        """The PlacementDecisions this pass writes."""
+        """The PlacementDecisions that this pass writes."""
         return tuple(decision for group in self.groups for decision in group.decisions)
 
     @cached_property
@@ -204,12 +205,12 @@ class Verdict:
 
     @property
     def evicts_everything(self) -> bool:
-        """A mistake, not a preference, takes the decision from every cluster that has one."""
+        """Whether a mistake, and not a preference, removes the decision from every cluster that has one."""
         return self.status.failed and bool(self.current) and not self.chosen
 
     @cached_property
     def looks_again(self) -> LooksAgain:
-        """Whether and when OCM would look at this Placement again without anything changing."""
+        """Whether and when OCM would reconcile this Placement again without a change."""
         return looks_again(
             self.source,
             state=self.state,
@@ -222,7 +223,7 @@ class Verdict:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know about this verdict, in sentences."""
+        """Notes for people, in sentences."""
         return notes_on(self)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which prioritizers run, and with which weight (schedule.go: getWeights, mergeWeights, getPrioritizers)."""
+"""Which prioritizers run, and with which weights (schedule.go: getWeights, mergeWeights, getPrioritizers)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULTS = tuple(
     PrioritizerConfig(score_coordinate=ScoreCoordinate(type="BuiltIn", built_in=name), weight=1)
     for name in ("Balance", "Steady")
 )
-"""What every mode but Exact starts from."""
+"""The defaults of every mode but Exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Prioritizer:
 
 
 class PrioritizerError(Exception):
-    """The policy is misconfigured; the text is the one the controller reports."""
+    """The policy is misconfigured. The message is that of the controller."""
 
     @property
     def status(self) -> Status:
@@ -57,7 +57,7 @@ def prioritizers_of(placement: Placement) -> tuple[Prioritizer, ...]:
 
 
 def _merge(configurations: tuple[PrioritizerConfig, ...]) -> list[tuple[ScoreCoordinate, int]]:
-    """What Go's map keeps of the configurations.
+    """Merges the configurations as Go's map does.
 
     Its key is a struct with a *pointer* to the add-on coordinate, so entries that have one never share a key:
     duplicates of an add-on score both count, and a BuiltIn entry with an addOn block does not replace its

@@ -1,4 +1,4 @@
-"""A scorer's configuration, as a /config page or a hub's status says it, as the fields of a lock. Pure."""
+"""Converts a scorer's configuration, from a /config page or a hub's status, to the fields of a lock. Pure."""
 
 from typing import Final
 
@@ -15,11 +15,11 @@ SCHEMA: Final = (
 
 
 class ConfigError(ValueError):
-    """What was read is not a scorer's configuration."""
+    """The data is not a scorer's configuration."""
 
 
 def read_config(data: object, *, where: str) -> Config:
-    """The fields of a configuration that is plain data already. `where` names it in messages. Raises
+    """Reads the fields of a configuration from plain data. `where` names the data in messages. Raises
     ConfigError.
     """
     try:
@@ -30,13 +30,13 @@ def read_config(data: object, *, where: str) -> Config:
 
 
 def wrong_shape(error: msgspec.ValidationError, where: str) -> str:
-    """What to say of data that is no configuration."""
+    """The message for data of another shape."""
     return f"{where} has another shape: {shown(error)}; the schema is {SCHEMA}"
 
 
 def fields(config: ScorerConfig, *, where: str) -> Config:
-    """The fields that are filled. Raises ConfigError when there are none, or when a text would not be shown
-    as it is.
+    """The fields that are set. Raises ConfigError if there are none, or if a text contains characters that
+    are not printable.
     """
     found = filled(msgspec.to_builtins(config))
     for path, value in flat(found).items():

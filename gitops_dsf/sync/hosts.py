@@ -1,5 +1,5 @@
-"""A page that names another host than the accepted lock: only the scorer itself or allowedHosts may agree to
-it. Pure.
+"""Checks a page that names another host than the accepted lock. The scorer or allowedHosts must allow it.
+Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from gitops_dsf.sync.text import shown
 def moved_hosts(
     *, scorer: DynamicScorer, before: Config, after: Config, allowed: Sequence[str]
 ) -> Iterator[str]:
-    """One reason per host that changed and is not covered (docs/sync.md#what-is-accepted)."""
+    """Yields one reason per host that changed and is not allowed (docs/sync.md#what-is-accepted)."""
     for section, written in (("scoring", scorer.spec.scoring.host), ("source", scorer.spec.source.host)):
         old, new = _host(before, section), _host(after, section)
         if (

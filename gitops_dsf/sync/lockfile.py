@@ -1,6 +1,4 @@
-"""The text of a lock file with one lock brought up to date: comments that people added survive, other
-documents stay. Pure.
-"""
+"""Updates one lock in the text of a lock file. Comments and other documents stay. Pure."""
 
 from collections.abc import Mapping
 from io import StringIO
@@ -19,11 +17,11 @@ HEADER: Final = """\
 # What the /config page of the scorer with this name said when it was last accepted. `gitops-dsf sync` writes it; review its changes.
 """  # noqa: E501
 _WIDTH: Final = 1_000_000
-"""Characters before a line is folded: never, because a reviewer compares whole values."""
+"""Characters before a line is folded. Lines are never folded, because reviewers compare whole values."""
 
 
 def updated(text: str, *, scorer: str, config_url: str, config: Config) -> str:
-    """The file with the lock of this scorer saying this; a lock that is not there is added at the end.
+    """Returns the text with the scorer's lock updated, or added at the end.
 
     `text` must be valid YAML, or empty for a new file.
     """
@@ -40,7 +38,7 @@ def updated(text: str, *, scorer: str, config_url: str, config: Config) -> str:
 
 
 def _merge(node: CommentedMap, wanted: Mapping[str, Any]) -> None:
-    """Only what differs is touched; new keys go where sorting puts them among those that are there."""
+    """Changes only what differs. New keys are inserted in sorted order."""
     for key in [key for key in node if key not in wanted]:
         del node[key]
     for key, value in wanted.items():
@@ -72,7 +70,9 @@ def _new(scorer: str, spec: Mapping[str, Any]) -> str:
 
 
 def _scalar(value: Any) -> Any:  # noqa: ANN401 - any plain value
-    """Plain where every reader agrees that it is a text; a literal block for several lines."""
+    """A plain scalar if every parser reads it as a string, a literal block for several lines, else a quoted
+    string.
+    """
     if not isinstance(value, str):
         return value
     if (

@@ -1,6 +1,4 @@
-"""A /config page as the fields of a lock: what is not JSON of the wire schema is refused with its reason.
-Pure.
-"""
+"""Reads a /config page as the fields of a lock. Rejects what is not JSON of the wire schema. Pure."""
 
 import msgspec
 
@@ -13,7 +11,7 @@ from gitops_dsf.sync.text import shown
 
 
 def read_page(page: Page) -> Config:
-    """The fields that the page fills; those that are unknown to the wire schema are passed over. Raises
+    """Returns the fields that the page sets. Fields unknown to the wire schema are ignored. Raises
     ConfigError.
     """
     where = display(page.url)

@@ -1,4 +1,4 @@
-"""One run of sync over a repository: who is asked, what the answers come to. Reads files and pages, writes
+"""Plans a sync of a repository: which pages to request, and what changes. Reads files and pages, writes
 nothing.
 """
 
@@ -21,8 +21,8 @@ from gitops_dsf.sync.weigh import lock_file, weigh
 
 
 async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ()) -> SyncPlan:
-    """Asks every Full scorer, or those named, at once. Raises RepositoryError for a folder that cannot be
-    read, UsageError for names.
+    """Requests the pages of all Full scorers, or of those named, concurrently. Raises RepositoryError for a
+    folder that cannot be read, and UsageError for unknown names.
     """
     loaded = load(root)
     declared = declare(loaded)
@@ -40,7 +40,9 @@ async def plan_sync(root: Path, *, fetcher: Fetcher, only: Collection[str] = ())
 
 
 async def _ask(scorers: Collection[Item[DynamicScorer]], fetcher: Fetcher) -> dict[str, Config | str]:
-    """Scorer to what its page says, or why it is refused. Scorers that share a page ask once."""
+    """For each scorer, its page or the reason why it was refused. Scorers that share a page share one
+    request.
+    """
     urls = sorted({item.value.spec.config_url for item in scorers})
     pages = await asyncio.gather(*(fetcher.get(url) for url in urls))
     answers = {url: _read(page) for url, page in zip(urls, pages, strict=True)}
@@ -87,7 +89,7 @@ def _unreadable(declared: Declared, only: Collection[str]) -> list[LockResult]:
 
 
 def _unused(declared: Declared) -> list[LockResult]:
-    """Locks that nobody reads: their scorer is gone, or no longer Full."""
+    """Locks that no scorer uses: the scorer does not exist, or is no longer Full."""
     modes = {item.name: item.value.spec.config_sync_mode for item in declared.scorers}
     found = []
     for item in declared.locks:

@@ -1,8 +1,8 @@
-"""Texts of strangers as they may be shown: printable, on one line, of bounded length."""
+"""Shows untrusted text: printable, on one line, of limited length."""
 
 
 def shown(value: object, *, most: int = 120) -> str:
-    """A value for people. Control characters, which could steer a terminal, are written as escapes."""
+    """Formats a value for people. Control characters, which could control a terminal, are escaped."""
     text = "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode()
         for each in str(value)[: most + 1]

@@ -1,5 +1,5 @@
-"""Configurations that were read, against the locks and rules of a repository: which locks change, and which
-are refused. Pure.
+"""Compares configurations with the locks and rules of a repository: which locks change, and which are
+refused. Pure.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ from gitops_dsf.sync.result import Change, LockResult, LockState, SyncPlan
 def weigh(
     *, loaded: Loaded, declared: Declared, texts: Mapping[str, str], answers: Mapping[str, Config | str]
 ) -> SyncPlan:
-    """What becomes of the locks of the Full scorers that are named in `answers`.
+    """Decides about the locks of the Full scorers that are named in `answers`.
 
-    An answer is a configuration, or the reason why there is none. `texts` are the lock files that exist, by
-    file.
+    An answer is a configuration, or the reason why there is none. `texts` are the existing lock files, by
+    path.
     """
     locks = {item.name: item for item in declared.locks}
     allowed = declared.repository.value.spec.allowed_hosts if declared.repository is not None else []
@@ -69,12 +69,12 @@ def weigh(
 
 
 def lock_file(name: str, locks: Mapping[str, Item[ScorerLock]]) -> str:
-    """Where the lock of a scorer is, or would be."""
+    """The path of a scorer's lock, which may not exist yet."""
     return locks[name].document.file if name in locks else f"locks/{name}.yaml"
 
 
 def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
-    """A file that cannot be understood is not written over: somebody edited it."""
+    """A lock file that cannot be parsed is not overwritten, because somebody edited it."""
     broken = ("ScorerLock", name) in declared.malformed
     broken = broken or any(
         item.position.file == file and item.severity == "error" for item in declared.diagnostics
@@ -89,7 +89,7 @@ def _said(lock: Item[ScorerLock] | None) -> Config:
 
 
 def _changes(url: str, lock: Item[ScorerLock] | None, before: Config, after: Config) -> tuple[Change, ...]:
-    """Field by field, below spec."""
+    """Changes field by field, below spec."""
     old = flat({"config": before, **({"configURL": lock.value.spec.config_url} if lock is not None else {})})
     new = flat({"config": after, "configURL": url})
     return tuple(
@@ -113,7 +113,7 @@ def _outcome(
 
 
 def _words(found: Diagnostic, file: str) -> str:
-    """A diagnostic as a reason: its place counts only where it is not in the lock, which is not written."""
+    """A diagnostic as a reason. Its position is added unless it is in the lock, which is not written."""
     place = "" if found.position.file == file else f" ({found.position})"
     hint = f"; {found.hint}" if found.hint else ""
     return f"{found.code}: {found.message}{place}{hint}"

@@ -1,6 +1,4 @@
-"""IP and CIDR functions (apiserver/pkg/cel/library/{ip,cidr}.go). Zones and IPv4-mapped addresses are
-refused.
-"""
+"""IP and CIDR functions (apiserver/pkg/cel/library/{ip,cidr}.go). Rejects zones and IPv4-mapped addresses."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ def _address(text: str) -> _Address:
 
 def _interface(text: str) -> _Interface:
     address, slash, bits = text.partition("/")
-    # Go takes a plain decimal prefix length only: no netmask, no sign, no leading zero.
+    # Go accepts only a plain decimal prefix length: no netmask, no sign, no leading zero.
     if not slash or not bits.isascii() or not bits.isdigit() or (len(bits) > 1 and bits[0] == "0"):
         raise CelFailure(f"network address {text!r} parse error during conversion from string")
     parsed = _address(address)
@@ -88,7 +86,9 @@ def _masked(value: Opaque) -> Opaque:
 
 
 def functions() -> tuple[Function, ...]:
-    """Without string(ip) and string(cidr): the evaluator cannot extend CEL's own string()."""
+    """The functions, without string(ip) and string(cidr), because the evaluator cannot extend CEL's own
+    string().
+    """
 
     def on_ip(name: str, identifier: str, call: object) -> Function:
         assert callable(call)  # noqa: S101 - narrows the type for the checker

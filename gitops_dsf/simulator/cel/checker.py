@@ -26,10 +26,10 @@ _PLACE = re.compile(r"^ERROR: <input>:(\d+):(\d+): (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing that the compiler refuses."""
+    """One mistake that the compiler reports."""
 
     offset: int | None
-    """Where in the expression, in characters from 0; None where the compiler does not say."""
+    """Character offset in the expression, from 0; None if the compiler does not report it."""
     reason: str
 
 
@@ -43,16 +43,15 @@ class CelSyntaxError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """An expression that compiles."""
+    """A checked expression."""
 
     serialized: bytes
     yields: str
-    """The type of its value: BOOL, DYN where that depends on the cluster, or another one, as CEL writes it.
-    """
+    """The type of its value as CEL writes it: BOOL, DYN if it depends on the cluster, or another type."""
 
 
 class Checker:
-    """Compiles expressions over the functions that OCM offers. Not for use by several threads at once."""
+    """Compiles expressions with the functions that OCM offers. Not thread-safe."""
 
     def __init__(self, functions: Iterable[Function] | None = None) -> None:
         self._environment = new_environment([_declared(function) for function in functions or library()])
@@ -61,8 +60,8 @@ class Checker:
         """Type-checks an expression.
 
         Raises:
-            CelSyntaxError: OCM's compiler would refuse it as well.
-            CelUnsupported: it uses what this environment cannot answer, or may fail only here.
+            CelSyntaxError: OCM's compiler would reject it, too.
+            CelUnsupported: it uses what this environment does not reproduce, or may fail only here.
         """
         limits.refuse_expression(expression)
         try:
@@ -71,7 +70,7 @@ class Checker:
             limits.refuse_failure(expression, str(error))
             detail = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
             raise CelSyntaxError(f"compilation failed: {detail}", _mistakes(expression, detail)) from error
-        except TypeError as error:  # a text that is no Unicode
+        except TypeError as error:  # not valid Unicode
             raise CelUnsupported("an expression that is no text") from error
         self._check_patterns(expression)
         return Checked(serialized=compiled.serialize(), yields=str(compiled.return_type().name()))
@@ -86,7 +85,7 @@ class Checker:
 def library(
     scores: ScoreFunctions | None = None, quantities: QuantityFunctions | None = None
 ) -> tuple[Function, ...]:
-    """Every function that OCM offers; the two that hold data are given by whoever evaluates."""
+    """Every function that OCM offers. The caller passes the two that read data."""
     return (
         *(scores or ScoreFunctions({})).functions(),
         *(quantities or QuantityFunctions()).functions(),
@@ -109,7 +108,7 @@ def new_environment(declarations: list[Any]) -> Any:  # noqa: ANN401 - the bindi
 
 
 def _mistakes(expression: str, detail: str) -> tuple[Mistake, ...]:
-    """The places of an error message, which counts lines and characters from 1."""
+    """The positions in an error message, which counts lines and characters from 1."""
     starts = [0, *(match.end() for match in re.finditer("\n", expression))]
     found = []
     for line, column, reason in _PLACE.findall(detail):

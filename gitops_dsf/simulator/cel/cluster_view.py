@@ -1,9 +1,9 @@
 """A ManagedCluster as CEL sees it: not the stored JSON but what Go makes of its type
 (DefaultUnstructuredConverter).
 
-Unknown fields are gone, `kind` and `apiVersion` too (typed clients drop them), fields without `omitempty` are
-always there (`spec.hubAcceptsClient`, `status.conditions`, `status.version`), and quantities have their
-canonical text. Source: api/cluster/v1/types.go, metav1.ObjectMeta.
+Unknown fields are gone, and so are `kind` and `apiVersion` (typed clients drop them). Fields without
+`omitempty` are always present (`spec.hubAcceptsClient`, `status.conditions`, `status.version`). Quantities
+have their canonical text. Source: api/cluster/v1/types.go, metav1.ObjectMeta.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _set(source: Mapping[str, Any], *keys: str) -> View:
 
 
 def _time(value: object) -> str | None:
-    """metav1.Time: seconds in UTC, null when zero."""
+    """metav1.Time: seconds in UTC; null if it is zero."""
     if not value:
         return None
     moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))

@@ -1,4 +1,4 @@
-"""The three comparisons that quantities and semantic versions share by name."""
+"""The three comparison functions that quantities and semantic versions share."""
 
 from __future__ import annotations
 

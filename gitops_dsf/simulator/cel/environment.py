@@ -1,4 +1,4 @@
-"""The CEL environment of OCM's placement controller, for evaluating what the checker has passed."""
+"""The CEL environment of OCM's placement controller. Evaluates expressions that the checker accepted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Program:
 
 
 class Environment:
-    """Compiles and evaluates expressions over one hub's scores. Not for use by several threads at once."""
+    """Compiles and evaluates expressions over the scores of one hub. Not thread-safe."""
 
     def __init__(self, scores: Scores) -> None:
         self._quantities = QuantityFunctions()
@@ -42,14 +42,14 @@ class Environment:
         """Type-checks an expression.
 
         Raises:
-            CelSyntaxError: OCM's compiler would refuse it as well.
-            CelUnsupported: it uses what this environment cannot answer, or may fail only here.
+            CelSyntaxError: OCM's compiler would reject it, too.
+            CelUnsupported: it uses what this environment does not reproduce, or may fail only here.
         """
         running = self._running.deserialize(self._checker.check(expression).serialized)
         return Program(expression, limits.names_in(expression), limits.nesting(expression), running)
 
     def evaluate(self, program: Program, view: Mapping[str, Any], *, most_scores: int) -> bool | str:
-        """True, False, or why the expression fails on this cluster (a text, which drops the cluster).
+        """Returns True, False, or a text: why the expression fails on this cluster, which drops it.
 
         `most_scores` is the number of items in the largest AddOnPlacementScore of the cluster.
 
@@ -70,7 +70,7 @@ class Environment:
             RuntimeError,
             TypeError,
             UnicodeError,
-        ) as error:  # the evaluator itself gave up, not the expression
+        ) as error:  # the evaluator failed, not the expression
             raise CelUnsupported(str(error)) from error
         if self._unsupported is not None:
             raise CelUnsupported(self._unsupported)
@@ -79,8 +79,8 @@ class Environment:
         return str(result) if kind == cel.Type.ERROR else f"the result is not a bool but {kind.name()}"
 
     def _bound(self, function: Function) -> Any:  # noqa: ANN401 - the binding has no types
-        """The function for the evaluator: abstract types are maps, and overloads that then look alike are
-        one.
+        """The function for the evaluator: abstract types become maps, and overloads that are then equal
+        become one.
         """
         merged: dict[tuple[str, ...], Overload] = {}
         for overload in function.overloads:
@@ -100,8 +100,8 @@ class Environment:
         )
 
     def _watched(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """CEL turns exceptions into error values, which `||` can swallow; what is unsupported is
-        kept aside.
+        """CEL turns exceptions into error values, which `||` can swallow. So CelUnsupported is recorded
+        separately.
         """
 
         def watched(*arguments: object) -> object:
@@ -115,14 +115,14 @@ class Environment:
 
 
 def _kind(written: str) -> str:
-    """A type as the evaluator tells them apart: abstract values and dyn receivers are maps."""
+    """A type as the evaluator distinguishes it: abstract values and dyn receivers are maps."""
     if "." in written or written == "dyn":
         return "map"
     return written.partition("(")[0]
 
 
 def _returned_type(overload: Overload) -> Any:  # noqa: ANN401 - the binding has no types
-    """Lists do not carry their element type into the evaluator, so neither does what is taken out of them."""
+    """Lists lose their element type in the evaluator, so the return type of their functions is dyn."""
     if overload.returns == "dyn" or overload.parameters[0].startswith("list("):
         return cel.Type.DYN
     return _running_type(_kind(overload.returns))

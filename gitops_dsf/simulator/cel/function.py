@@ -1,9 +1,9 @@
-"""How a CEL function of Kubernetes is declared here, and what its implementation may report.
+"""Declares CEL functions of Kubernetes, and the errors that their implementations raise.
 
-CEL's checker knows abstract types (kubernetes.Quantity), but the evaluator cannot carry them. So there are
-two environments: expressions are type-checked with the abstract types, as OCM does, and evaluated with the
-same functions over maps of one entry, whose key is the type's name and whose text is canonical, so that
-equality is Kubernetes'.
+CEL's checker knows abstract types (kubernetes.Quantity), but the evaluator cannot hold them. So there are two
+environments: expressions are type-checked with the abstract types, as in OCM, and evaluated with the same
+functions over maps of one entry. The key is the type's name, and the value its canonical text, so that
+equality is the same as in Kubernetes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Opaque = Mapping[str, str]
 
 
 class CelUnsupported(Exception):  # noqa: N818 - not an error of the expression: this evaluator cannot know the answer
-    """The evaluator meets a value whose treatment by OCM it does not reproduce."""
+    """The evaluator meets a value that it may treat differently from OCM."""
 
 
 class CelFailure(ValueError):  # noqa: N818 - CEL speaks of failures; it is no error of the simulator
@@ -25,7 +25,7 @@ class CelFailure(ValueError):  # noqa: N818 - CEL speaks of failures; it is no e
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One signature. Types are written as CEL writes them; names with a dot are abstract types."""
+    """One signature. Types are written as in CEL; names with a dot are abstract types."""
 
     identifier: str
     parameters: tuple[str, ...]
@@ -38,7 +38,7 @@ class Function:
     name: str
     overloads: tuple[Overload, ...]
     call: Callable[..., Any]
-    """Gets the arguments of whichever overload was chosen."""
+    """Called with the arguments of the chosen overload."""
 
 
 def opaque(type_name: str, text: str) -> Opaque:
@@ -46,10 +46,10 @@ def opaque(type_name: str, text: str) -> Opaque:
 
 
 def text_of(value: Mapping[str, Any], type_name: str) -> str:
-    """The canonical text inside an opaque value.
+    """The canonical text of an abstract value.
 
     Raises:
-        CelFailure: the value is of another type, which only a dynamic expression can bring about.
+        CelFailure: the value is of another type, which only a dynamic expression can cause.
     """
     found = value.get(type_name)
     if not isinstance(found, str):
@@ -58,5 +58,5 @@ def text_of(value: Mapping[str, Any], type_name: str) -> str:
 
 
 def type_of(value: Mapping[str, Any]) -> str:
-    """The type's name of an opaque value."""
+    """The type name of an abstract value."""
     return next(iter(value), "")

@@ -1,7 +1,7 @@
-"""What is not answered, because this evaluator (CEL in C++) and OCM's (CEL in Go) differ there.
+"""Rejects expressions where this evaluator (CEL in C++) and OCM's (CEL in Go) differ.
 
-Each rule was found by running both on the same expressions. A rule may refuse more than it must: an
-expression that is refused costs an answer, one that is not costs a wrong one.
+Each rule was found by running both on the same expressions. A rule may reject too much: that costs an answer.
+Rejecting too little would give a wrong answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LONGEST_EXPRESSION = 100_000
 COST_LIMIT = 1_000_000
 """PerCallLimit of apiserver/pkg/apis/cel."""
 MOST_BRACKETS = 200
-"""Text nested deeper is not handed to the parser, which recurses in C."""
+"""Text that is nested deeper is not passed to the parser, which recurses in C."""
 
 STRING = re.compile(r"""[rRbB]?("{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')""", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -27,16 +27,16 @@ _WHOLE = re.compile(
 _NOT_OFFERED = frozenset(
     "format validate unwrap unwrapOpt indexOf lastIndexOf getMilliseconds".split()  # noqa: SIM905 - a list of words
 )
-"""Missing here, or answered otherwise: lists' indexOf, offsets out of range, %d of a double, milliseconds'
-meaning.
+"""Missing here, or different: indexOf of lists, offsets out of range, %d of a double, the meaning of
+milliseconds.
 """
 _PARTLY_OFFERED = frozenset({"isSorted", "sum", "min", "max"})
-"""Offered for some types; a failed check may be this environment's fault."""
+"""Available for some types only, so a failed check may be caused by this environment."""
 _OWN_LIMITS = ("recursion depth", "recursion limit")
 """This parser stops at a nesting of 32, cel-go's at 250."""
 _OPAQUE = frozenset({"quantity", "url", "ip", "cidr", "semver"})
 _REFLECTION = frozenset({"type", "dyn", "string"})
-"""What would show that abstract values are maps here."""
+"""Functions that would show that abstract values are maps here."""
 _TIMES = frozenset({"duration", "timestamp"})
 _NUMBERS = frozenset({"int", "uint", "double"})
 
@@ -47,7 +47,7 @@ def names_in(expression: str) -> frozenset[str]:
 
 
 def refuse_expression(expression: str) -> None:
-    """Raises CelUnsupported for an expression that may be answered otherwise than by OCM."""
+    """Raises CelUnsupported for an expression whose answer could differ from OCM's."""
     if (
         len(expression) > LONGEST_EXPRESSION
         or sum(expression.count(bracket) for bracket in "([{") > MOST_BRACKETS
@@ -79,14 +79,14 @@ def refuse_failure(expression: str, message: str) -> None:
     if "`" in STRING.sub(" ", expression):
         raise CelUnsupported("identifiers in backticks, which only some versions read")
     _refuse(names_in(expression) & _PARTLY_OFFERED, "for these types")
-    # Go gives arithmetic on dyn the type dyn, C++ that of the first overload that fits.
+    # Go gives arithmetic on dyn the type dyn, C++ the type of the first matching overload.
     if "no matching overload" in message and _ARITHMETIC.search(STRING.sub(" ", expression)):
         raise CelUnsupported(f"types that may differ after arithmetic: {message.splitlines()[0]}")
 
 
 def refuse_cluster(names: Iterable[str], view: Mapping[str, object]) -> None:
-    """Raises CelUnsupported if the expression makes numbers of texts and the cluster has texts read
-    differently.
+    """Raises CelUnsupported if the expression converts texts to numbers and the cluster has texts that are
+    read differently.
     """
     if not _NUMBERS.isdisjoint(names):
         odd = next((text for text in _texts(view) if _odd_number(text)), None)
@@ -95,7 +95,7 @@ def refuse_cluster(names: Iterable[str], view: Mapping[str, object]) -> None:
 
 
 def nesting(expression: str) -> int:
-    """How deep comprehensions are nested: 1 for a single one, 0 for none."""
+    """The nesting depth of comprehensions: 0 for none, 1 for a single one."""
     text = STRING.sub('""', expression)
     deepest = 0
     open_calls: list[bool] = []
@@ -110,15 +110,15 @@ def nesting(expression: str) -> int:
 
 
 def makes_lists(names: frozenset[str]) -> bool:
-    """The expression makes lists from texts."""
+    """Whether the expression makes lists from texts."""
     return not names.isdisjoint({"parseJSON", "split", "findAll"})
 
 
 def refuse_cost(expression: str, depth: int, largest: int) -> None:
     """Raises CelUnsupported if an expression could reach OCM's cost limit, which drops the cluster.
 
-    Costs are not counted here, so this is a bound: every character as an operation, for every combination of
-    elements.
+    Costs are not counted here, so this is an upper bound: every character is an operation, for every
+    combination of elements.
     """
     if depth and len(expression) * max(largest, expression.count(",") + 1) ** depth > COST_LIMIT:
         raise CelUnsupported(
@@ -127,7 +127,7 @@ def refuse_cost(expression: str, depth: int, largest: int) -> None:
 
 
 def largest_collection(view: object, *, texts: bool) -> int:
-    """The most elements of a list or map; with `texts`, also of a list that could be made from a text."""
+    """The size of the largest list or map; with `texts`, also of a list that could be made from a text."""
     if isinstance(view, str):
         return len(view) // 2 + 1 if texts else 0
     items = list(view.values()) if isinstance(view, Mapping) else view if isinstance(view, list) else []
@@ -141,7 +141,7 @@ def _refuse(names: Iterable[str], why: str) -> None:
 
 
 def _odd_number(text: str) -> bool:
-    """Spaces around a number, or a number no double holds: Go refuses both."""
+    """A number with spaces around it, or one that no double can hold. Go rejects both."""
     if text[:1].isspace() or text[-1:].isspace():
         return True
     try:

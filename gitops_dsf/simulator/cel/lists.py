@@ -1,7 +1,7 @@
-"""List functions (apiserver/pkg/cel/library/lists.go) over integers, doubles, strings and booleans.
+"""List functions (apiserver/pkg/cel/library/lists.go) for integers, doubles, strings and booleans.
 
-Not offered: lists of uint, bytes, durations and timestamps (the evaluator hands them over without their CEL
-type) and indexOf/lastIndexOf on lists (those names belong to CEL's string extension here).
+Not available: lists of uint, bytes, durations and timestamps, because the evaluator passes them without their
+CEL type, and indexOf/lastIndexOf of lists, because here those names belong to CEL's string extension.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def _checked(values: Sequence[object]) -> list[Element]:
-    """The elements, all comparable with each other: numbers, or one of the other types."""
+    """The elements, if all are comparable with each other: numbers, or one other type."""
     found: list[Element] = []
     for value in values:
         if not isinstance(value, Element):

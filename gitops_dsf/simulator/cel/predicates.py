@@ -1,4 +1,4 @@
-"""CEL expressions of predicates, answered for every cluster of a hub and remembered."""
+"""Evaluates CEL expressions of predicates for every cluster of a hub, and caches the answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from gitops_dsf.simulator.cel.function import CelUnsupported
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """An answer the simulator does not have; nothing may be concluded from it."""
+    """The simulator has no answer. Conclude nothing from it."""
 
     expression: str
     reason: str
     cluster: str | None = None
-    """The cluster on which it came up; None if the expression as a whole is not supported."""
+    """The cluster where it came up; None if the whole expression is not supported."""
 
     def __str__(self) -> str:
         where = f" on cluster {self.cluster}" if self.cluster else ""
@@ -31,11 +31,11 @@ class Unsupported:
 
 
 Answer = bool | str | Unsupported
-"""True; False; why the expression failed on the cluster (which drops it); or unknown."""
+"""True; False; a text: why the expression failed on the cluster, which drops it; or unknown."""
 
 
 class CelPredicates:
-    """An expression depends on nothing but a cluster and its scores, so an answer holds for every
+    """Caches answers. An expression depends only on a cluster and its scores, so an answer is valid for every
     Placement.
     """
 
@@ -55,14 +55,14 @@ class CelPredicates:
         self._answers: dict[str, dict[int, Answer]] = {}
 
     def check(self, expression: str) -> str | Unsupported | None:
-        """None if it compiles, the compiler's message if not."""
+        """None if the expression compiles, else the compiler's message."""
         program = self._program(expression)
         if isinstance(program, CelSyntaxError):
             return str(program)
         return program if isinstance(program, Unsupported) else None
 
     def answer(self, expression: str, cluster: int) -> Answer:
-        """What the expression says of a cluster; only for expressions that compile."""
+        """Evaluates an expression, which must compile, for a cluster."""
         answers = self._answers.setdefault(expression, {})
         found = answers.get(cluster)
         if found is None:

@@ -23,16 +23,16 @@ _MAX_INT64 = 2**63 - 1
 class QuantityFunctions:
     """The functions, and the internal form of every quantity of the current evaluation.
 
-    isInteger, asInteger and asApproximateFloat depend on how Kubernetes holds a number (1000m is not an
-    integer to it), which the value alone does not tell. The forms are remembered by value; where one value
-    has two, or came from arithmetic, the answer is unknown.
+    isInteger, asInteger and asApproximateFloat depend on how Kubernetes stores a number (it does not treat
+    1000m as an integer), which the value alone does not show. The forms are remembered by value. If a value
+    has two forms, or comes from arithmetic, the answer is unknown.
     """
 
     def __init__(self) -> None:
         self._forms: dict[str, Quantity | None] = {}
 
     def forget(self) -> None:
-        """Called before each evaluation."""
+        """Clears the forms. Call it before each evaluation."""
         self._forms.clear()
 
     def functions(self) -> tuple[Function, ...]:

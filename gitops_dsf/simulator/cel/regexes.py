@@ -1,5 +1,5 @@
-"""Regex functions (apiserver/pkg/cel/library/regex.go) with RE2, whose syntax and leftmost-first rule Go
-shares.
+"""Regex functions (apiserver/pkg/cel/library/regex.go) with RE2, which has the same syntax and leftmost-first
+rule as Go.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
 
 
 def regex_error(pattern: str) -> str | None:
-    """Why a pattern does not compile, or None. OCM compiles constant patterns of find and findAll beforehand.
+    """Why a pattern does not compile, or None. OCM compiles constant patterns of find and findAll in advance.
 
     Raises:
         CelUnsupported: it compiles here, but not in Go.

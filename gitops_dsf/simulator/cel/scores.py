@@ -13,21 +13,19 @@ from gitops_dsf.simulator.cel.function import CelFailure, CelUnsupported, Functi
 
 _SURROGATE = re.compile("[\\ud800-\\udfff]")
 DEEPEST_JSON = 200
-"""Nesting beyond it is not handed to the parser."""
+"""JSON that is nested deeper is not passed to the parser."""
 
 
 class ScoreFunctions:
-    """scores() reads the hub's AddOnPlacementScores; validUntil is not looked at, which is OCM's
-    behaviour.
-    """
+    """scores() reads the hub's AddOnPlacementScores. Like OCM, it ignores validUntil."""
 
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
 
     def functions(self) -> tuple[Function, ...]:
         return (
-            # The checker sees dyn, as OCM declares it; the evaluator can only bind maps, and OCM fails on
-            # others.
+            # For the checker it returns dyn, as OCM declares it. The evaluator can only bind maps, and OCM
+            # fails on other types.
             Function("scores", (Overload("cluster_scores", ("dyn", "string"), "list(dyn)"),), self.scores),
             Function("parseJSON", (Overload("parse_json_string", ("string",), "dyn"),), parse_json),
         )

@@ -1,6 +1,6 @@
 """Semver functions (apiserver/pkg/cel/library/semverlib.go, blang/semver v4).
 
-OCM loads the library's first version, so there is no second argument that normalises: `v1.28.3` is no
+OCM loads the library's first version, which has no second argument for normalisation: `v1.28.3` is not a
 version.
 """
 
@@ -26,7 +26,7 @@ class _Version:
     pre: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Without build metadata, which comparison ignores."""
+        """The version without build metadata, which comparison ignores."""
         return ".".join(map(str, self.numbers)) + (f"-{'.'.join(self.pre)}" if self.pre else "")
 
 

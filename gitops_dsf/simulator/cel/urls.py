@@ -1,6 +1,6 @@
-"""URL functions (apiserver/pkg/cel/library/urls.go) for URLs without escapes, user information or fragments.
+"""URL functions (apiserver/pkg/cel/library/urls.go) for URLs without escapes, user information and fragments.
 
-Go's and Python's parsers differ on the rest, so other texts are Unsupported rather than guessed.
+Go's and Python's parsers differ on the rest, so other texts are Unsupported.
 """
 
 from __future__ import annotations
