@@ -144,6 +144,45 @@ async def test_peers_that_quote_the_token_do_not_make_it_public(
     assert "(token) is old" in everything
 
 
+async def test_a_peer_that_quotes_the_token_that_it_refused_is_not_repeated(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """After a 401 two tokens were sent to it: neither may be read anywhere."""
+    spoke, refused = HubFake(), list[str]()
+
+    def quoting(seen: Seen) -> Reply:
+        token = seen.headers["authorization"].removeprefix("Bearer ")
+        if not refused:
+            refused.append(token)
+            spoke.secrets["dynamic-scoring", "scoring-token"] = _secret("another-s3cret-9876543210")
+            return Reply(status=401, body=b"no")
+        return Reply(status=400, body=f"first {refused[0]}, then {token}".encode())
+
+    caplog.set_level(logging.DEBUG)
+    spoke.secrets["dynamic-scoring", "scoring-token"] = _secret("first-s3cret-0123456789")
+    volume = ConfigMapVolume(tmp_path / "config")
+    async with (
+        HttpFake(spoke) as api_server,
+        HttpFake(quoting) as scoring,
+        HttpFake(prometheus(series(1))) as source,
+    ):
+        auth = {"scoringEndpointAuthName": "scoring-token", "scoringEndpointAuthKey": "token"}
+        volume.put(entry("cpu", scoring=scoring.url, source=source.url, scoringInterval=60, **auth))
+        flags = [
+            "--config-dir",
+            volume.directory,
+            "--publish",
+            f"dir:{tmp_path / 'out'}",
+            "--spoke-kubeconfig",
+            kubeconfig(tmp_path / "spoke", server=api_server.url),
+        ]
+        async with running(*flags) as agent:
+            await until(lambda: _reached(agent, failing=1, well=0), what="the second answer came")
+            everything = (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
+    assert "first (token), then (token)" in everything
+    assert "s3cret" not in everything
+
+
 async def _reached(agent: RunningAgent, *, failing: int, well: int) -> bool:
     states = [scorer["state"] for scorer in agent.agent.detail()[1]["scorers"]]
     return states.count("failing") == failing and states.count("running") == well

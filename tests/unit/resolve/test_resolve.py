@@ -306,6 +306,43 @@ def test_a_token_never_goes_to_a_host_that_only_a_lock_names() -> None:
     assert codes(scorers=scorer("cpu", NAMED, auth, mode="Full"), locks=lock) == ["DSF116"]
 
 
+@pytest.mark.parametrize(
+    ("written", "locked", "expected"),
+    [
+        ("http://prom:9090", "http://prom:9090", []),
+        ("http://prom:9090", "HTTP://Prom:9090/", []),
+        ("http://prom:9090", "http://elsewhere:9090", ["DSF116"]),
+        ("http://prom:9090", "http://prom:9091", ["DSF116"]),
+        ("http://prom:9090", "https://prom:9090", ["DSF116"]),
+        ("http://prom:9090", "http://prom.elsewhere:9090", ["DSF116"]),
+        ("", "http://elsewhere:9090", ["DSF116"]),
+    ],
+)
+@pytest.mark.parametrize("section", ["source", "scoring"])
+def test_a_token_goes_to_a_host_of_a_lock_only_if_the_scorer_names_that_host(
+    section: str, written: str, locked: str, expected: list[str]
+) -> None:
+    """Whoever may change a lock, such as a scoring API by its /config, does not choose who gets tokens."""
+    auth = "auth: {serviceAccountToken: true}"
+    host = f"host: '{written}', " if written else ""
+    params = {
+        "source": "params: {query: up, range: 60, step: 60}",
+        "scoring": "params: {name: s, interval: 60}",
+    }
+    other = "scoring" if section == "source" else "source"
+    found = codes(
+        settings=SETTINGS.replace("spec: {", "spec: {allowedHosts: ['*'], allowedTokenHosts: ['*'], "),
+        scorers=scorer(
+            "cpu",
+            f"  {section}: {{{host}{params[section]}, {auth}}}",
+            f"  {other}: {{host: 'http://prom:9090', {params[other]}}}",
+            mode="Full",
+        ),
+        locks=LOCK.format(name="cpu", config=f"{{{section}: {{host: '{locked}'}}}}"),
+    )
+    assert [code for code in found if code == "DSF116"] == expected
+
+
 def test_clusters_without_a_set_label_are_in_the_default_set() -> None:
     labelled = CLUSTER.format(name="c2", labels="cluster.open-cluster-management.io/clusterset: eu")
     application = (
