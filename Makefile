@@ -82,8 +82,9 @@ version: install ## print the version, or write a new one everywhere (VERSION=X.
 	$(PY) -m tools.version $(VERSION)
 	$(if $(VERSION),$(MAKE) schemas golden)
 
-lock: $(UV) ## refresh the lock file
+lock: $(UV) ## refresh the lock file, and the requirements of new fleet repositories
 	$(UV) lock
+	$(PY) -m tools.requirements
 
 golden: install ## record what the generator renders and what the public Python API is now
 	$(PY) -m pytest tests/golden tests/contract/test_python_api.py --update-golden -q

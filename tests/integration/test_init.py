@@ -74,7 +74,8 @@ def test_the_template_pins_this_version() -> None:
     """Pipelines and hooks of a new repository run the gitops-dsf that made it."""
     pin = f"gitops-dsf=={__version__}"
     template = repo_template()
-    assert pin.replace("==", "[live]==") in (template / "requirements.txt").read_text("utf-8").splitlines()
+    for name in ("requirements.in", "requirements.txt"):
+        assert pin in (template / name).read_text("utf-8").splitlines()
     hooks = yamlfast.load((template / ".pre-commit-config.yaml").read_text("utf-8"))["repos"][0]["hooks"]
     assert [hook["additional_dependencies"] for hook in hooks] == [[pin]] * len(hooks)
 

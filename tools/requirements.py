@@ -1,0 +1,41 @@
+"""The requirements.txt of new fleet repositories: what the generator needs, with the hashes of uv.lock.
+
+`python -m tools.requirements` writes it. The lines of our own distributions have no hash, because no file
+holds its own: `ci/lock.sh` of a fleet repository adds them once the distributions are on an index.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from tools.version import ROOT, current
+
+TEMPLATE: Final = ROOT / "repo-template" / "requirements.txt"
+_OWN: Final = ("gitops-dsf", "gitops-dsf-wire")
+_HEADER: Final = """\
+# What requirements.in needs, with the hashes of every file; pipelines install it with --require-hashes.
+# `sh ci/lock.sh` writes it. Before its first run gitops-dsf has no hash here, and pip installs nothing.
+"""
+
+
+def requirements() -> str:
+    """The whole file."""
+    done = subprocess.run(
+        [
+            Path(sys.executable).with_name("uv"),
+            "export",
+            *("--quiet", "--frozen", "--package", "gitops-dsf", "--no-dev", "--no-emit-workspace"),
+            *("--no-header", "--no-annotate"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    own = "".join(f"{name}=={current(ROOT)}\n" for name in _OWN)
+    return f"{_HEADER}{own}{done.stdout}"
+
+
+if __name__ == "__main__":
+    TEMPLATE.write_text(requirements(), encoding="utf-8")
