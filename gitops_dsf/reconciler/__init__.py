@@ -7,7 +7,7 @@ only the view of the hub (`hub.view.HubView`), the API client and the metrics:
     events       what was seen and done, as Kubernetes Events
     freshness/   which scores are where they should be, and which Placements miss one
     scorers/     health, /config and freshness of every DynamicScorer, in its status
-    suspension/  a scoring API that is down is spared the calls of the fleet
+    suspension/  agents do not call a scoring API that is down
     scoregc/     deletes expired scores that no agent will renew
     moves/       Argo CD looks at a decision when it changed; the old copy goes when the new one is healthy
     git/         the git program; credentials that nobody else sees

@@ -30,7 +30,7 @@ from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.duty import ScorerDuty
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.reconciler.state.duty import StateDuty
-from gitops_dsf.reconciler.suspension.duty import SuspensionDuty
+from gitops_dsf.reconciler.suspension.controller import SuspensionController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 LOG = logging.getLogger(__name__)
@@ -169,10 +169,10 @@ def _controllers(
     return (
         view,
         scorers,
-        SuspensionDuty(
+        SuspensionController(
             api=api,
             view=view,
-            metrics=metrics,
+            metrics=metrics.suspension,
             events=events,
             health=scorers.health,
             settings=settings.suspension,

@@ -1,5 +1,5 @@
-"""Suspension with real agents: an API goes down, scores go stale, the agents let it be; it comes back, and so
-do they.
+"""Suspension with real agents: an API goes down, scores go stale, and agents stop calling it. It comes back,
+and they publish again.
 """
 
 import json
@@ -68,7 +68,7 @@ class FragileApi(Loopback):
 
 
 @dataclass(kw_only=True)
-class Scene:
+class FragileApiHub:
     plane: ControlPlane
     hub: Client
     api: FragileApi
@@ -127,7 +127,7 @@ def scene(
     git_server: GitServer,
     hub: Client,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Scene]:
+) -> Iterator[FragileApiHub]:
     fleet = Fleet(repository=git_server.create("fragile"), name="fragile")
     write_fleet(fleet, clusters=list(CLUSTERS))
     (fleet.root / f"apps/{APPLICATION}.yaml").unlink()
@@ -143,7 +143,7 @@ def scene(
         fleet.render()
         stack.enter_context(installed(fleet, control_plane, clusters=CLUSTERS))
         stack.callback(hub.delete, "v1/ConfigMap", SUSPENDED_CONFIGMAP, namespace=HUB_NAMESPACE)
-        scene = Scene(plane=control_plane, hub=hub, api=api)
+        scene = FragileApiHub(plane=control_plane, hub=hub, api=api)
         for cluster in CLUSTERS:
             folder = tmp_path_factory.mktemp("suspension")
             scene.agents[cluster] = stack.enter_context(
@@ -170,7 +170,7 @@ def available(addon: Object) -> bool:
     return any(one["type"] == "Available" and one["status"] == "True" for one in conditions)
 
 
-def test_down_suspended_off_and_on_back_resumed(scene: Scene, note: Callable[[str], None]) -> None:
+def test_down_suspended_off_and_on_back_resumed(scene: FragileApiHub, note: Callable[[str], None]) -> None:
     with reconciling(scene.plane, "--suspend") as first:
         wait_for(lambda: scene.health() == "Active", what="the hub reaches the API", seen=scene.health)
         scene.publishes(0.7)
@@ -230,7 +230,7 @@ def test_down_suspended_off_and_on_back_resumed(scene: Scene, note: Callable[[st
         )
 
 
-def spared(scene: Scene) -> None:
+def spared(scene: FragileApiHub) -> None:
     """The agents do not call it any more; one call may have been under way."""
     wait_for(lambda: scene.states() == {"suspended"}, what="the agents know", seen=scene.states)
     calls = scene.api.calls

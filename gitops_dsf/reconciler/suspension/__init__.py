@@ -1,6 +1,7 @@
-"""Duty: spares a scoring API that is down the calls of the fleet (docs/reconciler.md#suspension). Off unless
-asked for.
+"""Suspension: agents do not call a scoring API that is down (docs/reconciler.md#suspension). Off by default.
 
-`hearing` hears the clusters, `circuit` decides, `listed` is the ConfigMap that agents read, `duty` brings
-them together.
+quorum          on how many clusters the scores of a scorer are stale
+circuitbreaker  decides which scores are suspended
+configmap       the ConfigMap that agents read the suspended scores from
+controller      the control loop, with its metrics
 """

@@ -1,9 +1,9 @@
-"""Who is heard about a scorer, and when enough of them agree."""
+"""Which clusters are counted for a scorer, and when the stale ones are a quorum."""
 
 import pytest
 
 from gitops_dsf.reconciler.hub.scores import ScoreSummary
-from gitops_dsf.reconciler.suspension.hearing import Hearing, hear
+from gitops_dsf.reconciler.suspension.quorum import ScoreCounts, count_scores
 from tests.support.typed import agent
 
 NOW = 1_000.0
@@ -14,7 +14,7 @@ def score(until: float, count: int = 1) -> ScoreSummary:
     return ScoreSummary(valid_until=until, count=count)
 
 
-def test_only_living_agents_that_published_are_heard() -> None:
+def test_only_available_agents_that_published_are_counted() -> None:
     expected = ("fresh", "stale", "empty", "never", "offline", "unknown", "silent", "absent")
     addons = dict.fromkeys(("fresh", "stale", "empty", "never"), ALIVE) | {
         "offline": agent(available="False"),
@@ -23,16 +23,18 @@ def test_only_living_agents_that_published_are_heard() -> None:
     }
     old = {name: score(NOW - 1) for name in ("stale", "offline", "unknown", "silent", "absent", "elsewhere")}
     scores = {**old, "fresh": score(NOW + 1), "empty": score(NOW + 1, 0)}
-    assert hear(expected, addons=addons, scores=scores, now=NOW) == Hearing(expected=8, fresh=1, stale=2)
+    assert count_scores(expected, addons=addons, scores=scores, now=NOW) == ScoreCounts(
+        expected=8, fresh=1, stale=2
+    )
 
 
 def test_a_score_is_stale_when_the_hub_says_so() -> None:
     for until, stale in ((NOW - 0.1, 1), (NOW, 0), (NOW + 0.1, 0)):
-        assert hear(["a"], addons={"a": ALIVE}, scores={"a": score(until)}, now=NOW).stale == stale
+        assert count_scores(["a"], addons={"a": ALIVE}, scores={"a": score(until)}, now=NOW).stale == stale
 
 
 @pytest.mark.parametrize(
-    ("expected", "fresh", "stale", "percent", "agrees"),
+    ("expected", "fresh", "stale", "percent", "enough"),
     [
         (1, 0, 1, 100, True),
         (1, 1, 0, 1, False),
@@ -49,5 +51,5 @@ def test_a_score_is_stale_when_the_hub_says_so() -> None:
         (0, 0, 0, 1, False),
     ],
 )
-def test_a_quorum(expected: int, fresh: int, stale: int, percent: int, agrees: bool) -> None:
-    assert Hearing(expected=expected, fresh=fresh, stale=stale).agrees(percent) is agrees
+def test_a_quorum(expected: int, fresh: int, stale: int, percent: int, enough: bool) -> None:
+    assert ScoreCounts(expected=expected, fresh=fresh, stale=stale).is_quorum(percent) is enough

@@ -1,0 +1,216 @@
+"""The control loop of suspension: keeps the ConfigMap of suspended scores up to date.
+
+When suspension is off, it empties the ConfigMap once, if a reconciler wrote it.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from dsf_runtime.apiserver import ApiError
+from dsf_runtime.clock import monotonic
+from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
+from gitops_dsf.hub.scorers import DynamicScorer
+from gitops_dsf.hub.urls import origin
+from gitops_dsf.reconciler.events import Events, Kind
+from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.scorers.about import about
+from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
+from gitops_dsf.reconciler.series import PREFIX, GaugeSet
+from gitops_dsf.reconciler.settings import SuspensionSettings
+from gitops_dsf.reconciler.suspension.circuitbreaker import (
+    Change,
+    CircuitBreaker,
+    ScorerState,
+    SuspensionUpdate,
+)
+from gitops_dsf.reconciler.suspension.configmap import SuspendedConfigMap
+from gitops_dsf.reconciler.suspension.quorum import ScoreCounts, count_scores
+
+LOG = logging.getLogger(__name__)
+INTERVAL_SECONDS: Final = 5.0
+"""Between two passes, which read one ConfigMap each. Shorter when the interval of the probes is."""
+RETRY_SECONDS: Final = 60.0
+"""Between two attempts to empty the ConfigMap when suspension is off."""
+
+
+class SuspensionMetrics:
+    """Series by scorer, only when suspension is on."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.suspended = GaugeSet[tuple[str]](
+            Gauge(
+                f"{PREFIX}_suspended",
+                "1 while agents do not call the scorer because it is down.",
+                ["scorer"],
+                registry=registry,
+            )
+        )
+        self.held_back = Gauge(
+            f"{PREFIX}_suspensions_held_back",
+            "Scorers that would be suspended if not more than half of all scoring APIs were down at once.",
+            registry=registry,
+        )
+
+    def clear(self) -> None:
+        """Clears the metrics on losing leadership."""
+        self.suspended.set({})
+        self.held_back.set(0)
+
+
+class SuspensionController:
+    """Writes one key of one ConfigMap. `health` is the health by scorer as the hub's probes see it, and
+    changes while this runs.
+    """
+
+    name = "suspension"
+
+    def __init__(
+        self,
+        *,
+        api: HubApi,
+        view: HubView,
+        metrics: SuspensionMetrics,
+        events: Events,
+        health: Mapping[str, Health],
+        settings: SuspensionSettings,
+        probe_interval: float,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._api, self._view, self._events, self._health, self._clock = api, view, events, health, clock
+        self._metrics = metrics
+        self._enabled = settings.enabled
+        self._interval = min(INTERVAL_SECONDS, probe_interval)
+        # Twice the time that it takes to call a scorer Inactive, so that an API can restart.
+        self._breaker = CircuitBreaker(quorum_percent=settings.quorum_percent, hold=FAILURES * probe_interval)
+        self._configmap = SuspendedConfigMap(api=api, namespace=view.hub_namespace)
+        self._held_back: frozenset[str] = frozenset()
+        self._last_warning = ""
+
+    @property
+    def ready(self) -> bool:
+        """Whether everything that it decides by was read."""
+        return not self._enabled or all(synced.is_set() for synced in self._needs())
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        if not self._enabled:
+            await self._empty()
+            await asyncio.Event().wait()
+        for synced in self._needs():
+            await synced.wait()
+        try:
+            while True:
+                try:
+                    await self._reconcile()
+                    self._last_warning = ""
+                except ApiError as error:
+                    self._warn(f"suspended scores stay as they are: {error}")
+                await asyncio.sleep(self._interval)
+        finally:
+            self._metrics.clear()
+
+    async def _reconcile(self) -> None:
+        """Raises ApiError, also when somebody else writes the ConfigMap at the same time. The next pass reads
+        it again.
+        """
+        before = await self._configmap.read()
+        if not before.readable:
+            LOG.warning(
+                "key %s of ConfigMap %s is not a JSON array of names; agents treat it as an empty array",
+                SUSPENDED_KEY,
+                SUSPENDED_CONFIGMAP,
+            )
+        scorers = dict(self._view.scorers.items)
+        states = [self._state(item) for item in scorers.values()]
+        update = self._breaker.decide(states, before.names, self._clock())
+        if update.names != before.names or not before.readable:
+            await self._configmap.write(before, update.names)
+        self._metrics.suspended.set(
+            {(name,): float(item.score_name in update.names) for name, item in scorers.items()}
+        )
+        self._metrics.held_back.set(sum(len(change.scorers) for change in update.held_back))
+        await self._report(update, scorers)
+
+    def _state(self, item: DynamicScorer) -> ScorerState:
+        known = self._health.get(item.metadata.name)
+        health = None if known is None else known.status
+        # Scores are counted only when the count matters.
+        count = health is HealthStatus.INACTIVE and self._api.clock.known
+        return ScorerState(
+            scorer=item.metadata.name,
+            score=item.score_name,
+            api=origin(item.spec.config_url),
+            suspended_in_git=item.spec.suspend,
+            health=health,
+            counts=self._count(item) if count else ScoreCounts(),
+        )
+
+    def _count(self, item: DynamicScorer) -> ScoreCounts:
+        return count_scores(
+            self._view.targets.expected(item),
+            addons=self._view.addons.items,
+            scores=self._view.scores.of(item.resource),
+            now=self._api.now(),
+        )
+
+    async def _report(self, update: SuspensionUpdate, scorers: Mapping[str, DynamicScorer]) -> None:
+        for change in update.suspended:
+            await self._announce(change, scorers, "Warning", "Suspended", "agents no longer call it")
+        for change in update.lifted:
+            LOG.info("score %s is no longer suspended: %s", change.score, change.why)
+            await self._announce(change, scorers, "Normal", "Resumed", "agents may call it again")
+        for change in update.held_back:
+            if change.score not in self._held_back:
+                await self._announce(
+                    change,
+                    scorers,
+                    "Warning",
+                    "SuspensionHeldBack",
+                    "not suspended, because more than half of all scoring APIs are down at once: the"
+                    " hub's own network may be the cause",
+                )
+        self._held_back = frozenset(change.score for change in update.held_back)
+
+    async def _announce(
+        self, change: Change, scorers: Mapping[str, DynamicScorer], kind: Kind, reason: str, words: str
+    ) -> None:
+        for name in change.scorers:
+            await self._events.say(about(scorers[name]), kind, reason, f"{words}: {change.why}")
+
+    async def _empty(self) -> None:
+        """Empties a ConfigMap that a reconciler wrote. One that people made stays as it is."""
+        while True:
+            try:
+                before = await self._configmap.read()
+                if before.ours and before.names:
+                    await self._configmap.write(before, ())
+                    LOG.info("suspension is off; no longer suspended: %s", ", ".join(sorted(before.names)))
+                return
+            except ApiError as error:
+                self._warn(
+                    "suspension is off, but the scores that a reconciler may have suspended before cannot be"
+                    f" lifted yet: {error}"
+                )
+                await asyncio.sleep(1 if error.status == HTTPStatus.CONFLICT else RETRY_SECONDS)
+
+    def _needs(self) -> tuple[asyncio.Event, ...]:
+        view = self._view
+        return (
+            view.scorers.synced,
+            view.scores.synced,
+            view.clusters.synced,
+            view.addons.synced,
+            view.masks.synced,
+        )
+
+    def _warn(self, words: str) -> None:
+        """Logs the same warning once."""
+        if words != self._last_warning:
+            LOG.warning("%s", words)
+        self._last_warning = words

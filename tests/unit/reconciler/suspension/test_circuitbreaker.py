@@ -1,0 +1,228 @@
+"""When a scorer is suspended and when it is lifted, in examples and as laws."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitops_dsf.reconciler.scorers.health import HealthStatus
+from gitops_dsf.reconciler.suspension.circuitbreaker import (
+    TRIAL_EVERY,
+    TRIAL_SECONDS,
+    CircuitBreaker,
+    ScorerState,
+    SuspensionUpdate,
+    too_many_down,
+)
+from gitops_dsf.reconciler.suspension.quorum import ScoreCounts
+
+ACTIVE, INACTIVE, UNKNOWN = HealthStatus.ACTIVE, HealthStatus.INACTIVE, HealthStatus.UNKNOWN
+HOLD = 90.0
+STALE = ScoreCounts(expected=4, fresh=1, stale=3)
+NONE: frozenset[str] = frozenset()
+
+
+def state(
+    scorer: str = "cpu", health: HealthStatus | None = INACTIVE, counts: ScoreCounts = STALE, **other: object
+) -> ScorerState:
+    return replace(
+        ScorerState(
+            scorer=scorer,
+            score=f"{scorer}_score",
+            api=f"http://{scorer}:8000",
+            suspended_in_git=False,
+            health=health,
+            counts=counts,
+        ),
+        **other,
+    )  # type: ignore[arg-type]
+
+
+def others(number: int) -> list[ScorerState]:
+    return [state(f"well-{index}", ACTIVE) for index in range(number)]
+
+
+def breaker() -> CircuitBreaker:
+    return CircuitBreaker(quorum_percent=50, hold=HOLD)
+
+
+def suspended(update: SuspensionUpdate) -> list[str]:
+    return [change.score for change in update.suspended]
+
+
+def test_down_for_a_while_and_a_quorum() -> None:
+    it = breaker()
+    assert it.decide([state()], NONE, 0.0) == SuspensionUpdate(names=NONE)
+    assert it.decide([state()], NONE, HOLD - 1).names == NONE
+    update = it.decide([state()], NONE, HOLD)
+    assert update.names == {"cpu_score"}
+    (change,) = update.suspended
+    assert change.scorers == ("cpu",)
+    assert change.why == (
+        "the hub's probes have failed for 90 s, and 3 of 4 clusters with a running agent have no fresh score"
+    )
+
+
+def test_neither_alone_is_enough() -> None:
+    for health in (ACTIVE, UNKNOWN, None):
+        it = breaker()
+        for at in (0.0, HOLD, 10 * HOLD):
+            assert it.decide([state(health=health)], NONE, at).names == NONE
+    it = breaker()
+    for at in (0.0, HOLD, 10 * HOLD):
+        assert it.decide([state(counts=ScoreCounts(expected=4, fresh=3, stale=1))], NONE, at).names == NONE
+
+
+def test_an_answer_in_between_starts_the_wait_anew() -> None:
+    it = breaker()
+    it.decide([state()], NONE, 0.0)
+    it.decide([state(health=ACTIVE)], NONE, 60.0)
+    it.decide([state()], NONE, 70.0)
+    assert it.decide([state()], NONE, 100.0).names == NONE
+    assert it.decide([state()], NONE, 160.0).names == {"cpu_score"}
+
+
+def test_it_is_lifted_when_the_api_answers_whatever_the_scores_say() -> None:
+    it = breaker()
+    current = frozenset({"cpu_score"})
+    assert it.decide([state(counts=ScoreCounts())], current, 0.0).names == current
+    update = it.decide([state(health=ACTIVE)], current, 1.0)
+    assert update.names == NONE
+    assert [change.why for change in update.lifted] == ["its API answers the hub"]
+
+
+def test_what_is_not_ours_to_suspend_is_lifted() -> None:
+    current = frozenset({"cpu_score", "by-hand"})
+    for item, why in (
+        (state(suspended_in_git=True), "git suspends it: spec.suspend is true"),
+        (state(health=UNKNOWN), "no probe of the hub ever reached its API"),
+    ):
+        update = breaker().decide([item], current, 0.0)
+        assert [(change.score, change.why) for change in update.lifted] == [
+            ("by-hand", "no scorer has this score name"),
+            ("cpu_score", why),
+        ]
+
+
+def test_a_new_leader_waits_for_its_own_probes() -> None:
+    it, current = breaker(), frozenset({"cpu_score"})
+    assert it.decide([state(health=None), state("mem", None)], current, 0.0) == SuspensionUpdate(
+        names=current
+    )
+
+
+def test_a_trial_finds_out_whether_agents_reach_what_the_hub_does_not() -> None:
+    it, current = breaker(), frozenset({"cpu_score"})
+    it.decide([state()], current, 0.0)
+    assert it.decide([state()], current, TRIAL_EVERY - 1).names == current
+    update = it.decide([state()], current, TRIAL_EVERY)
+    assert update.names == NONE
+    assert [change.why for change in update.lifted] == [
+        "for a trial: agents may reach its API although the hub does not"
+    ]
+    over = TRIAL_EVERY + TRIAL_SECONDS
+    assert it.decide([state()], NONE, over - 1).names == NONE
+    assert it.decide([state(counts=ScoreCounts(expected=4, fresh=4))], NONE, over).names == NONE, (
+        "the agents reach it"
+    )
+    assert it.decide([state()], NONE, over).names == current, "they do not"
+    assert it.decide([state()], current, over + TRIAL_EVERY - 1).names == current
+
+
+def test_most_scorers_down_at_once_is_the_hubs_own_affair() -> None:
+    it = breaker()
+    down = [state("cpu"), state("mem"), state("net", counts=ScoreCounts(expected=4, fresh=4)), *others(2)]
+    it.decide(down, NONE, 0.0)
+    update = it.decide(down, NONE, HOLD)
+    assert update.names == NONE
+    assert [change.score for change in update.held_back] == ["cpu_score", "mem_score"]
+    kept = it.decide(down, frozenset({"mem_score"}), HOLD)
+    assert kept.names == {"mem_score"}, "what was suspended before stays"
+    assert it.decide([*down, state("more", ACTIVE)], NONE, HOLD).names == {"cpu_score", "mem_score"}
+
+
+def test_the_only_scorer_may_be_suspended_and_one_of_two() -> None:
+    assert not too_many_down([state()])
+    assert not too_many_down([state(), *others(1)])
+    assert not too_many_down([state(), state("far", UNKNOWN), state("new", None)])
+    assert too_many_down([state(), state("mem")])
+    assert not too_many_down(
+        [state(api="one"), state("mem", api="one"), state("net", ACTIVE, api="other")]
+    ), "one API serves two"
+    assert not too_many_down([])
+
+
+def test_a_scorer_without_a_score_name_cannot_be_named() -> None:
+    it = breaker()
+    it.decide([state(score="")], NONE, 0.0)
+    assert it.decide([state(score="")], NONE, HOLD) == SuspensionUpdate(names=NONE)
+
+
+def test_scorers_that_share_a_name_are_suspended_together_or_not_at_all() -> None:
+    pair = [
+        state("a", score="same"),
+        state("b", score="same", counts=ScoreCounts(expected=2, fresh=2)),
+        *others(4),
+    ]
+    it = breaker()
+    it.decide(pair, NONE, 0.0)
+    assert it.decide(pair, NONE, HOLD).names == NONE
+    pair[1] = replace(pair[1], counts=STALE)
+    update = it.decide(pair, NONE, HOLD)
+    assert update.names == {"same"}
+    assert update.suspended[0].scorers == ("a", "b")
+
+
+SCORERS = st.lists(
+    st.builds(
+        ScorerState,
+        scorer=st.sampled_from("abcdef"),
+        score=st.sampled_from(("", "a", "b", "c", "d", "e", "f")),
+        api=st.sampled_from("pqrs"),
+        suspended_in_git=st.booleans() | st.just(False),
+        health=st.sampled_from((None, ACTIVE, INACTIVE, INACTIVE, INACTIVE, UNKNOWN)),
+        counts=st.builds(
+            ScoreCounts, expected=st.integers(0, 5), fresh=st.integers(0, 2), stale=st.integers(0, 5)
+        ),
+    ),
+    max_size=6,
+    unique_by=lambda item: item.scorer,
+)
+STEPS = st.lists(
+    st.tuples(SCORERS, st.frozensets(st.sampled_from("abcxy"), max_size=2) | st.none(), st.floats(0, 2_000)),
+    max_size=12,
+)
+
+
+@given(steps=STEPS)
+def test_laws(steps: list[tuple[list[ScorerState], frozenset[str] | None, float]]) -> None:
+    it, now = breaker(), 0.0
+    current = NONE
+    since: dict[str, float] = {}
+    for scorers, by_hand, seconds in steps:
+        now += seconds
+        current = by_hand if by_hand is not None else current
+        since = {each.scorer: since.get(each.scorer, now) for each in scorers if each.health is INACTIVE}
+        update = it.decide(scorers, current, now)
+        assert it.decide(scorers, current, now) == update, "asking again changes nothing"
+        new = update.names - current
+        assert new == set(suspended(update))
+        assert current - update.names == {change.score for change in update.lifted}
+        for each in scorers:
+            if each.score in new:
+                assert each.health is INACTIVE
+                assert not each.suspended_in_git
+                assert each.counts.is_quorum(50)
+                assert now - since[each.scorer] >= HOLD
+            if each.score in update.names:
+                assert each.health in {INACTIVE, None}
+        if too_many_down(scorers):
+            assert not new
+        if new:
+            assert len({each.api for each in scorers if each.score in new}) <= max(
+                1, len({each.api for each in scorers}) // 2
+            )
+        assert update.names <= {each.score for each in scorers}
+        settled = it.decide(scorers, update.names, now)
+        assert settled.names == update.names, "the decision is stable"
+        current = update.names
