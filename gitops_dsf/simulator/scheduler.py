@@ -27,16 +27,16 @@ from gitops_dsf.simulator.weights import PrioritizerError, prioritizers_of
 def simulate(
     objects: HubState | Iterable[Mapping[str, Any]], placement: str, now: datetime | str | None = None
 ) -> Verdict:
-    """What OCM would decide for a Placement.
+    """Computes what OCM would decide for a Placement.
 
     Args:
-        objects: a HubState, which serves any number of Placements, or the objects of a hub as plain dicts:
-        Placement,
-            ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, AddOnPlacementScore,
-            PlacementDecision, as the API server returns them. For manifests that were never applied see
-            `with_defaults`.
-        placement: `namespace/name`. now: the moment of the pass, a datetime with a time zone or an RFC 3339
-        text; the system's clock if None.
+        objects: a HubState, which can be used for any number of Placements, or the objects of a hub as plain
+            dicts, as the API server returns them: Placement, ManagedCluster, ManagedClusterSet,
+            ManagedClusterSetBinding, AddOnPlacementScore, PlacementDecision. Complete manifests that were
+            never applied with `with_defaults` first.
+        placement: `namespace/name`.
+        now: the time of the pass, as a datetime with a time zone or RFC 3339 text; by default the system's
+            clock.
 
     Raises:
         SimulatorInputError: the input cannot be the objects of a hub, or there is no such Placement.

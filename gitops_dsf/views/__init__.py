@@ -1,4 +1,4 @@
 """What people read about a hub or a change: `status`, `doctor` and `preview`.
 
-Pure: typed objects in, values out. The rules are those of `hub`.
+Pure: typed objects in, values out. The rules are in `hub`.
 """

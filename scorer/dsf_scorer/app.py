@@ -1,4 +1,4 @@
-"""The ASGI application around one scoring function: POST to score, /config, /healthz and /metrics."""
+"""The ASGI application around a scoring function: POST to score, /config, /healthz and /metrics."""
 
 import logging
 import time
@@ -19,7 +19,7 @@ from dsf_scorer.turns import Turns
 _log = logging.getLogger(__name__)
 
 CLIENT_GONE: Final = 499
-"""Status in the metrics for a request whose client hung up; never sent."""
+"""Status in the metrics for a request whose client disconnected. It is never sent."""
 
 
 class ScorerApp:
@@ -33,7 +33,7 @@ class ScorerApp:
         settings: Settings,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        # Importing the package needs no extra: tools that only name a scorer or check one do without.
+        # Importing the package needs no extra, so tools that only name or check a scorer work without one.
         from dsf_scorer.metrics import Metrics  # noqa: PLC0415
 
         self.definition = definition
@@ -45,7 +45,7 @@ class ScorerApp:
         self._turns = Turns(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One HTTP request, or the server's lifespan."""
+        """Handles one HTTP request, or the server's lifespan."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
@@ -95,8 +95,8 @@ class ScorerApp:
             self._metrics.ended(code=code, seconds=self._clock() - began)
 
     async def _answered(self, scope: Scope, receive: Receive) -> Response | None:
-        """Every failure becomes a response here. A bug's text stays in the log: the caller may be anybody
-        with the token.
+        """Turns every failure into a response. The details of a bug are only logged, because the caller may
+        be anyone with the token.
         """
         try:
             return await self._score(scope, receive)

@@ -1,5 +1,5 @@
-"""The ``arguments`` of a scoring request, converted to what the scoring function's second parameter is
-annotated with.
+"""Converts the ``arguments`` of a scoring request to the annotated type of the scoring function's second
+parameter.
 """
 
 import inspect
@@ -14,23 +14,23 @@ from dsf_scorer.errors import DefinitionError, RefusedError
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments:
-    """How one scoring function takes its arguments.
+    """How a scoring function takes its arguments.
 
-    The annotation may be anything that msgspec reads from JSON: a Struct (``forbid_unknown_fields=True``
+    The annotation can be any type that msgspec reads from JSON: a Struct (``forbid_unknown_fields=True``
     catches misspelt names), a dataclass, a TypedDict or a dict. Without an annotation it is a dict.
     """
 
     decoder: "msgspec.json.Decoder[Any] | None"
-    """None: the function takes none."""
+    """None if the function takes no arguments."""
     default: Any
-    """The parameter's default; inspect.Parameter.empty when it has none."""
+    """The parameter's default; inspect.Parameter.empty if it has none."""
 
     @property
     def taken(self) -> bool:
         return self.decoder is not None
 
     def read(self, raw: bytes | None) -> Any:  # noqa: ANN401 - whatever the author annotated
-        """The value for the second parameter. Raises RefusedError with the field that is wrong."""
+        """Returns the value for the second parameter. Raises RefusedError with the invalid field."""
         if self.decoder is None:
             if raw is not None and msgspec.json.decode(raw):
                 raise RefusedError(
@@ -52,7 +52,7 @@ class Arguments:
 
 
 def of(function: Callable[..., Any]) -> Arguments:
-    """Reads the signature. Raises DefinitionError when it is not (series) or (series, arguments)."""
+    """Reads the function's signature. Raises DefinitionError if it is not (series) or (series, arguments)."""
     name = getattr(function, "__name__", repr(function))
     try:
         signature = inspect.signature(function, eval_str=True)

@@ -1,5 +1,5 @@
-"""The command `dsf-scorer`: serve a scoring API, check any scoring API, start a new one. `gitops-dsf scorer`
-is the same command.
+"""The command `dsf-scorer`: serves, checks or creates a scoring API. `gitops-dsf scorer` is the
+same command.
 """
 
 import argparse
@@ -37,7 +37,7 @@ class UsageError(ScorerError):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the actions run, check and new."""
+    """Adds the actions run, check and new."""
     parser.description = "Scoring APIs: what turns metrics into scores."
     parser.epilog = EPILOG.format(program=parser.prog)
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
@@ -131,10 +131,9 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, *, judge_query: "JudgeQuery | None" = None) -> int:
-    """Carry out the chosen action and return the exit code. `judge_query` lists the mistakes of a query.
+    """Runs the chosen action and returns the exit code. `judge_query` returns the mistakes of a query.
 
-    Raises UsageError for arguments that cannot be carried out as written, ScorerError for everything else
-    that people can mend.
+    Raises UsageError for invalid arguments, and ScorerError for other errors that people can fix.
     """
     if args.action == "check":
         return _check(args, judge_query)
@@ -142,7 +141,7 @@ def run(args: argparse.Namespace, *, judge_query: "JudgeQuery | None" = None) ->
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+    """Runs one command and returns its exit code."""
     parser = argparse.ArgumentParser(
         prog="dsf-scorer", allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -188,7 +187,7 @@ def _run(args: argparse.Namespace) -> int:
         msg = f"--port {args.port}: write 0 to 65535"
         raise UsageError(msg)
     if args.token_file is not None:
-        # The application is made on import and reads the environment then.
+        # The application is created on import and reads the environment then.
         os.environ["SCORER_TOKEN_FILE"] = str(args.token_file.absolute())
     logging.basicConfig(level=args.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
@@ -210,7 +209,7 @@ def _run(args: argparse.Namespace) -> int:
     try:
         uvicorn.Server(config).run()
     except SystemExit as error:
-        # The server ends the process with a code of its own when it cannot start, after having logged why.
+        # If the server cannot start, it logs the reason and ends the process with an exit code of its own.
         msg = f"the server cannot start on {args.host}:{args.port}; the log above says why"
         raise ScorerError(msg) from error
     return 0
@@ -274,5 +273,5 @@ def _token(file: Path | None) -> str:
 
 
 def _no_mistakes(_query: str) -> "list[QueryMistake]":
-    """Judge no query: PromQL is known to `gitops-dsf scorer check` alone."""
+    """Reports no mistakes. Only `gitops-dsf scorer check` knows PromQL."""
     return []

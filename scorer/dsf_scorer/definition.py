@@ -1,4 +1,6 @@
-"""What a scorer says about itself: the content of /config, checked once when its module is imported."""
+"""The definition of a scorer, which is the content of /config. It is checked once, when its module is
+imported.
+"""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +13,7 @@ DEFAULT_PATH: Final = "/scoring"
 RESERVED_PATHS: Final = ("/config", "/healthz", "/metrics")
 MAX_NAME: Final = 253
 MAX_SECONDS: Final = 31_536_000
-"""One year: the longest range, step and interval that a DynamicScorer takes."""
+"""One year: the longest range, step and interval that a DynamicScorer accepts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +81,7 @@ class Definition:
         return problems
 
     def config(self, *, prefix: str = "") -> ScorerConfig:
-        """The /config page. The prefix is the path below which a larger application mounted this one."""
+        """The /config page. The prefix is the path below which another application mounted this one."""
         return ScorerConfig(
             name=self.name,
             description=self.description,

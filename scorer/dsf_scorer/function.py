@@ -1,4 +1,4 @@
-"""A scoring function with its shape known: per series or per request, synchronous or not, with or without
+"""A scoring function with a known signature: per series or per request, sync or async, with or without
 arguments.
 """
 
@@ -15,9 +15,9 @@ from dsf_scorer.series import Series
 from dsf_wire.scoring import ScoringResult
 
 EachFunction = Callable[..., float | None] | Callable[..., Awaitable[float | None]]
-"""(series) or (series, arguments) to a score; None is no score for that series."""
+"""(series) or (series, arguments) to a score; None means no score for that series."""
 BatchFunction = Callable[..., Iterable[ScoringResult]] | Callable[..., Awaitable[Iterable[ScoringResult]]]
-"""(list of series) or (list of series, arguments) to scores with the labels that name them."""
+"""(list of series) or (list of series, arguments) to scores, with labels that name them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,8 +29,8 @@ class Scored:
 
 
 class Function:
-    """Runs one author's function on one request body. Everything that takes time runs in a thread, except an
-    async function itself.
+    """Runs an author's function for a request body. Slow work runs in a thread, unless the
+    function is async.
     """
 
     def __init__(self, function: Callable[..., Any], *, each: bool) -> None:
@@ -40,7 +40,9 @@ class Function:
         self.is_async = inspect.iscoroutinefunction(function)
 
     async def __call__(self, body: bytes | bytearray, *, max_series: int) -> Scored:
-        """Raises RefusedError for a bad request and whatever the author's function raises."""
+        """Scores one request. Raises RefusedError for a bad request, and any exception of the author's
+        function.
+        """
         if not self.is_async:
             return await asyncio.to_thread(self._score, body, max_series)
         series, extra = await asyncio.to_thread(self._read, body, max_series)

@@ -1,7 +1,7 @@
-"""The little of HTTP over ASGI that four routes need: read a bounded body, send one response.
+"""The part of HTTP over ASGI that four routes need: reading a body of limited size, and sending a response.
 
-ASGI itself is a dozen lines here; a web framework would bring routing, middleware and three more packages
-into every scorer's image. Specification: https://asgi.readthedocs.io/en/latest/specs/www.html
+A web framework would add routing, middleware and three more packages to the image of every scorer.
+Specification: https://asgi.readthedocs.io/en/latest/specs/www.html
 """
 
 import asyncio
@@ -22,12 +22,12 @@ JSON = "application/json"
 
 
 class ClientGone(Exception):  # noqa: N818 - an event, not a fault
-    """The client hung up before its request was complete; there is nobody to answer."""
+    """The client disconnected before its request was complete."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """One complete response."""
+    """A complete response."""
 
     status: int = 200
     body: bytes = b""
@@ -47,18 +47,18 @@ class Response:
 
 
 def error(status: int, message: str, *, headers: Mapping[str, str] | None = None) -> Response:
-    """A refusal with its reason as ``{"error": "..."}``."""
+    """An error response with its reason as ``{"error": "..."}``."""
     return Response(status=status, body=msgspec.json.encode({"error": message}), headers=headers or {})
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:
-    """The first header of that lower-case name."""
+    """The first header with this lower-case name."""
     return next((value for key, value in scope["headers"] if key == name), None)
 
 
 def path_of(scope: Scope) -> tuple[str, str]:
-    """(mount prefix, path below it). Servers disagree on whether ``path`` includes ``root_path``; both are
-    understood.
+    """(mount prefix, path below it). Servers differ in whether ``path`` includes ``root_path``; both are
+    handled.
     """
     prefix = str(scope.get("root_path", "")).rstrip("/")
     path = str(scope["path"])
@@ -68,7 +68,7 @@ def path_of(scope: Scope) -> tuple[str, str]:
 
 
 def check_media(scope: Scope) -> None:
-    """Raises RefusedError (415) when the body is declared as something that is not plain JSON."""
+    """Raises RefusedError (415) if the body is declared as something other than plain JSON."""
     media = (header(scope, b"content-type") or b"").split(b";")[0].strip().lower()
     if media and media != b"application/json" and not media.endswith(b"+json"):
         raise RefusedError(f"the body is {media.decode('latin-1')}; send application/json", status=415)
@@ -81,7 +81,7 @@ def check_media(scope: Scope) -> None:
 
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int, seconds: float) -> bytearray:
-    """The whole body. Raises RefusedError (413, 408) or ClientGone."""
+    """Reads the whole body. Raises RefusedError (413, 408) or ClientGone."""
     declared = header(scope, b"content-length")
     if declared is not None and declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)

@@ -1,4 +1,4 @@
-"""``module:app`` to the application: what `scorer run` serves."""
+"""Loads the application ``module:app`` that `scorer run` serves."""
 
 import sys
 from collections.abc import Callable
@@ -14,8 +14,8 @@ class LoadError(ScorerError):
 
 
 def load_app(reference: str, *, directory: Path) -> Callable[..., Any]:
-    """Imports the ASGI application from a module that is looked for in the folder first. Raises ScorerError
-    with the reason.
+    """Imports the ASGI application. The folder comes first on the import path. Raises ScorerError with the
+    reason.
     """
     module_name, colon, attribute = reference.partition(":")
     if (

@@ -1,4 +1,4 @@
-"""What a scoring API counts about itself, in a registry of its own."""
+"""The metrics of a scoring API, in a registry of its own."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
@@ -7,7 +7,7 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
 class Metrics:
-    """Access metrics of one scorer; ``code`` is the HTTP status, durations are seconds."""
+    """Metrics of one scorer's requests. ``code`` is the HTTP status; durations are seconds."""
 
     content_type = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -62,5 +62,5 @@ class Metrics:
         self._dropped.inc(dropped)
 
     def text(self) -> bytes:
-        """Prometheus text exposition."""
+        """Formats the metrics as Prometheus text exposition."""
         return generate_latest(self._registry)

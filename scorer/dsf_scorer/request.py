@@ -1,7 +1,7 @@
-"""The body of a scoring request: bytes to typed series, or a refusal that names the place.
+"""Decodes the body of a scoring request to typed series, or refuses it with the position of the mistake.
 
-Wire: ``{"data": [{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``, values as
-Prometheus writes them (strings, with NaN, +Inf and -Inf).
+Wire: ``{"data": [{"metric": {...}, "values": [[ts, "v"], ...]}, ...], "arguments": {...}}``. Values are
+written as in Prometheus: strings, with NaN, +Inf and -Inf.
 """
 
 from array import array
@@ -23,7 +23,7 @@ class _Row(msgspec.Struct):
     metric: dict[str, str]
     values: list[tuple[float, str]] = []
     value: tuple[float, str] | None = None
-    """What instant queries have in place of ``values``."""
+    """Instant queries have this instead of ``values``."""
     histograms: msgspec.Raw = msgspec.Raw(b"")
 
 
@@ -33,14 +33,14 @@ _ROW: Final = msgspec.json.Decoder(_Row)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """A decoded request. ``arguments`` is JSON text of an object, None when the request has none."""
+    """A decoded request. ``arguments`` is the JSON text of an object; None if the request has none."""
 
     series: list[Series]
     arguments: bytes | None
 
 
 def decode(body: bytes | bytearray, *, max_series: int) -> Request:
-    """Raises RefusedError: 400 for what is not JSON, 413 for too many series, 422 for JSON of
+    """Decodes a body. Raises RefusedError: 400 if it is not JSON, 413 for too many series, 422 for JSON of
     another shape.
     """
     try:
@@ -97,7 +97,7 @@ def _series(raw: msgspec.Raw, index: int) -> Series:
 
 
 def _located(error: msgspec.ValidationError, index: int) -> str:
-    """The decoder's text with the path counted from the whole body."""
+    """The decoder's message, with the path from the root of the body."""
     text = str(error)
     text = text.replace("`$", f"`$.data[{index}]", 1) if "`$" in text else f"{text} - at `$.data[{index}]`"
     if ".value" in text and "Expected `str`" in text:

@@ -1,4 +1,4 @@
-"""What a scoring function returned, as the JSON that agents read. NaN and infinities have no place in JSON:
+"""Encodes the result of a scoring function as JSON. NaN and infinities cannot be written as JSON, so they are
 dropped and counted.
 """
 
@@ -16,12 +16,14 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 class BadResultError(TypeError):
-    """The scoring function returned something that is no score: a bug of the scorer, answered 500."""
+    """The scoring function returned something that is not a score. This is a bug of the scorer, answered with
+    500.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EncodedScores:
-    """The response body, how many results it holds and how many were not finite."""
+    """The response body, the number of results in it, and the number that were not finite."""
 
     body: bytes
     results: int
@@ -29,7 +31,7 @@ class EncodedScores:
 
 
 def encode(results: Iterable[ScoringResult]) -> EncodedScores:
-    """Raises BadResultError when a result is not a Score of string labels and a number."""
+    """Encodes results. Raises BadResultError when a result is not a Score of string labels and a number."""
     kept: list[ScoringResult] = []
     dropped = 0
     for result in results:
@@ -45,7 +47,7 @@ def encode(results: Iterable[ScoringResult]) -> EncodedScores:
 
 
 def _finite(score: object) -> float | None:
-    # Real covers NumPy's scalars as well; True is a Real too, but never meant as a score.
+    # Real includes NumPy's scalars. It also includes bool, which is never meant as a score.
     if isinstance(score, bool) or not isinstance(score, Real):
         msg = f"a score must be a number, got {score!r:.60} ({type(score).__name__})"
         raise BadResultError(msg)

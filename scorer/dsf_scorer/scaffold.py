@@ -1,4 +1,4 @@
-"""``scorer new``: a scoring API of one's own to start from, with its test, image and DynamicScorer."""
+"""``scorer new``: creates a project for a scoring API, with a test, an image and a DynamicScorer."""
 
 import re
 from importlib import resources
@@ -11,18 +11,18 @@ from dsf_scorer.errors import ScorerError
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _SUFFIX: Final = ".tmpl"
-"""Templates are no Python to any tool that walks the package."""
+"""With this suffix, tools do not treat the templates as Python."""
 
 
 class ScaffoldError(ScorerError):
-    """The project cannot be made; nothing was written."""
+    """The project cannot be created. Nothing was written."""
 
 
 def create(name: str, directory: Path) -> list[Path]:
-    """Writes a project for a scorer of that name and returns its files. Raises ScaffoldError before anything
+    """Writes a project for a scorer of that name, and returns its files. Raises ScaffoldError before anything
     is written.
 
-    The name becomes the score name and the DynamicScorer's, so it must be a DNS label (RFC 1123).
+    The name becomes the score name and the DynamicScorer's name, so it must be a DNS label (RFC 1123).
     """
     if not _NAME.fullmatch(name):
         msg = (

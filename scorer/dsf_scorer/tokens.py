@@ -1,4 +1,4 @@
-"""Who may ask for scores: the bearer token of a request against the accepted ones."""
+"""Checks the bearer token of a request."""
 
 import hashlib
 import hmac
@@ -11,7 +11,7 @@ MAX_TOKEN_FILE_BYTES: Final = 65_536
 
 
 class TokensUnavailableError(RefusedError):
-    """A token file is named but holds no usable token: everybody is refused, and /healthz says so."""
+    """A token file is configured but holds no usable token. Everyone is refused, and /healthz reports it."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
@@ -22,9 +22,8 @@ class TokensUnavailableError(RefusedError):
 class Tokens:
     """Checks Authorization headers.
 
-    The file is read for each request: a mounted Secret changes in place, and neither its modification time
-    nor a file watch is a reliable sign of it, while reading a few bytes costs less than the scoring by orders
-    of magnitude.
+    The file is read for each request. A mounted Secret changes in place, and neither its modification time
+    nor a file watch shows that reliably; reading a few bytes is cheap compared to scoring.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -36,7 +35,7 @@ class Tokens:
         return self._file is not None or bool(self._digests)
 
     def check(self, authorization: bytes | None) -> None:
-        """Returns for a caller who may pass. Raises RefusedError: 401, or 503 while the token file cannot be
+        """Returns if the caller is allowed. Raises RefusedError: 401, or 503 while the token file cannot be
         used.
         """
         if not self.required:
@@ -46,14 +45,14 @@ class Tokens:
         if scheme.lower() != b"bearer" or not presented.strip():
             raise _unauthorized("send the header Authorization: Bearer <token>")
         digest = _digest(presented.strip())
-        # Digests are compared, all of them, each in constant time: neither length nor position of a token
-        # shows in the timing.
+        # All digests are compared, each in constant time, so that timing shows neither length nor position of
+        # a token.
         matches = [hmac.compare_digest(digest, candidate) for candidate in accepted]
         if not any(matches):
             raise _unauthorized("the bearer token is not one that this scoring API accepts")
 
     def accepted(self) -> tuple[bytes, ...]:
-        """Digests of the tokens that count now. Raises TokensUnavailableError."""
+        """Digests of the currently accepted tokens. Raises TokensUnavailableError."""
         if self._file is None:
             return self._digests
         try:

@@ -1,4 +1,4 @@
-"""How many requests are read and scored at the same time, and for how long."""
+"""Limits how many requests are read and scored at the same time, and for how long."""
 
 import asyncio
 import logging
@@ -14,16 +14,16 @@ _T = TypeVar("_T")
 
 
 class Turn:
-    """One of the places at the table. Work that outlives its request keeps the place until it is done."""
+    """One slot for a request. Work that outlives its request keeps the slot until it ends."""
 
     def __init__(self) -> None:
         self._job: asyncio.Task[Any] | None = None
 
     async def run(self, work: Coroutine[Any, Any, _T], *, seconds: float, cancel: bool) -> _T:
-        """The result of the work. Raises RefusedError (503) after the given seconds.
+        """Runs the work and returns its result. Raises RefusedError (503) after the given seconds.
 
-        ``cancel`` stops the work then; a thread cannot be stopped, so it is left to finish and its result is
-        thrown away.
+        With ``cancel``, the work is cancelled then. A thread cannot be stopped, so it runs to its end, and
+        its result is discarded.
         """
         job = asyncio.create_task(work)
         self._job = job
@@ -48,7 +48,7 @@ class Turn:
 
 
 class Turns:
-    """Hands out turns, first come first served; refuses when too many wait."""
+    """Assigns slots in order of arrival. Refuses requests when too many wait."""
 
     def __init__(self, settings: Settings) -> None:
         self._places = asyncio.Semaphore(settings.max_concurrent)
@@ -57,7 +57,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[Turn]:
-        """Waits for a place. Raises RefusedError (503 with Retry-After) when the queue is full."""
+        """Waits for a slot. Raises RefusedError (503 with Retry-After) when the queue is full."""
         if self._places.locked() and self._waiting >= self._max_waiting:
             raise RefusedError(
                 "too many scoring requests are waiting", status=503, headers={"retry-after": "5"}

@@ -509,7 +509,7 @@ def test_a_placement_that_ocm_does_not_understand_or_cannot_fill(clinic: Clinic)
         )
     ):
         hub.patch(PLACEMENT, APPLICATION, {"spec": {"numberOfClusters": 5}}, namespace=ARGOCD_NAMESPACE)
-        assert clinic.find("placements", "finds too few clusters")["state"] == "warning"
+        assert clinic.find("placements", "has too few clusters")["state"] == "warning"
     broken = {"mode": "Bogus", "configurations": wanted["prioritizerPolicy"]["configurations"]}
     with restored(
         lambda: hub.patch(

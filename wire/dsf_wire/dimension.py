@@ -1,4 +1,4 @@
-"""Dimension formats such as ``${node};${pod}``: how the labels of one result become the name of one score
+"""Dimension formats such as ``${node};${pod}``, which turn the labels of a result into the name of a score
 item.
 """
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 LABELS: Final = ("node", "device", "namespace", "app", "pod", "container", "meta")
-"""Result labels that a placeholder may name and that dynamic_score exports as ``ds_<label>``."""
+"""Result labels that a placeholder can name, and that dynamic_score exports as ``ds_<label>``."""
 
 PLACEHOLDERS: Final = ("cluster", *LABELS, "scoreName")
 DEFAULT_FORMAT: Final = "${scoreName}"
@@ -30,8 +30,8 @@ def placeholders(template: str) -> list[Placeholder]:
 
 
 def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, str]) -> str:
-    """The item name of one result. Absent labels are empty strings; unknown placeholders stay as they are (as
-    upstream).
+    """The item name of a result. Absent labels are empty, and unknown placeholders stay as they are (as
+    upstream does).
     """
 
     def value(match: re.Match[str]) -> str:
@@ -48,7 +48,9 @@ def fill(template: str, *, cluster: str, score_name: str, labels: Mapping[str, s
 
 
 def fixed_name(template: str, *, score_name: str) -> str | None:
-    """The one item name that a format yields on every cluster, or None where labels or the cluster decide."""
+    """The only item name that a format yields on every cluster; None if it depends on labels or
+    the cluster.
+    """
     template = template or DEFAULT_FORMAT
     if any(item.name != "scoreName" and item.name in PLACEHOLDERS for item in placeholders(template)):
         return None
@@ -56,9 +58,7 @@ def fixed_name(template: str, *, score_name: str) -> str | None:
 
 
 def can_yield(template: str, dimension: str, *, score_name: str) -> bool:
-    """Whether some labels could make the format yield exactly this item name. Linear in both: no backtracking
-    over placeholders.
-    """
+    """Whether some labels could yield exactly this item name. Linear in both, without backtracking."""
     fixed = _fixed_parts(template or DEFAULT_FORMAT, score_name=score_name)
     first, last = fixed[0], fixed[-1]
     if len(fixed) == 1:
@@ -77,7 +77,7 @@ def can_yield(template: str, dimension: str, *, score_name: str) -> bool:
 
 
 def _fixed_parts(template: str, *, score_name: str) -> list[str]:
-    """The literal text before, between and after the placeholders that labels or the cluster fill in."""
+    """The literal text before, between and after the placeholders of labels and the cluster."""
     parts = [""]
     position = 0
     for match in _PLACEHOLDER.finditer(template):

@@ -1,7 +1,7 @@
-"""Who else writes the scores of an AddOnPlacementScore, as its managedFields tell.
+"""Finds other writers of an AddOnPlacementScore in its managedFields.
 
 Server-side apply keeps an entry for each writer. An object that was created without labels and annotations
-and then updated, as the upstream agent does it, has no entry at all: Kubernetes starts to keep them with the
+and then updated, as the upstream agent does, has no entry at all: Kubernetes starts to keep them with the
 first apply.
 """
 
@@ -19,7 +19,7 @@ STATUS: Final = "status"
 
 
 class FieldsOwner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who an entry of metadata.managedFields is about."""
+    """The writer of an entry in metadata.managedFields."""
 
     manager: str = ""
     operation: str = ""
@@ -27,13 +27,13 @@ class FieldsOwner(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     @property
     def ours(self) -> bool:
-        """Whether this is what an agent of ours applied to the status."""
+        """Whether our agent applied this entry to the status."""
         return self.subresource == STATUS and self.manager == AGENT_MANAGER and self.operation == APPLY
 
 
 class FieldsEntry(FieldsOwner, frozen=True, kw_only=True, omit_defaults=True):
-    """An entry of metadata.managedFields. The fields that it lists stay JSON: of a large object they are the
-    larger part.
+    """An entry of metadata.managedFields. Its list of fields stays JSON, because it can be larger than the
+    rest of the object.
     """
 
     api_version: str = msgspec.field(default="", name="apiVersion")
@@ -44,8 +44,8 @@ class FieldsEntry(FieldsOwner, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True, kw_only=True)
 class Writer:
-    """A program that wrote scores: its name, and when it did last (Unix seconds); empty and None where the
-    hub does not tell.
+    """A program that wrote scores: its name, and the time of its last write (Unix seconds); empty and None if
+    the hub does not say.
     """
 
     manager: str
@@ -58,7 +58,7 @@ UNNAMED: Final = Writer(manager="", at=None)
 def other_writers(entries: Sequence[FieldsEntry], *, labelled: bool, scored: bool) -> tuple[Writer, ...]:
     """The writers of the status besides our agent.
 
-    ``labelled`` says that the object carries our agent's label, ``scored`` that it has scores.
+    ``labelled``: the object has our agent's label. ``scored``: it has scores.
     """
     written = [entry for entry in entries if entry.subresource == STATUS]
     if scored and not written and not labelled:

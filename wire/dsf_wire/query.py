@@ -1,4 +1,4 @@
-"""Several PromQL expressions in one ``query`` string, joined by ``;``."""
+"""Splits a ``query`` string into PromQL expressions, which are joined by ``;``."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,17 @@ _OPENERS = {"(": ")", "{": "}", "[": "]"}
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """One expression and where it starts in the joined string (0-based character offset, white space
-    skipped).
-    """
+    """One expression, and its 0-based character offset in the joined string, after white space."""
 
     text: str
     offset: int
 
 
 def split(query: str) -> list[Part]:
-    """The expressions of a joined query in order; empty ones (a trailing ``;``) are left out.
+    """The expressions of a joined query in order. Empty ones, such as after a trailing ``;``, are left out.
 
-    A ``;`` inside a string, inside brackets or in a ``#`` comment is not a separator. Unbalanced brackets
-    never fail here: the PromQL parser reports them with a position.
+    A ``;`` in a string, in brackets or in a ``#`` comment is no separator. Unbalanced brackets never fail
+    here: the PromQL parser reports them with a position.
     """
     parts: list[Part] = []
     start = index = 0
@@ -54,7 +52,9 @@ def _append(parts: list[Part], query: str, start: int, end: int) -> None:
 
 
 def _string_end(query: str, start: int) -> int:
-    """Index after the string that opens at start; PromQL escapes with a backslash except in back-quotes."""
+    """Index after the string that starts at `start`. PromQL escapes with a backslash, except in back-quoted
+    strings.
+    """
     quote = query[start]
     index = start + 1
     while index < len(query):

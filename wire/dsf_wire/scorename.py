@@ -1,4 +1,6 @@
-"""Score name to AddOnPlacementScore name: the Placement renderer and the agent must agree on it."""
+"""Converts a score name to the name of its AddOnPlacementScore. The renderer of Placements and the agent must
+agree on it.
+"""
 
 import re
 

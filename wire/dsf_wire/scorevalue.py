@@ -1,4 +1,4 @@
-"""Raw scores to AddOnPlacementScore values: aggregation, linear map, clamp, floor."""
+"""Converts raw scores to AddOnPlacementScore values: aggregation, linear map, clamp, floor."""
 
 import math
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from dsf_wire.summary import ScoreRange
 
 
 class Aggregation(StrEnum):
-    """What becomes of several results that share one dimension (spec.scoreAggregation)."""
+    """How several results of one dimension are combined (spec.scoreAggregation)."""
 
     LAST = "Last"
     MEAN = "Mean"
@@ -21,16 +21,16 @@ class Aggregation(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Mapped:
-    """A published value and whether a bound had to hold it."""
+    """A published value, and whether it was clamped."""
 
     value: int
     clamped: bool
 
 
 def aggregate(values: Sequence[float], how: Aggregation) -> float:
-    """One raw score of several, in the order of the results. Values must be finite and not empty.
+    """Combines raw scores in the order of the results. Values must be finite and not empty.
 
-    The sum of finite values may overflow to infinity; the caller drops and counts what is not finite.
+    The sum of finite values may overflow to infinity. The caller drops and counts what is not finite.
     """
     match how:
         case Aggregation.LAST:
@@ -53,12 +53,12 @@ def _sum(values: Sequence[float]) -> float:
 
 
 def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
-    """The int in -100..100 that is published for a finite raw score.
+    """Returns the published integer in -100..100 for a finite raw score.
 
-    With a range: ``outputMin + (raw - min) / (max - min) * (outputMax - outputMin)``, held between the two
-    outputs (the normalisation of OCM's extensible scheduling guide, generalised); without one the raw score
-    itself. Then floor and clamp to what AddOnPlacementScore allows. Raises ValueError for NaN and infinities:
-    they have no place on the scale.
+    With a range: ``outputMin + (raw - min) / (max - min) * (outputMax - outputMin)``, clamped to the two
+    outputs (the normalisation of OCM's extensible scheduling guide, generalised). Without a range: the raw
+    score. The result is floored and clamped to what AddOnPlacementScore allows. Raises ValueError for NaN and
+    infinities.
     """
     if not math.isfinite(raw):
         msg = f"{raw} cannot be mapped to a score"
@@ -68,12 +68,12 @@ def map_score(raw: float, score_range: ScoreRange | None) -> Mapped:
         low, high = float(SCORE_MIN), float(SCORE_MAX)
     else:
         first, last = float(score_range.output_min), float(score_range.output_max)
-        # Multiply before dividing: (raw - min) / span * outputs floors 1 below where the quotient is not a
+        # Multiply before dividing: (raw - min) / span * outputs is floored to 1 less if the quotient is not a
         # binary fraction.
         value = first + (raw - score_range.min) * (last - first) / (score_range.max - score_range.min)
         low, high = min(first, last), max(first, last)
         if math.isnan(value):
-            # inf - inf at the far ends of the float range; the raw score itself says which end it is.
+            # inf - inf at the limits of the float range. The raw score itself shows which limit it is.
             value = first if raw <= score_range.min else last
     low, high = max(low, float(SCORE_MIN)), min(high, float(SCORE_MAX))
     held = min(max(value, low), high)

@@ -1,7 +1,7 @@
-"""What keeps a hub from working, and the command that fixes it.
+"""Finds what is wrong on a hub, and the command that fixes it.
 
-Pure: facts in, findings out. One check has one stable id; `registry` lists them, docs/doctor.md describes
-them. Reading a hub is the business of `live`, showing that of `cli`.
+Pure: facts in, findings out. Each check has a stable ID; `registry` lists them, and docs/doctor.md describes
+them. `hubreader` reads the hub, and `cli` shows the findings.
 """
 
 from gitops_dsf.views.doctor.examine import examine

@@ -1,5 +1,5 @@
-"""Runs the checks. What a check needs and could not be read makes it unknown, with the right that
-is missing.
+"""Runs the checks. If an input of a check could not be read, its result is unknown, and names the missing
+permission.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ RIGHTS: Final = "ask for the ClusterRole gitops-dsf-doctor, as docs/doctor.md sh
 
 
 def examine(facts: Facts, checks: Iterable[Check] = CHECKS) -> tuple[Finding, ...]:
-    """Findings in the order of the checks; every check has at least one."""
+    """Returns findings in the order of the checks, at least one per check."""
     return tuple(finding for check in checks for finding in _run(check, facts))
 
 
@@ -24,7 +24,7 @@ def _run(check: Check, facts: Facts) -> Iterator[Finding]:
         yield Finding(
             check=check.id,
             state=State.OK,
-            message="the upstream addon delivers here: nothing of ours to look at",
+            message="the upstream addon delivers here, so nothing of ours is installed",
             fix="",
         )
         return

@@ -1,4 +1,4 @@
-"""What the checks look at: a hub's objects at one moment. What could not be read is there as such."""
+"""The input of the checks: a hub's objects at one moment. Parts that could not be read are marked."""
 
 import shlex
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ Object = Mapping[str, Any]
 
 
 class Source(StrEnum):
-    """What is read for the checks besides what a view of the hub is made of (Part)."""
+    """What is read for the checks in addition to the parts of the status view (Part)."""
 
     CLUSTER_MANAGERS = "ClusterManagers"
     OCM_DEPLOYMENTS = "Deployments in open-cluster-management-hub"
@@ -49,36 +49,36 @@ class Facts:
     """A hub at one moment."""
 
     kubectl: tuple[str, ...]
-    """The words that a command for this hub begins with."""
+    """The words that a kubectl command for this hub starts with."""
     hub_namespace: str
     argocd_namespace: str
     groups: Mapping[str, tuple[str, ...]]
-    """API groups that the hub serves, with their versions."""
+    """API groups of the hub, with their versions."""
     clock_offset: float | None
-    """Seconds that the hub's clock is ahead of this machine's; None where it does not say."""
+    """Seconds by which the hub's clock is ahead of this machine's; None if it is not known."""
     inputs: Inputs
     overview: Overview
     objects: Mapping[Source, tuple[Object, ...]] = field(default_factory=dict)
     unread: Mapping[Source, Unread] = field(default_factory=dict)
 
     def of(self, source: Source) -> tuple[Object, ...]:
-        """What was read; a check asks only for what it declares in `needs`."""
+        """The objects of a source. A check may only use sources that it declares in `needs`."""
         return self.objects[source]
 
     def one(self, source: Source) -> Object | None:
-        """The one object of a source that has at most one."""
+        """The object of a source that has at most one."""
         return next(iter(self.objects[source]), None)
 
     def missing(self, need: Need) -> Unread | None:
-        """Why something was not read; None where it was."""
+        """Why something was not read; None if it was."""
         return self.inputs.unread.get(need) if isinstance(need, Part) else self.unread.get(need)
 
     def command(self, *words: str) -> str:
-        """A kubectl command for this hub, ready for a shell."""
+        """A kubectl command for this hub, quoted for a shell."""
         return shlex.join((*self.kubectl, *words))
 
     def clusteradm(self, *words: str) -> str:
-        """A clusteradm command for this hub; it takes kubectl's flags."""
+        """A clusteradm command for this hub, which accepts kubectl's flags."""
         return shlex.join(("clusteradm", *self.kubectl[1:], *words))
 
 
@@ -101,11 +101,11 @@ def condition(item: Object, kind: str) -> Mapping[str, Any] | None:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun, in the plural where it is not one."""
+    """Formats a number with its noun, in the plural unless it is one."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def some(names: list[str] | tuple[str, ...], limit: int = 5) -> str:
-    """A list for people, cut where it grows long."""
+    """Formats a list for people, and cuts it if it is long."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more

@@ -1,4 +1,4 @@
-"""What a check says."""
+"""The findings of checks."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,23 +7,23 @@ from enum import StrEnum
 from typing import Any, Final
 
 MOST: Final = 10
-"""Findings of one check; more say that there are more."""
+"""Most findings of one check. A last one counts the others."""
 LATER: Final = "fix these first and run doctor again; gitops-dsf status --all shows every score"
 _SUBJECT: Final = "\0"
 _NAMED: Final = 5
-"""Clusters that a finding about many of them names, besides the first."""
+"""How many clusters a finding names besides the first."""
 
 
 class State(StrEnum):
-    """How bad it is."""
+    """The severity of a finding."""
 
     OK = "ok"
     WARNING = "warning"
-    """It works, and something is not as it should be."""
+    """Everything works, but something should be changed."""
     ERROR = "error"
     """Scores, decisions or applications do not work, or will be lost."""
     UNKNOWN = "unknown"
-    """Could not be seen: a right is missing, or the hub does not show it."""
+    """It could not be checked: a permission is missing, or the hub does not show it."""
 
 
 WORST_FIRST: Final = (State.ERROR, State.WARNING, State.UNKNOWN, State.OK)
@@ -31,23 +31,25 @@ WORST_FIRST: Final = (State.ERROR, State.WARNING, State.UNKNOWN, State.OK)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
-    """One thing that a check found; it becomes a Finding with the check's id."""
+    """One result of a check. It becomes a Finding with the ID of the check."""
 
     state: State
     message: str
     fix: str = ""
-    """A command that fixes it, or what to edit in git; empty where there is nothing to do."""
+    """A command that fixes it, or what to edit in git; empty if there is nothing to do."""
     subject: str = ""
-    """The cluster that it is about: the same about several is told once, with their number."""
+    """The cluster that it is about. Equal results about several clusters are reported once, with their
+    number.
+    """
 
 
 def ok(message: str) -> Result:
-    """All is well."""
+    """Nothing is wrong."""
     return Result(state=State.OK, message=message)
 
 
 def warning(message: str, fix: str, *, subject: str = "") -> Result:
-    """Something is not as it should be."""
+    """Something should be changed."""
     return Result(state=State.WARNING, message=message, fix=fix, subject=subject)
 
 
@@ -57,7 +59,7 @@ def error(message: str, fix: str, *, subject: str = "") -> Result:
 
 
 def unknown(message: str, fix: str = "") -> Result:
-    """Nobody can tell from here."""
+    """It cannot be checked from here."""
     return Result(state=State.UNKNOWN, message=message, fix=fix)
 
 
@@ -66,14 +68,14 @@ class Finding:
     """One line of the report."""
 
     check: str
-    """Stable id of the check."""
+    """Stable ID of the check."""
     state: State
     message: str
     fix: str
     count: int = 1
-    """How many results say the same."""
+    """How many equal results there are."""
     subjects: tuple[str, ...] = ()
-    """The clusters that it is about, where each was looked at by itself."""
+    """The clusters that it is about, if they were checked one by one."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON data."""
@@ -88,8 +90,8 @@ class Finding:
 
 
 def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
-    """Results of a check; those that differ in nothing but the cluster become one, in the place of
-    the first.
+    """Merges results of a check that differ only in the cluster. The merged finding takes the place of the
+    first.
     """
     groups: dict[object, list[Result]] = {}
     for result in results:
@@ -99,8 +101,7 @@ def findings_of(check: str, results: Iterable[Result]) -> Iterator[Finding]:
         first, subjects = group[0], _subjects(group)
         told += bool(subjects)
         if subjects and told > MOST:
-            # Clusters that differ in what is wrong with them, such as thousands with other scores missing
-            # each.
+            # Clusters whose results differ, such as thousands with different missing scores.
             rest += group
             continue
         message = _told(first, subjects)

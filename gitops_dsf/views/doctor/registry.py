@@ -1,4 +1,4 @@
-"""Every check: its stable id, what it asks, and what must be readable for an answer. docs/doctor.md has a row
+"""Every check: its stable ID, its question, and what must be readable to answer it. docs/doctor.md has a row
 for each.
 """
 
@@ -24,19 +24,19 @@ from gitops_dsf.views.status import Part
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One question."""
+    """One check."""
 
     id: str
     run: Callable[[Facts], Iterator[Result]]
     needs: tuple[Need, ...] = ()
     ours: bool = False
-    """About what only we install: has nothing to say where the upstream addon delivers (delivery.mode
-    UpstreamController).
+    """Whether only we install what it checks. Then it is skipped if the upstream addon delivers
+    (delivery.mode UpstreamController).
     """
 
     @property
     def title(self) -> str:
-        """The question, for people."""
+        """The question that the check answers, for people."""
         return " ".join((self.run.__doc__ or "").partition("\n\n")[0].split())
 
 
@@ -105,5 +105,4 @@ CHECKS: Final = (
     Check(id="token-secrets", run=secrets.tokens, needs=_SCORES, ours=True),
     Check(id="reconciler", run=runtime.reconciler, needs=(Source.LEASES,), ours=True),
 )
-"""In the order in which one depends on the other: what fails first is often the reason for what fails later.
-"""
+"""In order of dependency: an earlier failure is often the cause of a later one."""

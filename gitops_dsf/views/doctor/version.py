@@ -1,4 +1,4 @@
-"""Versions as image tags and labels spell them."""
+"""Versions in image tags and labels."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ VERSION_LABEL = "app.kubernetes.io/version"
 
 @dataclass(frozen=True, order=True)
 class Version:
-    """major.minor.patch; a release candidate counts as older than its release."""
+    """major.minor.patch. A release candidate is older than its release."""
 
     major: int
     minor: int
@@ -20,7 +20,7 @@ class Version:
 
     @classmethod
     def read(cls, text: str) -> Self | None:
-        """From `v3.3.9`, `3.3.9-rc1` or `1.2`; None for anything else, such as `latest`."""
+        """Parses `v3.3.9`, `3.3.9-rc1` or `1.2`. Returns None for anything else, such as `latest`."""
         found = _VERSION.fullmatch(text)
         if found is None:
             return None
@@ -34,14 +34,14 @@ class Version:
 
 
 def tag_of(image: str) -> str:
-    """The tag of an image; empty where it has none. A registry's port is no tag, a digest neither."""
+    """The tag of an image; empty if it has none. A registry's port and a digest are no tags."""
     name = image.partition("@")[0].rpartition("/")[2]
     return name.partition(":")[2]
 
 
 def versions_of(workload: Mapping[str, Any]) -> Iterator[Version]:
-    """Versions that a Deployment or StatefulSet tells: of its images, or of its label where they are named by
-    digest.
+    """The versions of a Deployment or StatefulSet: from its images, or from its label if the images have
+    digests.
     """
     pod = ((workload.get("spec") or {}).get("template") or {}).get("spec") or {}
     tags = [tag_of(str(container.get("image") or "")) for container in pod.get("containers") or ()]

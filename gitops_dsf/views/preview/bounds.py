@@ -1,5 +1,5 @@
-"""What is certain about a decision when some scores are not: each sum lies between two bounds, and bounds can
-decide too.
+"""Which part of a decision is certain although some scores are unknown: each sum has two bounds, and bounds
+can be enough.
 """
 
 from bisect import bisect_right
@@ -12,20 +12,20 @@ from gitops_dsf.views.preview.nextscores import Unknown
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Certainty:
-    """Clusters that are selected whatever the unknown scores turn out to be, and those that may be."""
+    """Clusters that are selected whatever the unknown scores are, and clusters that may be."""
 
     certain: frozenset[str]
     possible: frozenset[str]
-    """Includes the certain ones."""
+    """Includes the certain clusters."""
 
     @property
     def decided(self) -> bool:
-        """Whether the unknown scores change nothing."""
+        """Whether the unknown scores cannot change the decision."""
         return self.certain == self.possible
 
 
 def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> Certainty:
-    """Bounds of the ranking of a verdict, whose sums hold placeholders for the unknown scores."""
+    """Computes the bounds of a verdict's ranking. Its sums contain placeholders for the unknown scores."""
     ranking = verdict.ranking
     if ranking is None:
         return Certainty(certain=verdict.chosen, possible=verdict.chosen)
@@ -42,7 +42,7 @@ def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) ->
                 )
                 lows[index] += min(ends)
                 highs[index] += max(ends)
-    # Equal sums are ordered by name, and indexes are in name order: the smaller index wins.
+    # Equal sums are ordered by name, and indexes are in order of name, so the smaller index wins.
     worst = [(low, -index) for index, low in enumerate(lows)]
     best = [(high, -index) for index, high in enumerate(highs)]
     by_worst, by_best = sorted(worst), sorted(best)
@@ -59,7 +59,7 @@ def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) ->
 
 
 def touches(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> bool:
-    """Whether any cluster that passed the filters has an unknown score that counts."""
+    """Whether any cluster that passed the filters has an unknown score with a weight."""
     ranking = verdict.ranking
     if ranking is None:
         return False

@@ -1,4 +1,4 @@
-"""Two rendered repositories and what is known of a hub, to one value that says what the change does. Pure."""
+"""Compares two repositories on what is known of a hub, and computes what the change does. Pure."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -25,50 +25,50 @@ from gitops_dsf.views.preview.version import FleetVersion
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What the moves rest on."""
+    """The data that the moves are computed from."""
 
     snapshot: Snapshot | None
     now: datetime
-    """Moment of the simulated passes."""
+    """Time of the simulated scheduling passes."""
     age: float | None = None
-    """Seconds since the data was seen; None where it does not say."""
+    """Seconds since the data was observed; None if it does not say."""
     missing: str = ""
     """Why there is no snapshot."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Two repositories that render, compared."""
+    """The comparison of two valid repositories."""
 
     summary: Summary
     scorers: tuple[ScorerChange, ...]
     placements: tuple[PlacementChange, ...]
     moves: tuple[Move, ...] | None
-    """None where nothing is known of the hub."""
+    """None if nothing is known of the hub."""
     pending: tuple[str, ...]
-    """Applications that would move without this change too."""
+    """Applications that would also move without this change."""
     concerns: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """What a change does, or why that cannot be said."""
+    """What a change does, or why it is not known."""
 
     base: str
-    """The revision compared with, for people."""
+    """The base revision, for people."""
     head: str
     notes: tuple[str, ...]
     evidence: Evidence
     comparison: Comparison | None
-    """None where one of the sides does not validate."""
+    """None if one of the sides is invalid."""
     base_errors: tuple[Diagnostic, ...] = ()
     head_errors: tuple[Diagnostic, ...] = ()
     foreign: tuple[str, ...] = ()
-    """Files in the head's rendered/ that no source renders to, and that Argo CD would apply."""
+    """Files in the head's rendered/ that are not rendered from its sources, and that Argo CD would apply."""
 
     @property
     def differs(self) -> bool:
-        """Whether the change does anything, or nobody can say."""
+        """Whether the change has any effect, or its effect is unknown."""
         found = self.comparison
         return (
             found is None
@@ -80,9 +80,7 @@ class Preview:
 def compare(
     base: FleetVersion | None, head: FleetVersion, evidence: Evidence, *, thresholds: Thresholds
 ) -> Comparison:
-    """What the change does. No base means that there was no fleet repository: everything is new. Raises
-    PreviewError.
-    """
+    """Compares two versions. Without a base, everything is new. Raises PreviewError."""
     scorers = scorer_changes(base, head)
     snapshot = evidence.snapshot
     found = tuple(passes(base, head, snapshot, now=evidence.now)) if snapshot else ()
@@ -112,8 +110,8 @@ def _expired(evidence: Evidence) -> int:
 
 
 def _pending(found: tuple[Pass, ...], snapshot: Snapshot) -> tuple[str, ...]:
-    """Placements whose decision on the hub is not what the base leads to; those without any decision are new
-    to OCM.
+    """Placements whose decision on the hub differs from what the base leads to. Ignores those without a
+    decision, which OCM has not scheduled yet.
     """
     now = {
         f"{namespace}/{name}": clusters for (namespace, name), clusters in decided(snapshot.decisions).items()

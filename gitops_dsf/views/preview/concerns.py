@@ -1,4 +1,4 @@
-"""What a reviewer should look at before merging."""
+"""Warnings for reviewers."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from gitops_dsf.views.preview.scorers import ScorerChange, credentials_of
 from gitops_dsf.views.preview.version import FleetVersion
 
 OLD_SECONDS = 3_600
-"""Age from which data is called old: scores are published anew every few minutes."""
+"""Data is old after this many seconds, because scores are published every few minutes."""
 _NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Thresholds:
-    """When to warn."""
+    """The limits above which a warning is given."""
 
     rescored_percent: float = 25.0
-    """Share of the inventory whose scores may change."""
+    """Percentage of the inventory whose scores may change."""
     close_points: int = 2
-    """Score points that separate an application from another decision."""
+    """Score points by which an application is close to another decision."""
 
 
 def fleet_concerns(
     changes: Iterable[ScorerChange], head: FleetVersion, thresholds: Thresholds
 ) -> Iterator[str]:
-    """More than a share of the fleet is scored anew."""
+    """Warns if too many clusters are re-scored."""
     by_scorer = {change.name: frozenset(change.rescored) & head.cluster_names for change in changes}
     touched = frozenset[str]().union(*by_scorer.values())
     total = len(head.cluster_names)
@@ -43,7 +43,7 @@ def fleet_concerns(
 
 
 def credential_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
-    """A Secret that was in use before, and that a host gets which did not get it."""
+    """Warns if a host gets a Secret that it did not get before, while the Secret was already in use."""
     before, after = _receivers(base), _receivers(head)
     for secret, hosts in before.items():
         for host in sorted(after.get(secret, {}).keys() - hosts.keys()):
@@ -53,7 +53,7 @@ def credential_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterat
 
 
 def _receivers(fleet: FleetVersion | None) -> dict[str, dict[str, str]]:
-    """Secrets to the hosts that get them, each with a scorer that sends it."""
+    """For each Secret, the hosts that receive it, each with a scorer that sends it."""
     found: dict[str, dict[str, str]] = {}
     for name, item in (fleet.scorers if fleet else {}).items():
         for one in credentials_of(item):
@@ -63,7 +63,7 @@ def _receivers(fleet: FleetVersion | None) -> dict[str, dict[str, str]]:
 
 
 def placement_concerns(found: Iterable[Pass], thresholds: Thresholds) -> Iterator[str]:
-    """Applications left with no cluster, with too few, or close to moving."""
+    """Warns about applications without a cluster, with too few, or close to moving."""
     for item in found:
         if item.after is None or not item.touched:
             continue
@@ -73,7 +73,7 @@ def placement_concerns(found: Iterable[Pass], thresholds: Thresholds) -> Iterato
 
 
 def filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[str]:
-    """Without hub data: applications that the filters alone leave with no cluster."""
+    """Without hub data: warns about applications for which the filters leave no cluster."""
     state = hub_state(head, None)
     for key in head.placements:
         verdict = simulate(state, key)
@@ -87,7 +87,7 @@ def filter_concerns(base: FleetVersion | None, head: FleetVersion) -> Iterator[s
 def data_concerns(
     snapshot: Snapshot, *, age: float | None, expired: int, head: FleetVersion
 ) -> Iterator[str]:
-    """Data that is old, of unknown age or expired, or that contradicts the inventory."""
+    """Warns about data that is old, of unknown age or expired, or that contradicts the inventory."""
     if age is not None and age > OLD_SECONDS:
         yield f"the scores were seen {age_text(age)} ago; what would move now may differ"
     if expired:
@@ -103,7 +103,7 @@ def data_concerns(
     differ = []
     for name, facts in snapshot.clusters.items():
         known = facts.metadata.labels
-        # An inventory keeps an allow-listed part of a cluster's labels; only contradictions count.
+        # An inventory holds only a part of a cluster's labels, so only contradictions count.
         if known is not None and any(known.get(key) != value for key, value in labels.get(name, {}).items()):
             differ.append(name)
     if differ:
@@ -157,7 +157,7 @@ def _close(verdict: Verdict, points: int) -> Iterator[str]:
     if points <= 0 or ranking is None or not 0 < ranking.selected < len(ranking.order):
         return
     if not any(verdict.state.scores.get(item.prioritizer.resource) for item in verdict.prioritizers):
-        return  # nothing is published yet: every cluster is as good as every other
+        return  # nothing is published yet: all clusters are equal
     name = verdict.state.names[ranking.clusters[ranking.order[ranking.selected - 1]]]
     rival = verdict.state.names[ranking.clusters[ranking.order[ranking.selected]]]
     nearest = _smallest(explain(verdict, name), explain(verdict, rival))

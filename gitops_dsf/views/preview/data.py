@@ -1,4 +1,4 @@
-"""A preview as JSON data, for programs."""
+"""Formats a preview as JSON data."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ from gitops_dsf.views.preview.summary import Count, Summary
 
 
 def data(preview: Preview) -> dict[str, Any]:
-    """Everything, nothing cut off. `comparison` is null where a side does not validate, `moves` where there
-    is no hub data.
+    """Returns everything, without cutting anything off. `comparison` is null if a side is invalid, `moves` if
+    there is no hub data.
     """
     return {
         "base": preview.base,

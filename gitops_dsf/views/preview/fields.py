@@ -1,17 +1,17 @@
-"""Which fields of an object changed, as paths that people recognise."""
+"""Finds the fields of an object that changed, with readable paths."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 ABSENT: Final = None
-"""A field that is not there; Kubernetes drops nulls, so it is the same as null."""
+"""A missing field. Kubernetes drops nulls, so null counts as missing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FieldChange:
-    """One field: its path (such as `source.params.query`), and its value before and after; None where it is
-    absent.
+    """One field: its path (such as `source.params.query`), and its value before and after; None if it is
+    missing.
     """
 
     path: str
@@ -20,7 +20,7 @@ class FieldChange:
 
 
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
-    """Leaves that differ, in the order of their paths."""
+    """Returns the leaves that differ, in order of path."""
     old, new = dict(_leaves(before, "")), dict(_leaves(after, ""))
     changed = (path for path in sorted({*old, *new}) if old.get(path, ABSENT) != new.get(path, ABSENT))
     return tuple(
@@ -40,7 +40,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
     ):
         titles = [_title(item) for item in value]
         for index, item in enumerate(value):
-            # A title that is not unique would make one item hide another.
+            # If titles were not unique, one item would hide another.
             name = titles[index] if titles[index] and titles.count(titles[index]) == 1 else str(index)
             yield from _leaves(item, f"{path}[{name}]")
     else:
@@ -48,7 +48,7 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
 
 
 def _title(item: Mapping[str, Any]) -> str:
-    """What people call an item of a list: the prioritizer's score, a toleration's key, a name."""
+    """A readable name for an item of a list: the prioritizer's score, a toleration's key, or a name."""
     coordinate = item.get("scoreCoordinate")
     if isinstance(coordinate, Mapping):
         add_on = coordinate.get("addOn")

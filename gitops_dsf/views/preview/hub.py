@@ -1,9 +1,9 @@
-"""The hub as it would be: rendered Placements and bindings, inventory clusters and sets, and what a snapshot
-knows.
+"""The future state of the hub: rendered Placements and bindings, the inventory's clusters and sets, and the
+snapshot.
 
-Who wins where two know something: the repository says which Placements and bindings there are; a hub says
-which labels, taints, claims and resources a cluster has, field by field, because that is what OCM reads.
-Clusters that only one side knows count too.
+If both know something: Placements and bindings come from the repository. Labels, taints, claims and resources
+of a cluster come from the hub, field by field, because OCM reads those. Clusters that only one side knows are
+included.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -35,9 +35,10 @@ def hub_state(
     decisions: Iterable[hub.PlacementDecision] = (),
     only: Collection[str] | None = None,
 ) -> HubState:
-    """What OCM would see after Argo CD applied the repository; with `only`, of its Placements these.
+    """Returns what OCM would see after Argo CD applied the repository. With `only`, includes only these
+    Placements.
 
-    Scores, if given, replace the snapshot's. Raises PreviewError.
+    If scores are given, they replace the snapshot's. Raises PreviewError.
     """
     found = (snapshot.scores if snapshot else {}) if scores is None else scores
     try:
@@ -57,7 +58,7 @@ def hub_state(
 def resources_ranked(
     fleets: Iterable[FleetVersion], only: Collection[str] | None = None
 ) -> frozenset[str] | None:
-    """Names of the AddOnPlacementScores that Placements read; None: any. Raises PreviewError."""
+    """Names of the AddOnPlacementScores that Placements read; None means any. Raises PreviewError."""
     found: set[str] = set()
     for fleet in fleets:
         for item in typed_placements(fleet, only).values():
@@ -82,7 +83,7 @@ def typed_placements(fleet: FleetVersion, only: Collection[str] | None = None) -
 def _placements(
     fleet: FleetVersion, *, has_scores: bool, only: Collection[str] | None
 ) -> Iterator[hub.Placement]:
-    """Without scores, no predicate may ask for them."""
+    """Placements for the simulation. Without scores, predicates on scores are left out."""
     found = typed_placements(fleet, only).values()
     yield from found if has_scores else map(_without_score_predicates, found)
 
@@ -103,7 +104,7 @@ def _without_scores(predicate: hub.ClusterPredicate) -> hub.ClusterPredicate:
 
 
 def _bindings(fleet: FleetVersion, snapshot: Snapshot | None) -> set[tuple[str, str]]:
-    """OCM's webhook wants the name of a binding to be that of its set."""
+    """OCM's webhook requires a binding to have the name of its set."""
     rendered = {
         (str(item["metadata"]["namespace"]), str(item["metadata"]["name"])) for item in fleet.bindings
     }
@@ -122,7 +123,7 @@ _NOTHING = hub.ManagedCluster(Metadata("unknown"), hub.ManagedClusterSpec(), hub
 
 
 def _cluster(item: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.ManagedCluster:
-    """What the inventory says, and field by field what the hub says."""
+    """A cluster from the inventory, overridden field by field by the hub."""
     known = facts or _NOTHING
     spec, status = known.spec or hub.ManagedClusterSpec(), known.status or hub.ManagedClusterStatus()
     name = item.metadata.name
@@ -150,7 +151,7 @@ def _cluster(item: ManagedCluster, facts: hub.ManagedCluster | None) -> hub.Mana
 
 
 def _with_set(cluster: hub.ManagedCluster) -> hub.ManagedCluster:
-    """OCM's registration webhook labels clusters without a set as members of `default`."""
+    """OCM's registration webhook adds clusters without a set to `default`."""
     if CLUSTER_SET_LABEL in cluster.labels:
         return cluster
     metadata = msgspec.structs.replace(
@@ -160,7 +161,7 @@ def _with_set(cluster: hub.ManagedCluster) -> hub.ManagedCluster:
 
 
 def _sets(fleet: FleetVersion, snapshot: Snapshot | None) -> Iterator[hub.ManagedClusterSet]:
-    """The hub's word about a set wins; then the inventory's; OCM creates `default` and `global` itself."""
+    """Sets from the hub, else from the inventory. OCM creates `default` and `global` itself."""
     known = snapshot.sets if snapshot else {}
     yield from known.values()
     declared = {item.metadata.name: item for item in fleet.resolved.cluster_sets}

@@ -1,5 +1,5 @@
-"""A preview as the comment of a pull request: GitHub's and GitLab's Markdown, collapsed details, never too
-long.
+"""Formats a preview as a comment on a pull request: GitHub's and GitLab's Markdown, with collapsed details
+and a limited length.
 """
 
 import re
@@ -30,11 +30,11 @@ from gitops_dsf.views.preview.wording import (
 )
 
 MARKER = "<!-- gitops-dsf-preview -->"
-"""First line of every comment: a bot finds its own by it and edits it."""
+"""First line of every comment, by which a bot finds the comment that it edits."""
 MAX_CHARACTERS = 65_536
-"""Longest comment that GitHub takes."""
+"""Maximum length of a comment on GitHub."""
 _TARGET = 65_000
-"""What is aimed at; a pipeline may put a few words around it."""
+"""The length to stay below; a pipeline may add a few words."""
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
@@ -59,7 +59,7 @@ _LIMITS = (
 
 
 def markdown(preview: Preview) -> str:
-    """The comment, at most 65,536 characters; what had to be left out is counted in it."""
+    """Returns the comment, with at most 65,536 characters. It says how much was left out."""
     for limit in _LIMITS:
         found = "\n".join(_lines(preview, limit)) + "\n"
         if len(found) <= _TARGET:
@@ -137,7 +137,7 @@ def _summary(preview: Preview, found: Comparison, limit: _Limit) -> Iterator[str
 def _collapsed(
     title: str, blocks: Iterable[Iterable[str]], count: int, what: str, limit: _Limit
 ) -> Iterator[str]:
-    """A folded section with at most limit.rows blocks; nothing for an empty one."""
+    """A collapsed section with at most limit.rows blocks; empty if there are none."""
     if not count:
         return
     yield ""
@@ -205,12 +205,12 @@ def _diff(before: str, after: str) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """Text that no Markdown reader takes for markup, a mention or a second line."""
+    """Escapes text so that no Markdown parser reads markup, a mention or a second line in it."""
     return _SPECIAL.sub(r"\\\1", " ".join(text.replace("->", "→").split())).replace("@", "@\u200b")
 
 
 def _code(text: str) -> str:
-    """A code span, whatever the text holds."""
+    """A code span for any text."""
     line = " ".join(text.split())
     if "`" not in line:
         return f"`{line}`"

@@ -9,8 +9,8 @@ from gitops_dsf.views.preview.passes import Pass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Term:
-    """One prioritizer's say about one cluster, before and after; None where it has no say, or where the score
-    cannot be known.
+    """The part of one prioritizer in a cluster's sum, before and after; None if it has no entry, or if the
+    score cannot be known.
     """
 
     name: str
@@ -19,46 +19,46 @@ class Term:
     weight_before: int | None
     weight_after: int | None
     unknown: str = ""
-    """Why the score afterwards is not known; empty where it is."""
+    """Why the score after the change is unknown; empty if it is known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
-    """One cluster in one Placement, before and after: its weighted sum and what adds up to it."""
+    """One cluster in one Placement, before and after: its weighted sum and the terms."""
 
     cluster: str
     before: int | None
-    """Sum; None where the cluster was not ranked."""
+    """The sum; None if the cluster was not ranked."""
     after: int | None
-    """Sum; None where the cluster is not ranked or the sum cannot be known."""
+    """The sum; None if the cluster is not ranked, or the sum cannot be known."""
     terms: tuple[Term, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Move:
-    """One application whose decision changes, or may change."""
+    """An application whose decision changes, or may change."""
 
     application: str
-    """The Placement, `namespace/name`; the ApplicationSet that follows it has the same name."""
+    """The Placement, `namespace/name`. The ApplicationSet that follows it has the same name."""
     origin: tuple[str, ...]
     """Clusters that it leaves, sorted; with `unknown`, those that it may leave."""
     target: tuple[str, ...]
-    """Clusters that it comes to, sorted; empty with `unknown`."""
+    """Clusters that it moves to, sorted; empty with `unknown`."""
     stays: int
-    """On how many clusters it stays for certain."""
+    """The number of clusters where it certainly stays."""
     unknown: bool
-    """Whether nobody can know before the changed scorers have run."""
+    """Whether the decision depends on scores that are not known before the changed scorers have run."""
     reason: str
     standings: tuple[Standing, ...]
     """The clusters of the move, those that it leaves first."""
 
 
 _SHOWN = 3
-"""Clusters of one move whose scores are spelled out."""
+"""How many clusters of one move are shown with their scores."""
 
 
 def moves(found: Iterable[Pass]) -> tuple[Move, ...]:
-    """One move for each Placement whose decision changes or may change."""
+    """Returns one move per Placement whose decision changes or may change."""
     return tuple(move for item in found if item.touched for move in _moves(item))
 
 
@@ -174,12 +174,12 @@ def _sum(verdict: Verdict | None, cluster: str) -> int | None:
 
 
 def _weights(verdict: Verdict | None) -> dict[str, int]:
-    """Weight by prioritizer."""
+    """Weights by prioritizer."""
     return {item.name: item.weight for item in verdict.prioritizers} if verdict else {}
 
 
 def _scores(verdict: Verdict | None, cluster: str) -> dict[str, int | None]:
-    """Score by prioritizer, for a cluster that was ranked."""
+    """Scores by prioritizer, for a ranked cluster."""
     position = verdict.state.positions.get(cluster) if verdict else None
     if (
         verdict is None

@@ -1,6 +1,4 @@
-"""The published scores after a change: those that stay, those that can be computed, those that go, and those
-nobody can know.
-"""
+"""The published scores after a change: unchanged, computed, removed or unknown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,28 +15,28 @@ from gitops_dsf.views.preview.version import FleetVersion
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unknown:
-    """A score that nobody can know yet: where it must lie (0 included, as it may be missing), and why."""
+    """A score that is not known yet: its range (with 0, as it may be missing), and why."""
 
     low: int
     high: int
     why: str
     exists: bool
-    """Whether the AddOnPlacementScore is there already; its value is then a placeholder in the scores."""
+    """Whether the AddOnPlacementScore already exists. Its value is then a placeholder in the scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NextScores:
-    """Scores after the change. For an unknown one the present value stands in, where there is one."""
+    """Scores after the change. An unknown score has its present value, if it has one."""
 
     scores: Scores
     unknown: Mapping[str, Mapping[str, Unknown]]
     """By AddOnPlacementScore name, then by cluster."""
     changed: frozenset[str]
-    """AddOnPlacementScore names of which any cluster's value differs or is unknown."""
+    """Names of AddOnPlacementScores with a value that differs or is unknown on any cluster."""
 
 
 def next_scores(base: FleetVersion | None, head: FleetVersion, snapshot: Snapshot) -> NextScores:
-    """Scores that no scorer of the repository publishes stay as they are."""
+    """Computes the scores after a change. Scores that no scorer of the repository publishes do not change."""
     scores: dict[str, Mapping[str, Score]] = dict(snapshot.scores)
     unknown: dict[str, Mapping[str, Unknown]] = {}
     changed: set[str] = set()
@@ -53,7 +51,7 @@ def next_scores(base: FleetVersion | None, head: FleetVersion, snapshot: Snapsho
 
 
 class _Resource:
-    """One AddOnPlacementScore name on every cluster."""
+    """All AddOnPlacementScores of one name."""
 
     def __init__(
         self, resource: str, base: FleetVersion | None, head: FleetVersion, table: Mapping[str, Score]
@@ -79,7 +77,7 @@ class _Resource:
             present = self._table.get(cluster)
             after = present
             if cluster not in self._runs:
-                # An agent removes the scores of a scorer that its configuration no longer names.
+                # An agent removes the scores of a scorer that its configuration does not name any more.
                 after = None if cluster in self._ran else present
             elif cluster not in self._ran:
                 unknown[cluster] = self._unknown("it has not run on this cluster yet", present)
@@ -108,7 +106,7 @@ class _Resource:
 
 
 def _mapped(present: Score, scorer: EffectiveScorer | None) -> Score | None:
-    """The published values under a new range; None unless the raw score of every dimension is known."""
+    """The published values in a new range; None unless the raw scores of all dimensions are known."""
     if scorer is None or len(present.raw) != len(present.names):
         return None
     score_range = summarise(scorer).score_range

@@ -1,7 +1,7 @@
-"""Every Placement simulated on the same hub: as the base renders it until that settles, and from there as the
-head renders it.
+"""Simulates every Placement on the same hub: as the base renders it until decisions are stable, and from
+there as the head renders it.
 
-So stickiness counts, and what would have moved anyway is not blamed on the change.
+So stickiness is taken into account, and moves that would happen anyway are not attributed to the change.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,21 +25,21 @@ class Pass:
 
     placement: str
     before: Verdict | None
-    """None where the base does not have it."""
+    """None if the base does not have the Placement."""
     after: Verdict | None
-    """None where the head does not have it."""
+    """None if the head does not have the Placement."""
     touched: bool
-    """Whether the change could make any difference to it."""
+    """Whether the change could affect it."""
     unknown: Mapping[str, Mapping[str, Unknown]]
-    """Unknown scores that count for it, by AddOnPlacementScore name and cluster; empty where none does."""
+    """Unknown scores with a weight, by AddOnPlacementScore name and cluster; empty if there are none."""
     certainty: Certainty | None
-    """What is certain all the same; None where everything is."""
+    """What is certain in spite of unknown scores; None if everything is."""
 
 
 def passes(
     base: FleetVersion | None, head: FleetVersion, snapshot: Snapshot, *, now: datetime
 ) -> Iterator[Pass]:
-    """Every Placement of both sides, by name."""
+    """Simulates every Placement of both sides, in order of name."""
     future = next_scores(base, head, snapshot)
     first = hub_state(base, snapshot, decisions=snapshot.decisions) if base else None
     before = {key: simulate(first, key, now) for key in base.placements} if base and first else {}
@@ -60,9 +60,7 @@ def passes(
 
 
 def _settled(before: Mapping[str, Verdict], state: HubState, now: datetime) -> dict[str, Verdict]:
-    """A second look at those that moved in the first, so that what is shown as before is where the base comes
-    to rest.
-    """
+    """Simulates those that moved once more, so that the state before is the stable decision of the base."""
     moved = (key for key, verdict in before.items() if verdict.chosen != verdict.current)
     return {key: simulate(state, key, now) for key in moved}
 
@@ -90,7 +88,7 @@ def _second(
 
 
 def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) -> bool:
-    """Whether a predicate on scores meets a cluster whose score is not there yet and will be."""
+    """Whether a predicate reads a score that a cluster does not have yet and will have."""
     used = {item.prioritizer.resource for item in verdict.prioritizers}
     candidates = frozenset(verdict.candidates)
     return any(
@@ -101,8 +99,8 @@ def _existence_unknown(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unkn
 
 
 def _decided(before: Mapping[str, Verdict], snapshot: Snapshot) -> tuple[PlacementDecision, ...]:
-    """The PlacementDecisions that the first pass leaves on the hub; OCM writes them by name, whoever had that
-    name before.
+    """The PlacementDecisions that the first pass leaves on the hub. OCM writes them by name, even over a
+    decision of another Placement.
     """
     scheduled = {key for key, verdict in before.items() if verdict.outcome is Outcome.SCHEDULED}
     left = (

@@ -1,5 +1,5 @@
 """What a change does to each scorer: its fields, the clusters that gain or lose it, and whether its new
-scores can be known.
+scores are known.
 """
 
 from collections.abc import Iterator
@@ -27,44 +27,44 @@ class Effect(StrEnum):
 
     NONE = "none"
     RANGE = "range"
-    """Only the map from raw to published scores: knowable where the raw scores are."""
+    """Only the mapping from raw to published scores changes. The result is known if the raw scores are."""
     UNKNOWN = "unknown"
-    """Something that decides the raw scores: nobody can know before it ran."""
+    """The raw scores change. They are unknown until the scorer has run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScorerChange:
-    """One scorer."""
+    """The change of one scorer."""
 
     name: str
     change: Change
     fields: tuple[FieldChange, ...]
     gained: tuple[str, ...]
-    """Clusters that it runs on only afterwards, sorted."""
+    """Clusters where it runs only after the change, sorted."""
     lost: tuple[str, ...]
-    """Clusters that it no longer runs on: their scores are removed, and count as 0."""
+    """Clusters where it no longer runs. Their scores are removed and count as 0."""
     kept: tuple[str, ...]
-    """Clusters that it keeps running on."""
+    """Clusters where it runs before and after."""
     effect: Effect
     causes: tuple[str, ...]
-    """Fields that make the raw scores unknowable."""
+    """Fields whose change makes the raw scores unknown."""
     credentials: tuple[Sent, ...] = ()
-    """Credentials that it sends, and did not send before."""
+    """Credentials that it did not send before."""
 
     @property
     def rescored(self) -> tuple[str, ...]:
-        """Clusters whose scores may differ afterwards, sorted."""
+        """Clusters whose scores may differ after the change, sorted."""
         return tuple(sorted({*self.gained, *self.lost, *(() if self.effect is Effect.NONE else self.kept)}))
 
 
 def scorer_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[ScorerChange, ...]:
-    """Scorers that differ, by name."""
+    """Returns scorers that differ, in order of name."""
     names = sorted({*head.scorers, *(base.scorers if base else ())})
     return tuple(found for name in names for found in _changes(name, base, head))
 
 
 def effect_of(before: EffectiveScorer, after: EffectiveScorer) -> tuple[Effect, tuple[str, ...]]:
-    """What the change does to raw and published scores, and which fields make the raw ones unknowable."""
+    """What the change does to raw and published scores, and which fields make the raw ones unknown."""
     causes = tuple(title for title, old, new in _inputs(before, after) if old != new)
     if causes:
         return Effect.UNKNOWN, causes
@@ -72,7 +72,7 @@ def effect_of(before: EffectiveScorer, after: EffectiveScorer) -> tuple[Effect, 
 
 
 def _inputs(before: EffectiveScorer, after: EffectiveScorer) -> Iterator[tuple[str, Any, Any]]:
-    """Everything that decides a raw score or its dimension."""
+    """Everything that a raw score or its dimension depends on."""
     yield "source type", before.source_type, after.source_type
     yield "source", before.source_endpoint, after.source_endpoint
     yield "query", before.query, after.query
@@ -90,7 +90,8 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
     ran = base.runs_on.get(name, frozenset()) if base else frozenset()
     runs = head.runs_on.get(name, frozenset())
     fields = field_changes(_spec(before, base), _spec(after, head))
-    # A cluster that joins or leaves the inventory takes every scorer along; that is no change of the scorer.
+    # A cluster that joins or leaves the inventory changes the clusters of every scorer, which is no change of
+    # the scorer.
     common = base.cluster_names & head.cluster_names if base else frozenset[str]()
     if not fields and before and after and not (ran ^ runs) & common:
         return
@@ -111,14 +112,14 @@ def _changes(name: str, base: FleetVersion | None, head: FleetVersion) -> Iterat
 
 
 def credentials_of(item: EffectiveScorer | None) -> tuple[Sent, ...]:
-    """Which credentials a scorer sends where."""
+    """The credentials that a scorer sends, with their hosts."""
     if item is None:
         return ()
     return tuple(sent(item.source_endpoint, item.source_auth, item.scoring_endpoint, item.scoring_auth))
 
 
 def _spec(item: EffectiveScorer | None, fleet: FleetVersion | None) -> dict[str, Any]:
-    """The effective fields as the hub sees them, so that a changed lock shows like an edited scorer."""
+    """The effective fields as the hub sees them, so that a changed lock counts like an edited scorer."""
     if item is None or fleet is None:
         return {}
     spec: dict[str, Any] = rendered(item, fleet.resolved.repository)["spec"]

@@ -1,6 +1,4 @@
-"""How much a change touches, in numbers: scorers, clusters, works, Placements and the other
-rendered objects.
-"""
+"""Counts what a change affects: scorers, clusters, works, Placements and the other rendered objects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ class Count:
     removed: int = 0
     changed: int = 0
     total: int = 0
-    """After the change."""
+    """The number after the change."""
 
     @property
     def any(self) -> bool:
@@ -28,7 +26,7 @@ class Count:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PlacementChange:
-    """One Placement."""
+    """The change of one Placement."""
 
     placement: str
     change: Change
@@ -45,9 +43,9 @@ class Summary:
     joined: tuple[str, ...]
     """Clusters that join the inventory, sorted."""
     left: tuple[str, ...]
-    """Clusters that leave it."""
+    """Clusters that leave the inventory, sorted."""
     edited: tuple[str, ...]
-    """Clusters whose labels, taints or claims in it change."""
+    """Clusters whose labels, taints or claims change in the inventory."""
     gaining: int
     """Clusters that gain a scorer."""
     losing: int
@@ -68,7 +66,7 @@ class Summary:
 
 
 def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[PlacementChange, ...]:
-    """Placements that differ, by name."""
+    """Returns Placements that differ, in order of name."""
     before = base.placements if base else {}
     found = []
     for key in sorted({*before, *head.placements}):
@@ -84,7 +82,7 @@ def placement_changes(base: FleetVersion | None, head: FleetVersion) -> tuple[Pl
 def summarise_changes(
     base: FleetVersion | None, head: FleetVersion, scorers: tuple[ScorerChange, ...]
 ) -> Summary:
-    """Counts what differs, rendered file by rendered file."""
+    """Counts what differs, file by file."""
     files = _by_group(base, head)
     before = base.cluster_names if base else frozenset()
     joined, left, edited = (
@@ -132,9 +130,7 @@ def _edited(base: FleetVersion | None, head: FleetVersion) -> tuple[str, ...]:
 
 
 def _targets(base: FleetVersion | None, head: FleetVersion) -> tuple[int, int]:
-    """How many clusters gain, and how many lose, a scorer; those that join or leave the inventory
-    included.
-    """
+    """How many clusters gain a scorer, and how many lose one, with those that join or leave the inventory."""
     old, new = base.resolved.targets if base else {}, head.resolved.targets
     names = {*old, *new}
     gaining = sum(not set(new.get(name, ())) <= set(old.get(name, ())) for name in names)
@@ -143,8 +139,8 @@ def _targets(base: FleetVersion | None, head: FleetVersion) -> tuple[int, int]:
 
 
 def _works(base: FleetVersion | None, head: FleetVersion) -> Count:
-    """ManifestWorks by file. One differs where the configuration of its cluster does; thousands of clusters
-    share a few.
+    """ManifestWorks by file. One differs if its cluster's configuration does; thousands of clusters share a
+    few configurations.
     """
     old = {(work.shard, work.cluster): work.configuration for work in base.plan.works} if base else {}
     new = {(work.shard, work.cluster): work.configuration for work in head.plan.works}
@@ -180,5 +176,5 @@ def _group(path: str) -> str:
     kind = path.rpartition("/")[2].partition(".")[0]
     if kind in {"placement", "applicationset"}:
         return kind
-    # Scorers have a count of their own.
+    # Scorers are counted separately.
     return "counted" if kind == "dynamicscorer" else "other"

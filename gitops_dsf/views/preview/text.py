@@ -1,4 +1,4 @@
-"""A preview as plain text for terminals and logs."""
+"""Formats a preview as plain text for terminals and logs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,12 +23,12 @@ from gitops_dsf.views.preview.wording import (
 )
 
 WIDTH = 2_000
-"""Characters of one value."""
+"""Maximum characters of one value."""
 NAMES = 10
 
 
 def text(preview: Preview) -> str:
-    """Summary, scorers, Placements, moves, warnings."""
+    """Formats summary, scorers, Placements, moves and warnings."""
     return "\n".join(_lines(preview)) + "\n"
 
 

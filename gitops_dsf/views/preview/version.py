@@ -1,6 +1,4 @@
-"""One side of a comparison: a fleet repository without errors. Nothing of it is rendered: what is compared
-are values.
-"""
+"""One side of a comparison: a valid fleet repository. Values are compared, so nothing is rendered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ Object = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class FleetVersion:
-    """What a repository says, decided. Never changed."""
+    """A resolved and planned fleet repository. It is never changed."""
 
     resolved: Resolved
     plan: Plan
@@ -62,7 +60,7 @@ class FleetVersion:
 
     @cached_property
     def runs_on(self) -> Mapping[str, frozenset[str]]:
-        """Scorer names to the clusters that they run on; suspended ones run nowhere."""
+        """For each scorer, the clusters that it runs on. Suspended scorers run nowhere."""
         found: dict[str, set[str]] = {name: set() for name in self.scorers}
         for cluster, names in self.resolved.targets.items():
             for name in names:
@@ -71,12 +69,12 @@ class FleetVersion:
 
     @cached_property
     def cluster_names(self) -> frozenset[str]:
-        """The inventory."""
+        """The names of the inventory's clusters."""
         return frozenset(item.metadata.name for item in self.resolved.clusters)
 
 
 def version_of(checked: Checked) -> FleetVersion | None:
-    """None where the repository has errors."""
+    """Returns None if the repository has errors."""
     if checked.resolved is None or checked.plan is None:
         return None
     return FleetVersion(resolved=checked.resolved, plan=checked.plan, diagnostics=checked.diagnostics)

@@ -14,7 +14,7 @@ NOWHERE = "nowhere"
 
 
 def foreign_line(count: int) -> str:
-    """What is wrong with files in rendered/ that no source renders to."""
+    """Says what is wrong with files in rendered/ that are not rendered from the sources."""
     return (
         f"{plural(count, 'file')} that no source renders to; Argo CD would apply what is in rendered/, so"
         " remove them before merging"
@@ -22,7 +22,7 @@ def foreign_line(count: int) -> str:
 
 
 def count_rows(summary: Summary) -> list[tuple[str, Count]]:
-    """The counted kinds, in the order in which they are shown."""
+    """The counted kinds, in the order of display."""
     return [
         ("scorers", summary.scorers),
         ("clusters in the inventory", summary.clusters),
@@ -34,7 +34,7 @@ def count_rows(summary: Summary) -> list[tuple[str, Count]]:
 
 
 def cluster_lines(summary: Summary) -> list[str]:
-    """What clusters gain, lose and keep; nothing where nothing changes for any."""
+    """What clusters gain, lose and keep; empty if nothing changes."""
     found = (
         (summary.gaining, "gains a scorer", "gain a scorer"),
         (summary.losing, "loses a scorer", "lose a scorer"),
@@ -78,7 +78,7 @@ def moves_line(preview: Preview) -> str:
 
 
 def evidence_line(evidence: Evidence) -> str:
-    """Which data the moves rest on, and how old it is."""
+    """Which data the moves are computed from, and how old it is."""
     if evidence.snapshot is None:
         return f"{UNKNOWN}: {evidence.missing}"
     age = f"seen {age_text(evidence.age)} ago" if evidence.age is not None else "of unknown age"
@@ -88,7 +88,7 @@ def evidence_line(evidence: Evidence) -> str:
 
 
 def value_text(value: Any, width: int) -> str:  # noqa: ANN401 - whatever a field holds
-    """A field's value on one line."""
+    """Formats a field's value on one line."""
     if value is None:
         return "(absent)"
     if isinstance(value, str):
@@ -99,25 +99,25 @@ def value_text(value: Any, width: int) -> str:  # noqa: ANN401 - whatever a fiel
 
 
 def is_long(*values: Any) -> bool:  # noqa: ANN401 - whatever a field holds
-    """Whether a change is read better as two lines: queries and the like."""
+    """Whether a change is easier to read on two lines, such as a query."""
     return any(
         isinstance(value, str) and (len(value) > 40 or "\n" in value or " " in value) for value in values
     )
 
 
 def clip(text: str, width: int) -> str:
-    """At most `width` characters; what is left out is counted."""
+    """Cuts text to `width` characters, and says how many were left out."""
     return text if len(text) <= width else f"{text[:width]}... ({len(text) - width} more characters)"
 
 
 def names_text(names: Sequence[str], limit: int) -> str:
-    """Names, and how many more there are."""
+    """Formats names, and how many more there are."""
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return ", ".join(names[:limit]) + more
 
 
 def target_text(move: Move, limit: int) -> str:
-    """Where an application goes."""
+    """Formats the clusters that an application moves to."""
     return UNKNOWN if move.unknown else names_text(move.target, limit) or NOWHERE
 
 
@@ -133,7 +133,7 @@ def standing_text(standing: Standing) -> str:
 
 
 def term_title(name: str) -> str:
-    """`AddOn/cpu/cpu` as `cpu`."""
+    """Formats `AddOn/cpu/cpu` as `cpu`."""
     resource, _, score = name.removeprefix("AddOn/").partition("/")
     return resource if score in {"", resource} else f"{resource}/{score}"
 
@@ -155,5 +155,5 @@ def _number(value: int | None) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 cluster`, `2 clusters`."""
+    """Formats `1 cluster`, `2 clusters`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,7 +1,7 @@
-"""How scoring stands on a hub: scorers by clusters, decisions and what would flip them, applications on their
-way.
+"""The state of scoring on a hub: scorers by clusters, decisions and what would flip them, applications and
+their moves.
 
-Pure: `build` makes a frozen model of what was read; reading is the business of `live`, showing that of `cli`.
+Pure: `build` makes a frozen model from what was read. `hubreader` reads the hub, and `cli` shows the model.
 """
 
 from gitops_dsf.views.status.build import Filter, UnknownNameError, build

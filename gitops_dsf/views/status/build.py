@@ -1,4 +1,4 @@
-"""The whole view, and the part of it that somebody asked for."""
+"""Builds the whole view, or the requested part of it."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -17,22 +17,24 @@ from gitops_dsf.views.status.scores import scorer_views
 
 
 class UnknownNameError(UsageError):
-    """Something was asked for that the hub does not have."""
+    """The hub does not have an object that was requested by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """What to show; None is everything."""
+    """What to show; None means everything."""
 
     scorer: str | None = None
     """Name of a DynamicScorer, or its score name."""
     placement: str | None = None
-    """namespace/name, or the name alone where it is unique."""
+    """namespace/name, or the name alone if it is unique."""
     cluster: str | None = None
 
 
 def build(inputs: Inputs, wanted: Filter | None = None) -> Overview:
-    """The view. Raises UnknownNameError when what is asked for is not there, though it could be read."""
+    """Builds the view. Raises UnknownNameError when a requested object does not exist, although its kind
+    could be read.
+    """
     asked = wanted or Filter()
     if asked.cluster is not None and inputs.knows(Part.CLUSTERS):
         _check("cluster", asked.cluster, inputs.snapshot.clusters)
@@ -67,7 +69,7 @@ def build(inputs: Inputs, wanted: Filter | None = None) -> Overview:
 def resources_shown(
     scorers: Sequence[DynamicScorer], placements: Sequence[Placement], wanted: Filter
 ) -> frozenset[str] | None:
-    """Names of the AddOnPlacementScores that a view shows or reckons with; None: any."""
+    """Names of the AddOnPlacementScores that a view uses; None means any."""
     chosen = _chosen(scorers, placements, wanted)
     found = {item.resource for item in chosen.scorers}
     for item in chosen.placements:
@@ -83,11 +85,11 @@ class _Chosen:
     scorers: Sequence[DynamicScorer]
     placements: Sequence[Placement]
     among: Sequence[Placement]
-    """Placements that `placements` were chosen from."""
+    """The Placements from which `placements` were selected."""
 
 
 def _chosen(scorers: Sequence[DynamicScorer], placements: Sequence[Placement], asked: Filter) -> _Chosen:
-    """What of a hub is shown."""
+    """Selects the objects to show."""
     found, shown = list(scorers), _shown(placements, scorers)
     if asked.scorer is not None:
         found = _scorer(scorers, asked.scorer)
@@ -103,7 +105,7 @@ def _chosen(scorers: Sequence[DynamicScorer], placements: Sequence[Placement], a
 
 
 def _shown(placements: Iterable[Placement], scorers: Iterable[DynamicScorer]) -> list[Placement]:
-    """Rendered Placements, and those written by hand that rank by one of our scores; by name."""
+    """Rendered Placements, and hand-written ones that rank by one of our scores, in order of name."""
     resources = {item.resource for item in scorers}
     rendered = (
         item

@@ -1,4 +1,4 @@
-"""A view as JSON data, in the spelling of Kubernetes objects. The shape is documented in docs/status.md."""
+"""Converts a view to JSON data, spelled like Kubernetes objects. docs/status.md documents the shape."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from gitops_dsf.views.status.model import ApplicationView, Cell, Overview, Place
 
 
 def document(view: Overview) -> dict[str, Any]:
-    """Everything that is in the view; a scorer, which can have thousands of scores, is JSON already."""
+    """Converts the whole view. A scorer, which can have thousands of scores, is encoded to JSON at once."""
     return {
         "hub": {
             "origin": view.origin,

@@ -1,4 +1,4 @@
-"""What a view of a hub is made of: its objects at one moment, and which of them could not be read."""
+"""The inputs of a view: the objects of a hub at one moment, and which of them could not be read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from gitops_dsf.hub.unread import Unread
 
 
 class Part(StrEnum):
-    """What is read of a hub; each may be missing by itself."""
+    """A part of a hub that is read; each can be missing."""
 
     CLUSTERS = "clusters"
     SETS = "sets"
@@ -39,28 +39,27 @@ class Inputs:
     snapshot: Snapshot
     """Clusters, sets, bindings, scores and decisions."""
     now: datetime
-    """The hub's clock: OCM compares validUntil with it."""
+    """The time of the hub's clock, because OCM compares validUntil with it."""
     scorers: tuple[DynamicScorer, ...] = ()
     placements: tuple[Placement, ...] = ()
     application_sets: tuple[ApplicationSet, ...] = ()
     applications: tuple[Application, ...] = ()
-    """Those with the label gitops-dsf.io/application."""
+    """Applications with the label gitops-dsf.io/application."""
     addons: Mapping[str, ManagedClusterAddOn] = field(default_factory=dict)
-    """Our ManagedClusterAddOns by cluster."""
+    """The agent's ManagedClusterAddOns by cluster."""
     masks: tuple[Mask, ...] = ()
     suspended: frozenset[str] = frozenset()
     """Score names that the reconciler suspended."""
     foreign: tuple[tuple[str, str], ...] = ()
-    """(cluster, name) of AddOnPlacementScores that carry a scorer's name and were not written by an agent of
-    ours.
-    """
+    """(cluster, name) of AddOnPlacementScores that have a scorer's name but were not written by our agent."""
     contested: tuple[tuple[str, str, str], ...] = ()
-    """(cluster, name, field manager) of AddOnPlacementScores of our agents that another program writes, too.
+    """(cluster, name, field manager) of AddOnPlacementScores of our agents that another program
+    also writes.
     """
     unowned: tuple[tuple[str, str], ...] = ()
-    """(cluster, name) of AddOnPlacementScores that an agent of ours wrote and no scorer stands for."""
+    """(cluster, name) of AddOnPlacementScores that our agent wrote and no scorer owns."""
     unread: Mapping[Part, Unread] = field(default_factory=dict)
 
     def knows(self, *parts: Part) -> bool:
-        """Whether all of these were read."""
+        """Whether all of these parts were read."""
         return not self.unread.keys() & set(parts)

@@ -1,4 +1,4 @@
-"""The view itself: frozen values without behaviour, besides counting themselves."""
+"""The view: frozen values without behaviour, except for counting."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -20,60 +20,62 @@ class Cell:
     cluster: str
     state: State
     values: Mapping[str, int]
-    """Published score by dimension; also of an expired one."""
+    """Published scores by dimension, also of an expired one."""
     valid_until: datetime | None
     age: float | None
-    """Seconds since it was published, reckoned from validUntil and the TTL; None where nothing is published
-    or it has no end.
+    """Seconds since it was published, computed from validUntil and the TTL; None if nothing is published or
+    it has no validUntil.
     """
     expected: bool
-    """Whether the scorer should run there at all: its selector and the masks say so, and it is not suspended.
-    """
+    """Whether the scorer should run there: selected, not masked and not suspended."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScorerView:
-    """One scorer on all clusters: sums at once, single scores when they are asked for."""
+    """One scorer on all clusters: sums, and single scores on request."""
 
     scorer: DynamicScorer
     suspended: str
-    """Who suspended it: `git` (spec.suspend), `reconciler`, or nobody."""
+    """Who suspended it: `git` (spec.suspend), `reconciler`, or empty."""
     known: bool
     """Whether its scores could be read."""
     counts: Counter[State]
-    """Clusters by state; clusters that its selector leaves out have none unless something is published there.
+    """Number of clusters by state. Clusters that the selector does not match count only if they
+    have a score.
     """
     expected: frozenset[str]
     """Clusters where the scorer should run and publish."""
     unusual: Mapping[State, tuple[str, ...]]
     """Clusters by state, sorted, without those that are fresh, expiring or masked."""
     unexpected: tuple[str, ...]
-    """Clusters with a score that should not be there, sorted; OCM counts it all the same."""
+    """Clusters with a score that should not exist, sorted. OCM counts it anyway."""
     published: Collection[str]
-    """Clusters with a score, whatever its state."""
+    """Clusters with a score in any state."""
     histogram: Counter[int]
     """How often OCM counts each value now."""
     oldest: float | None
-    """Age of the oldest score that is published, in seconds."""
+    """Age of the oldest published score, in seconds."""
     each: Callable[[], Iterable[Cell]] = field(repr=False, compare=False)
-    """Every cell, by cluster name, made anew: a fleet has hundreds of thousands."""
+    """Yields every cell in order of cluster. The cells are made anew, because a fleet has hundreds of
+    thousands.
+    """
     only: str | None = None
     """The one cluster that is shown."""
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """By cluster name."""
+        """Cells in order of cluster."""
         return tuple(self.each())
 
     @property
     def shown(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return self.counts.total()
 
     @property
     def values(self) -> tuple[int | None, int | None, int | None]:
-        """The lowest value that OCM counts now, the lower median, so that it is one of them, and the highest;
-        None without any.
+        """The lowest value that OCM counts now, the lower median (so that it is one of the values), and the
+        highest; None if there are none.
         """
         ordered = sorted(self.histogram)
         if not ordered:
@@ -91,15 +93,15 @@ class Turn:
     """The nearest change of one score that would flip a decision."""
 
     cluster: str
-    """Whose score would change."""
+    """The cluster whose score would change."""
     gains: bool
-    """Whether it would come in; else it would go out."""
+    """Whether the cluster would be selected; otherwise it would be dropped."""
     rival: str
-    """Whom it would change places with."""
+    """The cluster that it would change places with."""
     margin: int
     """Weighted points."""
     flip: Flip | None
-    """None: no score that can be published does it."""
+    """None if no score that can be published does it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,40 +113,42 @@ class PlacementView:
     wanted: int | None
     """numberOfClusters."""
     eligible: tuple[str, ...] | None
-    """Clusters that pass its filters; None where that is not known."""
+    """Clusters that pass its filters; None if they are not known."""
     decided: tuple[str, ...] | None
-    """Clusters of its PlacementDecisions; None where they could not be read."""
+    """Clusters of its PlacementDecisions; None if they could not be read."""
     next: tuple[str, ...] | None
-    """What OCM would decide if it looked now; None where that is not known."""
+    """What OCM would decide now; None if it is not known."""
     note: str
-    """Why nothing is selected, or why it is not known what would be."""
+    """Why nothing is selected, or why the next decision is not known."""
     counted_as_zero: tuple[str, ...]
-    """Eligible clusters of which a score is missing or expired, so that it counts as 0."""
+    """Eligible clusters with a score that is missing or expired, so that it counts as 0."""
     each_turn: Callable[[], Iterable[Turn]] = field(default=tuple, repr=False, compare=False)
-    """Finds who would leave first, and who would come in first: the dearest question about a Placement."""
+    """Finds which cluster would leave first, and which would come in first. It is the most expensive question
+    about a Placement.
+    """
 
     @cached_property
     def turns(self) -> tuple[Turn, ...]:
-        """Who would leave first, and who would come in first."""
+        """Which cluster would leave first, and which would come in first."""
         return tuple(self.each_turn())
 
     @property
     def settled(self) -> bool:
-        """Whether OCM would leave its decision as it is."""
+        """Whether OCM would not change its decision."""
         return self.decided is None or self.next is None or self.decided == self.next
 
 
 class Standing(StrEnum):
-    """Where one copy of an application is on its way."""
+    """The state of one copy of an application."""
 
     RUNNING = "running"
-    """Decided, there and Healthy."""
+    """Decided, existing and Healthy."""
     STARTING = "starting"
-    """Decided and there, not Healthy yet."""
+    """Decided and existing, but not Healthy yet."""
     PENDING = "pending"
-    """Decided, and Argo CD has not made it yet."""
+    """Decided, but Argo CD has not created the Application yet."""
     WAITING = "waiting"
-    """No longer decided; it stays until the new copies are Healthy, or for ever, as the strategy says."""
+    """No longer decided. It stays until the new copies are Healthy, or forever, depending on the strategy."""
     LEAVING = "leaving"
     """Being deleted."""
 
@@ -156,14 +160,14 @@ class Copy:
     cluster: str
     standing: Standing
     application: str
-    """Name of the Application; empty where there is none yet."""
+    """Name of the Application; empty if there is none yet."""
     health: str
     sync: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApplicationView:
-    """An ApplicationSet of ours: where its decision wants it, and where it is."""
+    """One of our ApplicationSets: the clusters of its decision, and the clusters of its Applications."""
 
     name: str
     strategy: str
@@ -172,11 +176,11 @@ class ApplicationView:
     """Whether decision and Applications could both be read."""
     copies: tuple[Copy, ...]
     message: str
-    """The ApplicationSet's error, if it has one."""
+    """The ApplicationSet's error, if there is one."""
 
     @property
     def settled(self) -> bool:
-        """Whether it is exactly where it should be."""
+        """Whether its Applications are exactly on the decided clusters."""
         return all(copy.standing is Standing.RUNNING for copy in self.copies) and not self.message
 
 
@@ -186,10 +190,10 @@ class Overview:
 
     origin: str
     now: datetime
-    """The hub's clock."""
+    """The time of the hub's clock."""
     clusters: tuple[str, ...]
     score_count: int
-    """AddOnPlacementScores of the hub, whoever wrote them."""
+    """The number of AddOnPlacementScores on the hub, from any writer."""
     scorers: tuple[ScorerView, ...]
     placements: tuple[PlacementView, ...]
     applications: tuple[ApplicationView, ...]

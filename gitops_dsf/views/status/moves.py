@@ -1,5 +1,5 @@
-"""Applications: where their decision wants them, and where Argo CD has them. Shows what a make-before-break
-move waits for.
+"""Applications: the clusters of the decision, the clusters of Argo CD's Applications, and what a
+make-before-break move waits for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ from gitops_dsf.views.status.model import ApplicationView, Copy, Standing
 
 
 def application_views(sets: Iterable[ApplicationSet], inputs: Inputs) -> tuple[ApplicationView, ...]:
-    """One view for each ApplicationSet, by name."""
+    """Returns one view per ApplicationSet, in order of name."""
     clusters = decided(inputs.snapshot.decisions)
     there: dict[tuple[str, str], list[Application]] = {}
     for item in inputs.applications:

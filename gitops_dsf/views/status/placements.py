@@ -18,15 +18,15 @@ from gitops_dsf.views.status.inputs import Inputs, Part
 from gitops_dsf.views.status.model import PlacementView, Turn
 
 NEEDED = (Part.CLUSTERS, Part.SETS, Part.BINDINGS, Part.SCORES, Part.DECISIONS)
-"""Without these nobody can say what OCM would decide."""
+"""The parts that are needed to compute what OCM would decide."""
 _NONE: frozenset[str] = frozenset()
 
 
 def placement_views(
     placements: Iterable[Placement], inputs: Inputs, *, cluster: str | None
 ) -> tuple[PlacementView, ...]:
-    """One view for each, in the order given. With a cluster, what would bring that one in or out, and only
-    where it is eligible.
+    """Returns one view per Placement, in the given order. With a cluster: what would bring it in or out, and
+    only Placements where it is eligible.
     """
     chosen = list(placements)
     snapshot = inputs.snapshot
@@ -45,8 +45,8 @@ def placement_views(
         )
     except SimulatorInputError as error:
         return tuple(_unknown(item, clusters, str(error)) for item in chosen)
-    looks = _Looks(state, clusters, inputs.now, cluster)
-    views = (looks.view(item) for item in chosen)
+    simulations = _Simulations(state, clusters, inputs.now, cluster)
+    views = (simulations.view(item) for item in chosen)
     return tuple(view for view in views if view is not None)
 
 
@@ -72,8 +72,8 @@ def _unknown(
     )
 
 
-class _Looks:
-    """Looks at one Placement after the other. What several of them ask is answered once."""
+class _Simulations:
+    """Simulates one Placement after the other, and caches what they have in common."""
 
     def __init__(
         self,
@@ -108,8 +108,8 @@ class _Looks:
         )
 
     def _counted_as_zero(self, verdict: Verdict, eligible: tuple[str, ...]) -> tuple[str, ...]:
-        """Eligible clusters of which an add-on score is missing or expired: simulator and OCM count
-        it as 0.
+        """Eligible clusters with an add-on score that is missing or expired. Simulator and OCM
+        count it as 0.
         """
         found: set[str] = set()
         for result in verdict.prioritizers:
@@ -138,7 +138,7 @@ def _note(verdict: Verdict, *, scheduled: bool) -> str:
 
 
 def _turns(verdict: Verdict, cluster: str | None) -> Iterator[Turn]:
-    """The last that is in and the first that is out; or the one cluster that was asked for."""
+    """The last selected cluster and the first that is not; or only the requested cluster."""
     ranking = verdict.ranking
     if ranking is None:
         return

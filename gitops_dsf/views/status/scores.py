@@ -1,4 +1,6 @@
-"""Scorers by clusters: what is published, how old it is, and what is missing. Time is the hub's."""
+"""Scorers by clusters: what is published, how old it is, and what is missing. Times are those of the hub's
+clock.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -15,13 +17,13 @@ from gitops_dsf.views.status.model import Cell, ScorerView
 
 NOTHING: Final[Mapping[str, int]] = {}
 USUAL: Final = frozenset({State.FRESH, State.EXPIRING, State.MASKED})
-"""States that nobody needs to look at cluster by cluster."""
+"""States without a problem, which are not listed per cluster."""
 
 
 def scorer_views(
     scorers: Iterable[DynamicScorer], inputs: Inputs, *, cluster: str | None = None
 ) -> tuple[ScorerView, ...]:
-    """Every scorer on every cluster, or on one, by name."""
+    """Returns every scorer on every cluster, or on one, in order of name."""
     addons = inputs.addons if inputs.knows(Part.ADDONS) else None
     targets = TargetClusters(clusters=inputs.snapshot.clusters, addons=addons, masks=inputs.masks)
     return tuple(
@@ -54,15 +56,15 @@ def _view(scorer: DynamicScorer, targets: TargetClusters, inputs: Inputs, cluste
 
 @dataclass(frozen=True, kw_only=True)
 class _Column:
-    """One scorer: its scores, and where they should be."""
+    """One scorer: its scores, and its target clusters."""
 
     scorer: DynamicScorer
     targets: TargetClusters
     published: Mapping[str, Score]
-    # The reconciler's suspension leaves scores until they expire; one by git removes them.
+    # Suspended by the reconciler, scores stay until they expire. Suspended in git, they are removed.
     expected: frozenset[str]
     masked: frozenset[str]
-    """Clusters that its selector names, and that masks keep it from."""
+    """Clusters that its selector matches and masks exclude."""
     now: float
 
     @classmethod
@@ -86,7 +88,7 @@ class _Column:
 
     @classmethod
     def nothing(cls, scorer: DynamicScorer, inputs: Inputs) -> "_Column":
-        """Where nothing is known."""
+        """A column without known scores."""
         targets = TargetClusters(clusters={}, addons=None, masks=None)
         nobody = frozenset[str]()
         return cls(
@@ -101,7 +103,9 @@ class _Column:
     def state(
         self, score: Score, ttl: int, *, known: dict[datetime | None, tuple[State, float | None]]
     ) -> tuple[State, float | None]:
-        """State and age. `known` remembers them by the end of a score: thousands end in the same second."""
+        """State and age. `known` caches them by the end of a score, because thousands end in
+        the same second.
+        """
         found = known.get(score.valid_until)
         if found is None:
             until = None if score.valid_until is None else score.valid_until.timestamp()
@@ -110,12 +114,12 @@ class _Column:
         return found if score.values else (State.EMPTY, found[1])
 
     def absent(self, cluster: str) -> State:
-        """The state where nothing is published and something should be."""
+        """The state of a score that is expected and not published."""
         since = max(self.scorer.created, self.targets.since(cluster))
         return state_of_absent(since=since, interval=self.scorer.interval, now=self.now)
 
     def cells(self) -> Iterator[Cell]:
-        """By cluster name."""
+        """Cells in order of cluster."""
         known: dict[datetime | None, tuple[State, float | None]] = {}
         ttl = self.scorer.ttl
         for cluster in sorted(self.published.keys() | self.expected | self.masked):
@@ -139,7 +143,7 @@ class _Column:
 
 
 class _Sums:
-    """What a column adds up to, in one pass."""
+    """The sums of a column, computed in one pass."""
 
     def __init__(self, column: _Column) -> None:
         self.counts: Counter[State] = Counter()
@@ -155,7 +159,7 @@ class _Sums:
 
     def _published(self, column: _Column) -> None:
         known: dict[datetime | None, tuple[State, float | None]] = {}
-        # By end and values, which are kept once each: a fleet has few different ones.
+        # By validUntil and values, which are shared: a fleet has few different ones.
         by_parts: dict[tuple[datetime | None, tuple[int, ...]], list[str]] = {}
         for cluster, score in column.published.items():
             by_parts.setdefault((score.valid_until, score.values), []).append(cluster)

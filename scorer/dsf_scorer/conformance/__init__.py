@@ -1,7 +1,6 @@
-"""Does a scoring API, in whatever language, keep the wire contract? Asks it over HTTP and reports what an
-agent would stumble over.
+"""Checks over HTTP whether a scoring API, in any language, follows the wire contract.
 
-Standard library and msgspec only; the caller hands in what can judge PromQL.
+Needs only the standard library and msgspec. The caller passes a function that checks PromQL.
 """
 
 from dsf_scorer.conformance.config import JudgeQuery, QueryMistake

@@ -1,4 +1,4 @@
-"""The content of /config: what a DynamicScorer with configSyncMode Full would take over."""
+"""Checks the content of /config, which a DynamicScorer with configSyncMode Full would take over."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ SOURCE_TYPES: Final = ("Prometheus", "None")
 
 @dataclass(frozen=True, kw_only=True)
 class QueryMistake:
-    """What is wrong with one PromQL expression, at which 0-based character; ``doubtful`` ones may be newer
-    than the parser.
+    """A mistake in a PromQL expression, with its 0-based character offset. ``doubtful``: the expression may
+    be newer than the parser.
     """
 
     message: str
@@ -32,7 +32,7 @@ JudgeQuery = Callable[[str], list[QueryMistake]]
 
 
 def needs_metrics(config: ScorerConfig) -> bool:
-    """Whether the agent asks a metric source first."""
+    """Whether the agent queries a metric source first."""
     return config.source.type == "Prometheus" or (
         not config.source.type and bool(config.source.params.query.strip())
     )
@@ -44,7 +44,7 @@ def judge(
     target: Target,
     judge_query: JudgeQuery,
 ) -> tuple[ScorerConfig | None, list[Finding]]:
-    """The typed page, None when it has another shape; and the findings."""
+    """Returns the typed page, None if it has another shape, and the findings."""
     if not isinstance(plain, dict):
         return None, [error("config.schema", f"the page is a JSON {type(plain).__name__}, not an object")]
     try:

@@ -1,6 +1,4 @@
-"""The series that a check posts: a file of the author's, or generic ones; and the odd ones that Prometheus
-really delivers.
-"""
+"""The series that a check posts: from a file or generic ones, and unusual ones that Prometheus can return."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,17 +10,17 @@ MAX_DATA_BYTES: Final = 64 * 1024 * 1024
 POINTS: Final = 60
 STEP_SECONDS: Final = 60
 END: Final = 1_700_000_000
-"""Newest sample of generic series: a fixed time, so that two runs send the same bytes."""
+"""Time of the newest sample of generic series. It is fixed, so that two runs send the same bytes."""
 
 
 class DataError(ValueError):
-    """A --data file cannot be used."""
+    """The --data file cannot be used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
     """Series as Prometheus writes them, and the scorer's arguments. ``generic``: made up here, so a scorer
-    may find nothing in them.
+    may ignore them.
     """
 
     data: list[dict[str, Any]] = field(default_factory=list)
@@ -30,7 +28,7 @@ class Sample:
     generic: bool = True
 
     def body(self, data: list[dict[str, Any]] | None = None) -> bytes:
-        """A scoring request with these series, or with other ones and the same arguments."""
+        """A scoring request with these series, or with other series and the same arguments."""
         request: dict[str, Any] = {"data": self.data if data is None else data}
         if self.arguments is not None:
             request["arguments"] = self.arguments
@@ -46,7 +44,7 @@ def series(labels: dict[str, str], values: list[str]) -> dict[str, Any]:
 
 
 def generic_sample(*, needs_metrics: bool) -> Sample:
-    """Three nodes with a slow daily curve each; nothing for a scorer of source type None."""
+    """Three nodes with a slow daily curve each; no series for a scorer of source type None."""
     if not needs_metrics:
         return Sample()
     rows = []
@@ -62,15 +60,13 @@ def generic_sample(*, needs_metrics: bool) -> Sample:
 
 
 def many(count: int) -> list[dict[str, Any]]:
-    """That many series of POINTS points: 10,000 are 17 MB."""
+    """Returns this number of series with POINTS points each. 10,000 series have 17 MB."""
     values = [f"0.{point:06d}" for point in range(POINTS)]
     return [series({"node": f"node-{number}", "pod": f"pod-{number}"}, values) for number in range(count)]
 
 
 def read_sample(path: Path) -> Sample:
-    """Reads a scoring request, a bare list of series or an answer of Prometheus. Raises DataError with what
-    was found.
-    """
+    """Reads a scoring request, a list of series or an answer of Prometheus. Raises DataError."""
     try:
         if path.stat().st_size > MAX_DATA_BYTES:
             msg = f"{path}: larger than {MAX_DATA_BYTES} bytes"

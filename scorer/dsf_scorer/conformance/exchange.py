@@ -1,4 +1,4 @@
-"""One HTTP exchange at a time, followed nowhere, bounded in time and size."""
+"""Sends HTTP requests with limits of time and size. Follows no redirects."""
 
 import http.client
 import ssl
@@ -17,7 +17,7 @@ _CHUNK: Final = 65_536
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What came back; header names are lower-case. ``fault`` tells why nothing did (then the status is 0)."""
+    """A response; header names are in lower case. ``fault`` says why there is none; then the status is 0."""
 
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -31,20 +31,20 @@ class Reply:
 
 
 class Client(Protocol):
-    """What the checks need of HTTP."""
+    """The HTTP client that the checks need."""
 
     def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> Reply:
-        """One request. Never raises for what the other side does."""
+        """Sends one request. Never raises because of the server."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HttpClient:
-    """The standard library's client: it follows no redirect and adds no header, so that a check sends exactly
-    what it means to.
+    """A client on the standard library. It follows no redirects and adds no headers, so that a check sends
+    exactly what it means to.
     """
 
     timeout_seconds: float = 30.0
-    """For a whole exchange; the agent's own patience."""
+    """For a whole exchange; the same as the agent's."""
     tls: ssl.SSLContext | None = None
 
     def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> Reply:
@@ -72,7 +72,7 @@ class HttpClient:
 
     def _answer(self, response: http.client.HTTPResponse, *, began: float) -> Reply:
         content = bytearray()
-        # The socket's time limit is per read; a trickle must end, too.
+        # The socket's time limit applies to each read. A slow response must end, too.
         while chunk := response.read1(_CHUNK):
             content += chunk
             if len(content) > MAX_ANSWER_BYTES:
@@ -96,7 +96,7 @@ def _request(
     try:
         connection.request(method, path, body=body, headers={"Connection": "close", **headers})
     except (BrokenPipeError, ConnectionResetError):
-        # A server may answer 413 and close while the body is still on its way; the answer is there to be
+        # A server may answer 413 and close the connection before it has read the body. Its answer can be
         # read.
         if connection.sock is None:
             raise

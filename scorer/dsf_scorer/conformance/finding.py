@@ -1,12 +1,12 @@
-"""What one check saw."""
+"""The result of a check."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """ok: as the contract says. notice: as it seems to be meant. warning: works, with a consequence worth
-    knowing. error: an agent or the reconciler would fail.
+    """ok: as the contract requires. notice: probably intended. warning: works, with a consequence. error: an
+    agent or the reconciler would fail.
     """
 
     OK = "ok"
@@ -17,7 +17,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One check's outcome; the hint says what to do about it."""
+    """The result of one check. The hint says what to do."""
 
     check: str
     """Stable name such as ``scoring.empty-data``."""

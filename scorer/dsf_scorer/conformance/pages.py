@@ -1,4 +1,4 @@
-"""The public pages: /healthz and /config."""
+"""Checks the public pages /healthz and /config."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ SLOW_SECONDS: Final = 5.0
 
 
 def trouble(check: str, reply: Reply) -> Finding | None:
-    """What is wrong with any answer, whatever was asked: none at all, a redirect, a server's error."""
+    """Finds problems of any response: none at all, a redirect, or a server error."""
     if reply.fault:
         return error(check, reply.fault)
     if 300 <= reply.status < 400:
@@ -36,13 +36,13 @@ def trouble(check: str, reply: Reply) -> Finding | None:
 
 
 def excerpt(reply: Reply) -> str:
-    """The beginning of the answer's text, on one line."""
+    """The start of the response's text, on one line."""
     text = " ".join(reply.body[:300].decode(errors="replace").split())[:160]
     return f": {text}" if text else ""
 
 
 def healthz(client: Client, target: Target) -> list[Finding]:
-    """The reconciler calls a scorer healthy on 200."""
+    """Checks /healthz. The reconciler treats a scorer as healthy if it answers 200."""
     reply = client.send("GET", target.health_url, headers={})
     wrong = trouble("healthz", reply)
     if wrong is not None:
@@ -69,7 +69,7 @@ def healthz(client: Client, target: Target) -> list[Finding]:
 def config_page(
     client: Client, target: Target, *, required: bool, judge_query: JudgeQuery
 ) -> tuple[ScorerConfig | None, list[Finding]]:
-    """The page and its findings; a missing page is fine unless it is required (configSyncMode Full)."""
+    """Checks /config. A missing page is an error only if it is required (configSyncMode Full)."""
     reply = client.send("GET", target.config_url, headers={})
     wrong = trouble("config", reply)
     if wrong is not None:

@@ -1,4 +1,4 @@
-"""Findings for people and for programs."""
+"""Formats findings as text or JSON."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from dsf_scorer.conformance.finding import Report, Severity
 
 
 def text(report: Report, *, verbose: bool) -> str:
-    """Problems with their hints, and a last line that sums up; with ``verbose`` what is right, too."""
+    """Formats problems with their hints, and a summary line. With ``verbose``, also what is right."""
     return "".join(f"{line}\n" for line in _lines(report, verbose=verbose))
 
 
@@ -27,12 +27,12 @@ def _lines(report: Report, *, verbose: bool) -> Iterator[str]:
 
 
 def _printable(text: str) -> str:
-    """Findings quote what a stranger's server said; a terminal must not obey it."""
+    """Escapes control characters. Findings quote an untrusted server, which must not control the terminal."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def as_json(report: Report) -> str:
-    """One object: url, errors, warnings and all findings."""
+    """Formats one object: url, errors, warnings and all findings."""
     plain = {
         "url": report.url,
         "errors": report.count(Severity.ERROR),

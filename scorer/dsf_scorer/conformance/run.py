@@ -1,4 +1,4 @@
-"""The whole contract test of one scoring API."""
+"""Runs the whole contract test of one scoring API."""
 
 from urllib.parse import urlsplit
 
@@ -22,9 +22,10 @@ def check(
     needs_config: bool = True,
     large: int = 2000,
 ) -> Report:
-    """Asks for every page. Never raises for what the scoring API does.
+    """Runs all checks. Never raises because of the scoring API.
 
-    The token goes to the host of the target (or of the given scoring URL) only, wherever /config points to.
+    The token is sent only to the host of the target (or of the given scoring URL), even if /config names
+    another host.
     """
     findings: list[Finding] = pages.healthz(client, target)
     config, found = pages.config_page(client, target, required=needs_config, judge_query=judge_query)

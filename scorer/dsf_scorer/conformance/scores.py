@@ -1,4 +1,4 @@
-"""A scoring answer as the agent reads it: result by result."""
+"""Reads a scoring response as the agent does: result by result."""
 
 import math
 from collections import Counter
@@ -13,12 +13,12 @@ from dsf_wire.dimension import LABELS
 from dsf_wire.scoring import ScoringResponse, ScoringResult
 
 SHOWN: Final = 3
-"""Bad results that are described; more would say the same."""
+"""How many invalid results are described."""
 
 
 @dataclass(kw_only=True)
 class CheckedScores:
-    """Scores that count, and what is wrong with the others."""
+    """The valid scores of a response, and what is wrong with the others."""
 
     scores: list[float] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -26,12 +26,12 @@ class CheckedScores:
 
     @property
     def outside(self) -> int:
-        """Scores that do not fit an AddOnPlacementScore without a scoreRange."""
+        """The number of scores that do not fit an AddOnPlacementScore without a scoreRange."""
         return sum(not SCORE_MIN <= score <= SCORE_MAX for score in self.scores)
 
     @property
     def duplicates(self) -> int:
-        """Results that share the labels an agent can tell apart with another one."""
+        """The number of results whose labels equal those of another one, as far as an agent reads them."""
         return sum(count - 1 for count in self.labels.values())
 
     @property
@@ -41,7 +41,7 @@ class CheckedScores:
 
 
 def read(reply: Reply) -> CheckedScores:
-    """Never raises: what cannot be read is a fault."""
+    """Reads a response. Never raises: what cannot be read becomes a fault."""
     answer = CheckedScores()
     try:
         raw = msgspec.json.decode(reply.body, type=ScoringResponse).results

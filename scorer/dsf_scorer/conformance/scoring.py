@@ -1,4 +1,4 @@
-"""The scoring endpoint: real series, odd series, mistakes and strangers."""
+"""Checks the scoring endpoint: normal series, unusual series, invalid requests and missing tokens."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ MISTAKES: Final = (
     ("scoring.invalid-utf8", b'{"data": [{"metric": {"node": "\xff"}, "values": []}]}', JSON),
     ("scoring.empty-body", b"", JSON),
 )
-"""Bodies that no agent sends; a person with curl does."""
+"""Bodies that no agent sends, but a person with curl may."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """Where and how scores are asked for."""
+    """The URL, token and options for scoring requests."""
 
     client: Client
     url: str
@@ -43,7 +43,7 @@ class Endpoint:
 
 
 def check(endpoint: Endpoint, sample: Sample, *, large: int, reads_metrics: bool = True) -> Iterator[Finding]:
-    """All checks of the endpoint. ``large`` is the number of series of the largest request; 0 leaves it out.
+    """Runs all checks of the endpoint. ``large`` is the number of series in the largest request; 0 skips it.
 
     An API that reads no metrics may answer any body with its scores.
     """
@@ -121,7 +121,7 @@ def _sample(reply: Reply, sample: Sample) -> Iterator[Finding]:
 
 
 def _odd(endpoint: Endpoint, sample: Sample, *, works: bool) -> Iterator[Finding]:
-    """What Prometheus delivers on an odd day."""
+    """Unusual series that Prometheus can return."""
     base = sample.data[0] if sample.data else series({"node": "node-1"}, ["1", "2"])
     metric = base.get("metric")
     labels = metric if isinstance(metric, dict) else {}
@@ -158,8 +158,8 @@ def _odd(endpoint: Endpoint, sample: Sample, *, works: bool) -> Iterator[Finding
 
 
 def _judged(name: str, reply: Reply, what: str, *, works: bool) -> Finding:
-    """Scores or an empty list are right; a refusal costs every score of the cluster; an error blames the
-    wrong side.
+    """Scores or an empty list are right. Refusing the request costs every score of the cluster, and a server
+    error blames the wrong side.
     """
     wrong = trouble(name, reply)
     if wrong is not None:
@@ -203,7 +203,7 @@ def _mistake(name: str, reply: Reply, *, works: bool) -> Finding:
 
 
 def _any_body_will_do(found: list[Finding]) -> Iterator[Finding]:
-    """One line for all malformed bodies that were answered with scores, in place of a warning each."""
+    """One finding for all malformed bodies that were answered with scores, instead of one warning each."""
     accepted = [item for item in found if item.severity is Severity.WARNING]
     yield from (item for item in found if item.severity is not Severity.WARNING)
     if accepted:

@@ -1,4 +1,4 @@
-"""Where the pages of a scoring API are, from the one URL that a person gives."""
+"""Derives the URLs of a scoring API from the URL that a person gives."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -13,17 +13,17 @@ class TargetError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """URLs of one scoring API (/healthz is on the origin of configURL)."""
+    """The URLs of one scoring API. /healthz is on the origin of configURL."""
 
     config_url: str
     origin: str
     scoring_url: str = ""
-    """Given by the caller; empty: as /config says."""
+    """Given by the caller; empty means the URL in /config."""
 
     @classmethod
     def parse(cls, url: str, *, scoring_url: str = "") -> Self:
-        """From the base URL of a scoring API or the URL of its /config page. Raises TargetError with what to
-        write.
+        """Parses the base URL of a scoring API or the URL of its /config page. Raises TargetError, which says
+        what to write.
         """
         parts = split_http(url)
         path = parts.path.rstrip("/")
@@ -40,7 +40,7 @@ class Target:
 
 
 def split_http(url: str) -> SplitResult:
-    """The parts of an absolute http(s) URL. Raises TargetError."""
+    """Splits an absolute http(s) URL. Raises TargetError."""
     try:
         parts = urlsplit(url)
         port_is_fine = parts.port is None or parts.port > 0

@@ -1,3 +1,3 @@
-"""One module per part of a hub; a check is a pure function from facts to results, and says something even
-when all is well.
+"""One module per part of a hub. A check is a pure function from facts to results, and returns at least one
+result.
 """

@@ -1,5 +1,5 @@
-"""The add-on that installs the agents: its definition, its template, the agents' rights on the hub, and the
-agents themselves.
+"""Checks the add-on that installs the agents: its definition, its template, the agents' permissions on the
+hub, and the agents.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ PLATFORM: Final = "sync the Argo CD Application gitops-dsf-platform, which appli
 NEEDED: Final = {(SCORE_PLURAL, verb) for verb in ("get", "list", "create", "patch", "delete")} | {
     (f"{SCORE_PLURAL}/status", "patch")
 }
-"""(resource, verb) that an agent uses in its cluster's namespace."""
+"""The (resource, verb) pairs that an agent uses in its cluster's namespace."""
 
 
 def definition(facts: Facts) -> Iterator[Result]:
@@ -74,7 +74,7 @@ def _definition(facts: Facts, item: Object) -> Iterator[Result]:
     if settings is None:
         yield error(f"AddOnDeploymentConfig {facts.hub_namespace}/{ADDON_NAME} is not there", PLATFORM)
     elif (settings.get("spec") or {}).get("agentInstallNamespace") != AGENT_NAMESPACE:
-        # The CRD's default moves the whole template elsewhere
+        # The CRD's default would move the whole template to another namespace
         # (docs/contributing/ocm-behaviour.md#install-namespace-of-an-add-on).
         patch = f'{{"spec":{{"agentInstallNamespace":"{AGENT_NAMESPACE}"}}}}'
         fix = facts.command(
@@ -111,14 +111,14 @@ def grant(facts: Facts) -> Iterator[Result]:
                 account,
             )
             yield error(
-                f"the template asks for ClusterRole {role}, which {MANAGER} may not hand out:"
+                f"the template asks for ClusterRole {role}, which {MANAGER} may not grant:"
                 " SetPermissionFailed",
                 fix,
             )
         else:
             # buildSubjectsFromRegistration binds the group that the agents of all clusters share.
             yield warning(
-                f"the template hands out ClusterRole {role} by hubPermissions: every agent could then write"
+                f"the template grants ClusterRole {role} by hubPermissions: every agent could then write"
                 " the scores of every cluster",
                 "render with this version, which binds each agent in its own cluster's namespace: gitops-dsf"
                 " render",
@@ -190,8 +190,8 @@ def rights(facts: Facts) -> Iterator[Result]:
 
 
 def _binds(binding: Object | None, cluster: str) -> bool:
-    """Whether a binding gives the role to the agent as it registers by certificate (the group) and by token
-    (the account).
+    """Whether a binding gives the role to the agent, both when it registers by certificate (the group) and by
+    token (the account).
     """
     if binding is None or (binding.get("roleRef") or {}).get("name") != HUB_ROLE:
         return False
@@ -239,7 +239,7 @@ def agents(facts: Facts) -> Iterator[Result]:
             why = (
                 f"{available.get('reason')}: {available.get('message')}"
                 if available
-                else "OCM says nothing about it yet"
+                else "OCM has not reported on it yet"
             )
             yield warning(f"agent of {cluster} is not Available: {why}", fix, subject=cluster)
     if not away:

@@ -1,5 +1,5 @@
-"""Argo CD: there, new enough, and set up so that it neither deletes applications nor claims what is not its
-own.
+"""Checks Argo CD: installed, recent enough, and configured so that it neither deletes applications nor claims
+objects that are not its own.
 """
 
 from collections.abc import Iterator
@@ -25,9 +25,7 @@ KINDS: Final = (
     "dynamic-scoring.open-cluster-management.io_DynamicScorer",
     "work.open-cluster-management.io_ManifestWork",
 )
-"""Of the kinds that argocd/install/argocd-cm-health.yaml judges, those of which a wrong health stops or hides
-something.
-"""
+"""Kinds in argocd/install/argocd-cm-health.yaml whose wrong health blocks or hides something."""
 
 
 def version(facts: Facts) -> Iterator[Result]:
@@ -94,7 +92,7 @@ def policy(facts: Facts) -> Iterator[Result]:
 
 
 def _set_parameter(facts: Facts, patch: str) -> str:
-    """The ApplicationSet controller reads its parameters when it starts."""
+    """A fix for a parameter. The ApplicationSet controller reads its parameters when it starts."""
     change = facts.command(
         "-n",
         facts.argocd_namespace,
@@ -166,7 +164,7 @@ def delivery(facts: Facts) -> Iterator[Result]:
             sound = False
             reason = next(iter(problems), "") or str(operation.get("message") or operation.get("phase"))
             fix = facts.command("-n", facts.argocd_namespace, "describe", "application", name_of(item))
-            yield error(f"Application {name_of(item)} does not get through: {reason}", fix)
+            yield error(f"Application {name_of(item)} cannot be synced: {reason}", fix)
     if sound:
         waiting = sorted(
             name_of(item)

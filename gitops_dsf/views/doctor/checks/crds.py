@@ -1,4 +1,4 @@
-"""Our own kinds: there, established, and no older than this version."""
+"""Checks our own kinds: installed, established, and not older than this version."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

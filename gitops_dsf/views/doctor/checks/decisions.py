@@ -1,5 +1,5 @@
-"""From OCM's decision to an Application: Placements, how Argo CD reads them, and whether it knows the
-clusters.
+"""Checks the way from OCM's decision to an Application: Placements, how Argo CD reads them, and whether it
+knows the clusters.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def configmap(facts: Facts) -> Iterator[Result]:
             "-p",
             patch,
         )
-        # Without matchKey the generator returns nothing and no error
+        # Without matchKey, the generator returns nothing and no error
         # (docs/contributing/argocd-behaviour.md#match-key).
         danger = "; without matchKey every Application is deleted" if "matchKey" in wrong else ""
         yield error(f"ConfigMap {DUCK_TYPE_CONFIGMAP} has another {', '.join(wrong)}{danger}", fix)
@@ -117,9 +117,7 @@ def _lists_decisions(role: Object) -> bool:
 
 
 def _controllers(facts: Facts) -> set[str]:
-    """ServiceAccounts that ApplicationSet controllers run as; another distribution gives them
-    another name.
-    """
+    """ServiceAccounts of ApplicationSet controllers. Distributions of Argo CD use different names."""
     return {
         str(pod["serviceAccountName"])
         for item in facts.of(Source.ARGOCD_DEPLOYMENTS)
@@ -152,7 +150,7 @@ def placements(facts: Facts) -> Iterator[Result]:
         elif satisfied.status == "False":
             sound = False
             yield warning(
-                f"Placement {key} finds too few clusters: {satisfied.reason}: {satisfied.message}", describe
+                f"Placement {key} has too few clusters: {satisfied.reason}: {satisfied.message}", describe
             )
     if sound:
         yield ok(f"OCM understands {counted(len(ours), 'rendered Placement')}")
@@ -166,9 +164,9 @@ def application_sets(facts: Facts) -> Iterator[Result]:
         annotate = facts.command(
             "-n", facts.argocd_namespace, "annotate", "--overwrite", "applicationset", name
         )
-        # Argo CD looks when an annotation changes, and takes this one away only after a success: a value that
-        # is new each time.
-        fix = f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # looks again at once; else in 3 minutes"
+        # Argo CD reconciles when an annotation changes, and removes this one only after success, so the value
+        # must be new each time.
+        fix = f"{annotate} {REFRESH_ANNOTATION}=$(date +%s)  # refreshes at once; else within 3 minutes"
         yield error(f"ApplicationSet {name} generates nothing: {message}", fix)
     if not failing:
         yield ok(f"no error in {counted(len(ours), 'rendered ApplicationSet')}")

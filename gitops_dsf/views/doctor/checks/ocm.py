@@ -1,5 +1,5 @@
-"""Open Cluster Management: there, new enough, with the feature gates that we rely on; clusters that take
-part.
+"""Checks Open Cluster Management: installed, recent enough, with the required feature gates; and its
+clusters.
 """
 
 import json
@@ -16,11 +16,11 @@ GROUPS: Final = {
     "work.open-cluster-management.io": ("v1",),
     "addon.open-cluster-management.io": ("v1alpha1",),
 }
-"""API groups and versions that rendered objects use."""
+"""API groups and versions of rendered objects."""
 MINIMUM: Final = Version(1, 2)
 """docs/install.md."""
 NAMESPACE: Final = "open-cluster-management-hub"
-"""Where the cluster manager runs OCM (ocm manifests/cluster-manager)."""
+"""The namespace where the cluster manager runs OCM (ocm manifests/cluster-manager)."""
 GATES: Final = {
     "AddonManagement": ("addOnManagerConfiguration", "no add-on is installed, so no cluster gets an agent"),
     "DefaultClusterSet": (
@@ -28,8 +28,8 @@ GATES: Final = {
         "a cluster without a set label is in no ManagedClusterSet, not even `default`",
     ),
 }
-"""Gates that are on by default and must stay on (ocm api feature/feature.go), the ClusterManager's section,
-and what happens without.
+"""Gates that are on by default and must stay on (ocm api feature/feature.go), their section in the
+ClusterManager, and what breaks without them.
 """
 
 
@@ -92,13 +92,13 @@ def features(facts: Facts) -> Iterator[Result]:
 
 
 def _gates(facts: Facts, manager: str, section: str) -> list[Mapping[str, Any]]:
-    """Of one section of a ClusterManager, as they are now."""
+    """The gates of one section of a ClusterManager."""
     found = next((item for item in facts.of(Source.CLUSTER_MANAGERS) if name_of(item) == manager), {})
     return list(((found.get("spec") or {}).get(section) or {}).get("featureGates") or ())
 
 
 def _enabling(gate: str, section: str, there: list[Mapping[str, Any]]) -> str:
-    """A merge patch. It replaces the whole list, so the gates that are there must be in it."""
+    """A merge patch. It replaces the whole list, so it contains the existing gates."""
     others = [dict(item) for item in there if item.get("feature") != gate]
     return json.dumps(
         {"spec": {section: {"featureGates": [*others, {"feature": gate, "mode": "Enable"}]}}},

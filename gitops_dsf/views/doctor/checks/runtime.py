@@ -1,4 +1,4 @@
-"""What runs on the hub beside Argo CD and OCM: the reconciler; and whether two clocks agree."""
+"""Checks the reconciler, and compares the clocks of the hub and this machine."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -10,9 +10,7 @@ from gitops_dsf.views.doctor.finding import Result, error, ok, unknown, warning
 
 CLOCK_WARNING: Final = 30.0
 CLOCK_ERROR: Final = 300.0
-"""Seconds. A short TTL is 900 s: a third of it is lost at the second limit, and certificates begin to be
-refused.
-"""
+"""Seconds. A short TTL is 900 s, so this error costs a third of it, and certificates start to be rejected."""
 
 
 def reconciler(facts: Facts) -> Iterator[Result]:

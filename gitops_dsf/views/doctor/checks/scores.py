@@ -1,4 +1,4 @@
-"""Scorers and their scores: published, fresh, owned, and by nobody else."""
+"""Checks scorers and their scores: published, fresh, owned, and written by one program only."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -47,9 +47,7 @@ def scorers(facts: Facts) -> Iterator[Result]:
             )
     if sound:
         looked = sum(bool(view.scorer.health) for view in views)
-        yield ok(
-            f"{counted(len(views), 'scorer')}, {looked} of them looked at by the reconciler, nothing wrong"
-        )
+        yield ok(f"{counted(len(views), 'scorer')}, {looked} of them probed by the reconciler, nothing wrong")
 
 
 def freshness(facts: Facts) -> Iterator[Result]:
@@ -102,8 +100,7 @@ def _by_cluster(found: dict[str, list[str]], expected: Counter[str], what: str) 
 def ownership(facts: Facts) -> Iterator[Result]:
     """Is there a score that nobody keeps up, or that somebody else writes?"""
     if not facts.inputs.scorers and facts.inputs.unowned:
-        # Another --hub-namespace has the scorers, more likely than not: nothing is said about deleting what
-        # they publish.
+        # The scorers are probably in another --hub-namespace. Do not suggest deleting their scores.
         look = f"{facts.command('get', 'dynamicscorers', '--all-namespaces')}  # then --hub-namespace NAME"
         scores = counted(len(facts.inputs.unowned), "score")
         yield unknown(
@@ -119,7 +116,7 @@ def ownership(facts: Facts) -> Iterator[Result]:
 
 
 def _unowned(facts: Facts) -> Iterator[Result]:
-    """Left behind by a scorer that is gone, or by an agent that is gone."""
+    """Scores whose scorer or agent no longer exists."""
     orphans = set(facts.inputs.unowned)
     resources = {view.scorer.resource: view for view in facts.overview.scorers}
     for name, view in resources.items():
@@ -133,7 +130,7 @@ def _unowned(facts: Facts) -> Iterator[Result]:
         why = "no agent is on that cluster" if name in resources else "no scorer has that name"
         fix = facts.command("-n", cluster, "delete", SCORE_PLURAL, name)
         yield warning(
-            f"AddOnPlacementScore {cluster}/{name} belongs to nobody: {why}; Placements may still rank by it",
+            f"AddOnPlacementScore {cluster}/{name} has no owner: {why}; Placements may still rank by it",
             fix,
             subject=cluster,
         )
@@ -152,7 +149,7 @@ def _unexpected(facts: Facts) -> Iterator[Result]:
                 facts.command("-n", cluster, "delete", SCORE_PLURAL, view.scorer.resource)
                 for cluster in clusters[:5]
             ]
-            why = "suspended" if view.scorer.spec.suspend else "kept off by selector or mask"
+            why = "suspended" if view.scorer.spec.suspend else "excluded by selector or mask"
             yield warning(
                 f"{view.scorer.name} is {why}, and its score is still there on {some(clusters)}",
                 " && ".join(commands),
@@ -160,7 +157,9 @@ def _unexpected(facts: Facts) -> Iterator[Result]:
 
 
 def _foreign(facts: Facts) -> Iterator[Result]:
-    """Our agent, if there is one, reports the conflict and waits until the writer is silent."""
+    """Scores that another program writes. Our agent reports the conflict and waits until the other program
+    stops.
+    """
     for cluster, name in facts.inputs.foreign:
         fix = _show(facts, cluster, name) + "  # who writes it?"
         yield warning(
@@ -186,5 +185,5 @@ def _show(facts: Facts, cluster: str, name: str) -> str:
 
 
 def _written_by_others(facts: Facts) -> set[tuple[str, str]]:
-    """(cluster, name) of scores whose deletion is for somebody else to decide."""
+    """(cluster, name) of scores that another program owns."""
     return {*facts.inputs.foreign, *((cluster, name) for cluster, name, _ in facts.inputs.contested)}

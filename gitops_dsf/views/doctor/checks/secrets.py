@@ -1,9 +1,9 @@
-"""Secrets: the clusters that Argo CD knows, by the metadata of their Secrets, and the tokens that agents
-need, as far as visible.
+"""Checks Secrets: the clusters that Argo CD knows, and the tokens that agents need, as far as the hub shows
+them.
 
-The data of a Secret is never read, and Argo CD matches a cluster by `data.name`
-(docs/contributing/argocd-behaviour.md#cluster-secrets). So a Secret counts as a cluster's when its own name
-or a label says so, and an Application proves that Argo CD knows the cluster.
+The data of a Secret is never read. Argo CD matches a cluster by `data.name`
+(docs/contributing/argocd-behaviour.md#cluster-secrets), so a Secret counts as a cluster's if its own name or
+a label says so. An Application proves that Argo CD knows its cluster.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def clusters(facts: Facts) -> Iterator[Result]:
 
 
 def _pushed(facts: Facts) -> tuple[set[str], set[str]]:
-    """Clusters that a pushed application is decided for, and those that it could be decided for."""
+    """Clusters that a pushed application is decided for, and clusters that it could be decided for."""
     pushed = {
         f"{item.namespace}/{placement}"
         for item in facts.inputs.application_sets
@@ -91,7 +91,7 @@ def _add(cluster: str) -> str:
 def tokens(facts: Facts) -> Iterator[Result]:
     """Is a score missing whose scorer needs a token Secret, which only the cluster itself can show?"""
     needing = [view for view in facts.overview.scorers if view.scorer.secrets and not view.suspended]
-    # Without the masks nobody can tell a score that is missing from one that is kept off.
+    # Without the masks, a missing score cannot be told from a masked one.
     gone = DEAD | ({State.MISSING} if facts.missing(Part.MASKS) is None else set())
     sound = True
     for view in needing:

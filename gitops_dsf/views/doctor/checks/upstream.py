@@ -1,4 +1,4 @@
-"""Whether the upstream addon runs beside ours: both write one ConfigMap
+"""Checks whether the upstream addon runs next to ours: both write the same ConfigMap
 (docs/contributing/ocm-behaviour.md#works-that-share-an-object).
 """
 
@@ -17,7 +17,7 @@ DEPLOYMENT_LABELS: Final = (
     "app.kubernetes.io/name=dynamic-scoring-framework",
     "app=dynamic-scoring-addon-controller",
 )
-"""Of its two Deployments: the one that writes works and status, and the one that installs its agents."""
+"""The labels of its two Deployments: one writes works and status, the other installs its agents."""
 
 
 def controller(facts: Facts) -> Iterator[Result]:
@@ -83,7 +83,7 @@ def _ours(facts: Facts) -> bool:
 
 
 def delivers(facts: Facts) -> bool:
-    """Whether the upstream addon does what our works and our add-on would do (delivery.mode
+    """Whether the upstream addon does the work of our ManifestWorks and add-on (delivery.mode
     UpstreamController).
     """
     needed = (Source.OUR_WORKS, Source.ADDON_DEFINITIONS, Source.UPSTREAM_DEPLOYMENTS)

@@ -488,7 +488,7 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
     "a sync that fails": (
         "argocd-delivery",
         "error",
-        "gitops-dsf-platform does not get through: boom",
+        "gitops-dsf-platform cannot be synced: boom",
         lambda: facts(
             altered(
                 Source.DELIVERY,
@@ -501,7 +501,7 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
     "a source that cannot be compared": (
         "argocd-delivery",
         "error",
-        "does not get through: no repository",
+        "cannot be synced: no repository",
         lambda: facts(
             altered(
                 Source.DELIVERY,
@@ -675,13 +675,13 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
     "a score without a scorer": (
         "scores-owned",
         "warning",
-        "cluster1/retired belongs to nobody: no scorer has that name",
+        "cluster1/retired has no owner: no scorer has that name",
         lambda: facts(read={"unowned": (("cluster1", "retired"),)}),
     ),
     "a score without an agent": (
         "scores-owned",
         "warning",
-        "cluster9/cpu belongs to nobody: no agent is on that cluster",
+        "cluster9/cpu has no owner: no agent is on that cluster",
         lambda: facts(hub=[*fleet(), cluster("cluster9"), score("cluster9", "cpu", 5)]),
     ),
     "a score of a suspended scorer": (
