@@ -40,8 +40,8 @@ _METHODS: Final = {
     "partition": "rpartition",
     "rpartition": "partition",
 }
-_SKIPPED: Final = {"annotation", "returns", "decorator_list", "keywords of a class", "type_params"}
-"""Fields of nodes in which nothing is changed: types, and what declares a class."""
+_SKIPPED: Final = {"annotation", "returns", "decorator_list", "type_params"}
+"""Fields of nodes in which nothing is changed: types and decorators."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +91,7 @@ Site = tuple[ast.AST, str, int | None, ast.expr | ast.stmt]
 
 def _sites(holder: ast.AST) -> Iterator[Site]:
     for field, value in ast.iter_fields(holder):
-        where = f"{field} of a class" if isinstance(holder, ast.ClassDef) else field
-        if where in _SKIPPED:
+        if field in _SKIPPED or (field == "keywords" and isinstance(holder, ast.ClassDef)):
             continue
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if not isinstance(child, ast.AST) or _is_skipped(child):

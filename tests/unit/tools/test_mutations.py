@@ -28,6 +28,7 @@ from tools.mutants.mutations import mutations
         ("log.info('a', b)", set()),
         ("x: Final[tuple[1, 2]] = a", set()),
         ("@rule(1)\ndef f(): pass", set()),
+        ("@dataclass(frozen=True)\nclass A(B, gc=False):\n    x: int", set()),
         ("'''A docstring.'''", set()),
         ("raise E(f'{a + 1}')", {"pass"}),
         ("if a:\n    pass", {"if True:\n    pass", "if False:\n    pass"}),
