@@ -149,6 +149,19 @@ def test_an_application_that_changes_between_look_and_deletion_is_read_again() -
     removing(test)
 
 
+def test_a_copy_that_somebody_else_deletes_just_then_is_gone() -> None:
+    async def test(scene: Scene, removal: Removal) -> None:
+        def meanwhile(word: str) -> None:
+            if word == "DELETE applications":
+                scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
+
+        scene.hub.between = meanwhile
+        assert reason(await removal.attempt(candidate())) == "Gone"
+        assert len(scene.deletions()) == 1, "what is gone is not asked for again"
+
+    removing(test)
+
+
 def test_a_decision_that_flips_back_just_then_is_seen_after_the_conflict() -> None:
     async def test(scene: Scene, removal: Removal) -> None:
         def meanwhile(word: str) -> None:
