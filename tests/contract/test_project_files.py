@@ -48,9 +48,9 @@ def test_actions_are_pinned_by_commit_and_everywhere_alike() -> None:
 @pytest.mark.parametrize("file", [".github/workflows/ci.yaml", ".gitlab-ci.yml"])
 def test_pipelines_run_every_step_of_ci_run(file: str) -> None:
     steps = set(
-        re.findall(r"(?:suite|make) (lint|test-hub|test)\b", (ROOT / ".ci" / "run").read_text("utf-8"))
+        re.findall(r"(?:suite|make) (lint|fuzz|test-hub|test)\b", (ROOT / ".ci" / "run").read_text("utf-8"))
     )
-    assert steps == {"lint", "test", "test-hub"}
+    assert steps == {"lint", "fuzz", "test", "test-hub"}
     run = set(re.findall(r"make ([a-z-]+)", (ROOT / file).read_text("utf-8")))
     assert steps <= run <= TARGETS
 

@@ -1,10 +1,14 @@
-"""The small changes that the mutation tester makes."""
+"""The small changes that the mutation tester makes, and the files that it looks for."""
 
 import ast
+from pathlib import Path
 
 import pytest
 
 from tools.mutants.mutations import mutations
+from tools.mutants.targets import TARGETS, Target
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize(
@@ -50,3 +54,10 @@ def test_a_change_tells_its_line_and_leaves_the_tree_until_it_is_applied() -> No
     found = mutations(tree)
     assert [str(one) for one in found] == ["line 1: 1 -> 2", "line 2: c < 2 -> c <= 2", "line 2: 2 -> 3"]
     assert ast.unparse(tree) == "a = 1\nb = c < 2"
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def test_every_pattern_of_a_target_finds_files(target: Target) -> None:
+    """A module that moves takes its line in the table along."""
+    for pattern in (*target.sources, *target.tests):
+        assert list(ROOT.glob(pattern)), pattern
