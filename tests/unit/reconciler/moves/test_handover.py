@@ -202,6 +202,26 @@ def test_a_copy_that_somebody_moved_to_a_decided_cluster_does_not_count() -> Non
     assert short(judge(situation("b", copy("a"), moved))) == {"a": "wait NewCopyMissing"}
 
 
+def test_a_copy_without_a_cluster_does_not_count() -> None:
+    """Its name may be the one that the ApplicationSet would give to it all the same."""
+    lost = copy("", name=name_on(""))
+    found = short(judge(situation("bc", copy("a"), copy("b"), copy("c", **BAD), lost)))
+    assert found["a"] == "wait NewCopyNotHealthy"
+
+
+@pytest.mark.parametrize(
+    ("clusters", "named"), [("bcdef", "b, c, d, e, f are"), ("bcdefghi", "b, c, d, e, f and 3 more are")]
+)
+def test_five_clusters_are_named_and_the_rest_is_counted(clusters: str, named: str) -> None:
+    (verdict,) = judge(situation(clusters, copy("a"), *map(copy, clusters)))
+    assert (verdict.action, verdict.message) == (Action.REMOVE, f"{named} Healthy and Synced")
+    (verdict,) = judge(situation(clusters, copy("a")))
+    assert (verdict.reason, verdict.message) == ("NewCopyMissing", f"no Application yet: {named} decided")
+    waiting = ", ".join(f"web-{name} is Degraded/Synced" for name in "bcdef")
+    (verdict,) = judge(situation(clusters, copy("a"), *(copy(name, **BAD) for name in clusters)))
+    assert verdict.message == waiting + (" and 3 more" if len(clusters) > 5 else "")
+
+
 def test_an_empty_decision_is_never_judged() -> None:
     with pytest.raises(ValueError, match="empty decision"):
         judge(situation("", copy("a")))
