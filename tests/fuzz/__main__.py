@@ -107,7 +107,7 @@ def _fuzz(name: str, folder: Path, *, end: float, more: Sequence[str]) -> int:
     if more:
         flags = list(more)
     elif not end:
-        flags += ["-merge=1", corpus, found]
+        flags += ["-merge=1", "-use_counters=0", corpus, found]
     else:
         seconds = max(1, round(end - time.time()))
         flags += [f"-max_total_time={seconds}", f"-max_len={LONGEST}", f"-dict={words}"]
