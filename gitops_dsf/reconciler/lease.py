@@ -90,21 +90,26 @@ class Leadership:
         said = ""
         self._held = None
         while True:
+            taken = False
             try:
-                if await self._try():
-                    if self._left() < self._deadline / 2:
-                        # the hub took so long that the claim is nearly over: renewed before anything is done
-                        # with it
-                        continue
+                taken = await self._try()
+                if taken and self._left() >= self._deadline / 2:
                     self.is_leader = True
                     LOG.info("leading as %s", self._identity)
                     return True
-                said = self._say(f"{self._seen[0]} leads; waiting", said)
+                if taken:
+                    # The claim is nearly over, so it is renewed before anything is done with it.
+                    most = self._deadline / 2
+                    words = f"not leading: the hub takes more than {most:g} s to answer a write of the lease"
+                else:
+                    words = f"{self._seen[0]} leads; waiting"
             except ApiError as error:
-                said = self._say(f"the lease cannot be taken: {error}", said)
+                words = f"the lease cannot be taken: {error}"
+            said = self._say(words, said)
             if until is not None and self._clock() >= until:
                 return False
-            await asyncio.sleep(self._renew)
+            if not taken:
+                await asyncio.sleep(self._renew)
 
     async def keep(self) -> None:
         """Renews for ever. Raises LeaseLost when another replica took the lease, or none of our renewals

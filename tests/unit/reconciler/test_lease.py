@@ -4,6 +4,7 @@ time.
 
 import asyncio
 import itertools
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -220,7 +221,7 @@ def test_a_lease_is_not_taken_before_its_whole_duration_has_passed_since_its_las
     virtual_time.run(main())
 
 
-@pytest.mark.parametrize("seconds", [1.0, 5.0])
+@pytest.mark.parametrize("seconds", [1.0, 5.0, 5.9])
 def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(seconds: float) -> None:
     async def main() -> None:
         hub = Hub()
@@ -233,6 +234,24 @@ def test_it_leads_and_goes_on_leading_when_the_hub_takes_long_for_each_answer(se
         assert not keep.done()
         keep.cancel()
         await asyncio.gather(keep, return_exceptions=True)
+
+    virtual_time.run(main())
+
+
+def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_half_the_deadline(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Too little would be left of a claim to do anything with it."""
+    caplog.set_level(logging.INFO)
+
+    async def main() -> None:
+        hub = Hub()
+        lease = replica("slow", hub, leg=6.2 / 2)
+        async with asyncio.timeout(700):
+            assert not await lease.acquire(patience=600)
+        assert not lease.is_leader
+        assert lease.left() <= 0
+        assert caplog.messages == ["not leading: the hub takes more than 6 s to answer a write of the lease"]
 
     virtual_time.run(main())
 
