@@ -17,6 +17,10 @@ REFRESH_ANNOTATION: Final = "argocd.argoproj.io/application-set-refresh"
 """On an ApplicationSet: makes its controller reconcile at once
 (docs/contributing/argocd-behaviour.md#refresh-annotation).
 """
+APPLICATION_REFRESH_ANNOTATION: Final = "argocd.argoproj.io/refresh"
+"""On an Application: Argo CD compares it at once and removes the annotation. Every value but `hard` asks for
+a normal refresh (docs/contributing/argocd-behaviour.md#refresh-annotation-of-an-application).
+"""
 PULL_ANNOTATION: Final = "apps.open-cluster-management.io/ocm-managed-cluster"
 """On an Application that OCM's pull integration delivers: its cluster. The destination in the spec is the
 hub.

@@ -34,6 +34,7 @@ PLACEMENT = "cluster.open-cluster-management.io/v1beta1/Placement"
 POLICY = "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"
 BINDING = f"{POLICY}Binding"
 REFRESH = "argocd.argoproj.io/application-set-refresh"
+APPLICATION_REFRESH = "argocd.argoproj.io/refresh"
 SET = "guarded"
 OURS = {"app.kubernetes.io/managed-by": "gitops-dsf-agent"}
 
@@ -149,6 +150,11 @@ def refused_by_every_policy(found: Guarded) -> bool:
         (
             "PATCH",
             found.account.path(APPLICATION_SET, SET, namespace=ARGOCD),
+            {"metadata": {"labels": {"probe": "yes"}}},
+        ),
+        (
+            "PATCH",
+            found.account.path(APPLICATION, "probe", namespace=ARGOCD),
             {"metadata": {"labels": {"probe": "yes"}}},
         ),
         (
@@ -353,6 +359,35 @@ class TestAllowed:
         guarded.patch_set({"metadata": {"annotations": {REFRESH: None}}})
         assert guarded.account.get(APPLICATION_SET, SET, namespace=ARGOCD)
 
+    def test_asking_argocd_to_refresh_a_copy_changes_its_version_each_time(self, guarded: Guarded) -> None:
+        """Removals rest on that: a deletion that names the version of before is refused."""
+        uid = guarded.application("copy")
+        before = guarded.hub.get(APPLICATION, "copy", namespace=ARGOCD)["metadata"]["resourceVersion"]
+        versions = [before]
+        for value in ("one", "two"):
+            change = {"metadata": {"uid": uid, "annotations": {APPLICATION_REFRESH: value}}}
+            answer = guarded.account.patch(APPLICATION, "copy", change, namespace=ARGOCD)
+            versions.append(answer["metadata"]["resourceVersion"])
+        assert len(set(versions)) == 3
+        conditions = {"uid": uid, "resourceVersion": before}
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": conditions}
+        with pytest.raises(ApiError, match="409 Conflict"):
+            guarded.account.request(
+                "DELETE", guarded.account.path(APPLICATION, "copy", namespace=ARGOCD), body=body
+            )
+        change = {"metadata": {"uid": "another", "annotations": {APPLICATION_REFRESH: "three"}}}
+        with pytest.raises(ApiError, match=r"422 Invalid: .*metadata.uid: Invalid value"):
+            guarded.account.patch(APPLICATION, "copy", change, namespace=ARGOCD)
+        wait_for(
+            lambda: (
+                APPLICATION_REFRESH
+                not in guarded.hub.get(APPLICATION, "copy", namespace=ARGOCD)["metadata"].get(
+                    "annotations", {}
+                )
+            ),
+            what="Argo CD takes the annotation away, whatever its value",
+        )
+
     def test_removing_the_old_copy_by_its_uid(self, guarded: Guarded) -> None:
         uid = guarded.application("old-copy")
         assert uid in {
@@ -424,7 +459,41 @@ CHANGES: dict[str, Object] = {
 }
 
 
+COPY_CHANGES: dict[str, Object] = {
+    "destination": {"spec": {"destination": {"namespace": "kube-system"}}},
+    "source": {"spec": {"source": {"repoURL": "https://elsewhere.example.com/x.git"}}},
+    "status": {"status": {"health": {"status": "Suspended"}}},
+    "sync now": {"operation": {"sync": {"revision": "elsewhere"}}},
+    "label changed": {"metadata": {"labels": {"gitops-dsf.io/application": "other"}}},
+    "another annotation": {"metadata": {"annotations": {APPLICATION_REFRESH: "x", "other": "x"}}},
+    "finalizer": {"metadata": {"finalizers": ["resources-finalizer.argocd.argoproj.io"]}},
+    "owner": {"metadata": {"ownerReferences": None}},
+}
+
+
 class TestRefusedByPolicy:
+    @pytest.mark.parametrize("change", COPY_CHANGES)
+    def test_a_copy_keeps_everything_but_one_annotation(self, guarded: Guarded, change: str) -> None:
+        uid = guarded.application("kept")
+        with pytest.raises(
+            ApiError,
+            match=f"403 Forbidden.*change the annotation {APPLICATION_REFRESH} of an Application and nothing",
+        ):
+            guarded.account.patch(APPLICATION, "kept", COPY_CHANGES[change], namespace=ARGOCD)
+        assert guarded.hub.get(APPLICATION, "kept", namespace=ARGOCD)["metadata"]["uid"] == uid
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [({"labels": {}}, "with the label"), ({"owned": False}, "that an ApplicationSet controls")],
+    )
+    def test_an_application_that_is_not_a_copy_of_ours_is_not_refreshed(
+        self, guarded: Guarded, arguments: dict[str, Any], message: str
+    ) -> None:
+        guarded.application("kept", **arguments)
+        change = {"metadata": {"annotations": {APPLICATION_REFRESH: "x"}}}
+        with pytest.raises(ApiError, match=f"403 Forbidden.*may change Applications {message}"):
+            guarded.account.patch(APPLICATION, "kept", change, namespace=ARGOCD)
+
     @pytest.mark.parametrize("change", CHANGES)
     def test_an_application_set_keeps_everything_but_one_annotation(
         self, guarded: Guarded, change: str
@@ -509,9 +578,6 @@ WRITES: dict[str, Callable[[Guarded], object]] = {
     "delete a work": lambda it: it.account.delete(WORK, "gitops-dsf-config", namespace="cluster1"),
     "change a Placement": lambda it: it.account.patch(
         PLACEMENT, GUESTBOOK, {"spec": {"numberOfClusters": 2}}, namespace=ARGOCD
-    ),
-    "change an Application": lambda it: it.account.patch(
-        APPLICATION, "kept", {"metadata": {"labels": {"a": "b"}}}, namespace=ARGOCD
     ),
     "make an ApplicationSet": lambda it: it.account.create(
         {**application_set(), "metadata": {"name": "mine", "namespace": ARGOCD}}

@@ -7,7 +7,7 @@ import copy
 import json
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from email.utils import formatdate
 from typing import Any, Self
@@ -50,6 +50,8 @@ class ObjectHub:
         self.refusals: dict[str, list[int]] = {}
         self.between: Callable[[str], None] = lambda _: None
         """Called with the same word before a request is answered: what somebody else does meanwhile."""
+        self.arrives: Callable[[str], Awaitable[None]] | None = None
+        """Awaited with the same word when a request has arrived: while it waits, nothing has happened yet."""
         self.gate: asyncio.Event | None = None
         """Every answer waits for it."""
         self.clock: Callable[[], float] | None = virtual_time.wall
@@ -106,6 +108,8 @@ class ObjectHub:
             method, target, _ = head.split("\r\n")[0].split(" ")
             fields = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
             body = await reader.readexactly(int(fields.get("content-length", 0)))
+            if self.arrives is not None:
+                await self.arrives(f"{method} {_split(urlsplit(target).path)[0]}")
             status, answer = self._answer(method, target, json.loads(body) if body else {})
             if self.gate is not None:
                 await self.gate.wait()
@@ -150,13 +154,17 @@ class ObjectHub:
             for field in ("uid", "resourceVersion")
             if field in wanted
         ):
+            if (
+                method == "PATCH"
+                and wanted.get("uid", before["metadata"]["uid"]) != before["metadata"]["uid"]
+            ):
+                return 422, {"message": "metadata.uid: Invalid value: field is immutable"}
             return 409, {"message": "changed"}
         if method == "DELETE":
             del self.objects[key]
             return 200, {}
-        return 200, self._store(
-            key, body if method == "PUT" else {**merged(before, body), "metadata": before["metadata"]}
-        )
+        after = body if method == "PUT" else merged(before, body)
+        return 200, before if method == "PATCH" and after == before else self._store(key, after)
 
     def _store(self, key: Key, item: Object) -> Object:
         self.version += 1

@@ -9,6 +9,7 @@ from gitops_dsf.hub.addons import ManagedClusterAddOn
 from gitops_dsf.hub.applications import Application, read_application
 from gitops_dsf.hub.applicationsets import ApplicationSet, read_application_set
 from gitops_dsf.hub.decisions import DecisionPage, page_of
+from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
 from gitops_dsf.hub.objects import ManagedCluster, Placement, PlacementDecision
 from gitops_dsf.hub.placements import PlacementSummary, summary_of
 from gitops_dsf.hub.scorers import DynamicScorer
@@ -27,6 +28,7 @@ APPLICATIONS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/application
 
 class _Versioned(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str = ""
+    annotations: dict[str, str] | None = None
 
 
 class _Head(msgspec.Struct, frozen=True):
@@ -38,6 +40,8 @@ class Versioned(msgspec.Struct, frozen=True):
 
     copy: Application
     version: str
+    hard_refresh: bool = False
+    """Whether somebody asked this hub's Argo CD for a hard refresh that has not ended."""
 
 
 def scorer(raw: msgspec.Raw) -> tuple[str, DynamicScorer]:
@@ -84,8 +88,14 @@ def application(raw: msgspec.Raw) -> tuple[str, Application]:
 
 def versioned(raw: msgspec.Raw) -> Versioned:
     """With the resourceVersion, for what is read in order to be changed."""
+    head = msgspec.json.decode(raw, type=_Head).metadata
+    annotations = head.annotations or {}
     return Versioned(
-        copy=read_application(raw), version=msgspec.json.decode(raw, type=_Head).metadata.resource_version
+        copy=read_application(raw),
+        version=head.resource_version,
+        # An Application of OCM's pull integration is not compared on the hub, so nobody removes it there.
+        hard_refresh=annotations.get(APPLICATION_REFRESH_ANNOTATION) == "hard"
+        and PULL_ANNOTATION not in annotations,
     )
 
 

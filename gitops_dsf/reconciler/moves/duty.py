@@ -32,11 +32,11 @@ LOOK_SECONDS: Final = 10.0
 PACE_SECONDS: Final = 0.5
 """Between two looks: Applications change by the second."""
 PER_LOOK: Final = 20
-"""Attempts in one look, at five requests each."""
+"""Attempts in one look, at about fifteen requests each."""
 
 
 class HandoverDuty:
-    """Deletes Applications, and writes nothing else but Events."""
+    """Deletes Applications, asks Argo CD to refresh those that stay, and writes Events."""
 
     name = "handover"
 

@@ -45,6 +45,8 @@ class Verdict:
     action: Action
     reason: str
     message: str
+    relies_on: tuple[Application, ...] = ()
+    """Of a removal: the copies that must stay, those on decided clusters first."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,8 +132,10 @@ def _candidate(copy: Application, staying: Iterable[Application], situation: Sit
         for item in staying
         if item is not copy and item.cluster and item.name == situation.name_on(item.cluster)
     ]
+    rest.sort(key=lambda item: (item.cluster not in situation.decided, item.name))
     there = {item.cluster for item in rest}
-    good = {item.cluster for item in rest if is_good(item, situation.unreachable)}
+    good_copies = tuple(item for item in rest if is_good(item, situation.unreachable))
+    good = {item.cluster for item in good_copies}
     if copy.cluster in situation.unreachable:
         return _wait(
             copy,
@@ -145,17 +149,18 @@ def _candidate(copy: Application, staying: Iterable[Application], situation: Sit
             f"{copy.cluster} became reachable a moment ago, and OCM may decide for it again",
         )
     if good & situation.decided and len(good) >= situation.wanted:
-        return _remove(copy, "Healthy", f"{_named(good & situation.decided)} Healthy and Synced")
+        message = f"{_named(good & situation.decided)} Healthy and Synced"
+        return _remove(copy, "Healthy", message, relies_on=good_copies)
     missing, unfit = situation.decided - there, situation.decided & there - good
     if missing:
         return _wait(copy, "NewCopyMissing", f"no Application yet: {_named(missing)} decided")
     if situation.overdue:
         at_best = max(rank(copy), situation.best.get(copy.uid, 0))
-        as_healthy = {item.cluster for item in rest if _rank(item, situation) >= at_best}
-        if len(as_healthy) >= situation.wanted:
-            return _remove(
-                copy, "TimedOut", f"the time-out is over, and {_named(as_healthy)} no less healthy"
-            )
+        as_healthy = tuple(item for item in rest if _rank(item, situation) >= at_best)
+        clusters = {item.cluster for item in as_healthy}
+        if len(clusters) >= situation.wanted:
+            message = f"the time-out is over, and {_named(clusters)} no less healthy"
+            return _remove(copy, "TimedOut", message, relies_on=as_healthy)
     if unfit:
         reason, words = (
             ("TimedOut", "the time-out is over, and still ")
@@ -215,8 +220,8 @@ def _named(clusters: Iterable[str]) -> str:
     return f"{words} {'is' if len(names) == 1 else 'are'}"
 
 
-def _remove(copy: Application, reason: str, message: str) -> Verdict:
-    return Verdict(copy=copy, action=Action.REMOVE, reason=reason, message=message)
+def _remove(copy: Application, reason: str, message: str, *, relies_on: tuple[Application, ...]) -> Verdict:
+    return Verdict(copy=copy, action=Action.REMOVE, reason=reason, message=message, relies_on=relies_on)
 
 
 def _wait(copy: Application, reason: str, message: str) -> Verdict:

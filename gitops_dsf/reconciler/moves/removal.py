@@ -1,11 +1,20 @@
-"""The removal of one copy: everything that it rests on is read anew from the API server, judged once more,
-and only then it is deleted.
+"""The removal of one copy, in four steps:
 
-The deletion names UID and resourceVersion: an Application that changed since is not deleted but read again.
+1. Read from the API server everything that the removal rests on, and judge again.
+2. Change every copy that the removal relies on, by an annotation that asks Argo CD to refresh it.
+3. Read and judge once more.
+4. Delete the copy with the UID and the resourceVersion of step 1.
+
+Step 2 is what keeps two replicas apart that both believe to lead. Each deletes with a version that it read
+before it changed the copies that stay. So when one replica relies on the copy that the other one deletes, the
+API server answers one of them 409, however long a process or a request was stopped and whatever its clock
+says. Therefore the last copy is never deleted.
+
 Nothing is remembered, so a crash at any point is a new beginning.
 """
 
-from collections.abc import Callable, Collection
+import uuid
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, TypeVar
@@ -16,7 +25,7 @@ from dsf_runtime.apiserver import ApiError
 from dsf_runtime.informer import UNREADABLE
 from gitops_dsf.hub.applicationsets import ApplicationSet, Handover
 from gitops_dsf.hub.decisions import DecisionPage
-from gitops_dsf.hub.names import APPLICATION_LABEL, PLACEMENT_LABEL
+from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, PLACEMENT_LABEL
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import (
@@ -40,6 +49,10 @@ ONE_BY_ONE: Final = 10
 """Clusters up to which each is read by itself; for more than these all are read, page by page."""
 ATTEMPTS: Final = 3
 """At an Application that changes while it is judged: Argo CD writes its status every few seconds."""
+TOUCHED: Final = 10
+"""Copies that one removal changes at most, because each is refreshed by Argo CD. One is enough to keep the
+last copy.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,9 +66,21 @@ class Candidate:
     verdict: Verdict
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Ready:
+    """A copy that may go, and copies that its removal relies on, all of one reading."""
+
+    target: Versioned
+    relies_on: tuple[Versioned, ...]
+
+    @property
+    def relies_on_uids(self) -> frozenset[str]:
+        return frozenset(item.copy.uid for item in self.relies_on)
+
+
 class Removal:
-    """Reads ApplicationSets, Applications, ManagedClusters, Placements and decisions; deletes
-    Applications.
+    """Reads ApplicationSets, Applications, ManagedClusters, Placements and decisions; deletes Applications,
+    and asks for the refresh of those that stay.
     """
 
     def __init__(self, *, api: HubApi, argocd_namespace: str, reach: Reachability) -> None:
@@ -68,38 +93,68 @@ class Removal:
     async def attempt(self, candidate: Candidate) -> Doubt | None:
         """None: it is being deleted. Raises ApiError when the hub refuses or does not answer."""
         for _ in range(ATTEMPTS):
-            try:
-                ready = await self._ready(candidate)
-            except UNREADABLE as error:
-                return Doubt(
-                    reason="Unreadable", message=f"what its removal rests on cannot be read: {error}"
-                )
+            ready = await self._ready(candidate)
             if isinstance(ready, Doubt):
                 return ready
+            if not await self._touch(ready.relies_on):
+                continue
+            again = await self._ready(candidate)
+            if isinstance(again, Doubt):
+                return again
+            if not again.relies_on_uids <= ready.relies_on_uids:
+                continue
             try:
-                path = f"{self._applications}/{ready.copy.name}"
-                await self._api.delete(path, uid=ready.copy.uid, resource_version=ready.version)
+                path = f"{self._applications}/{ready.target.copy.name}"
+                await self._api.delete(path, uid=ready.target.copy.uid, resource_version=ready.target.version)
             except ApiError as error:
                 if error.status == HTTPStatus.CONFLICT:
                     continue
                 if error.status == HTTPStatus.NOT_FOUND:
-                    return Doubt(reason="Gone", message=f"{ready.copy.name} is gone already")
+                    return Doubt(reason="Gone", message=f"{ready.target.copy.name} is gone already")
                 raise
             return None
         return Doubt(
             reason="Conflict",
-            message=f"{candidate.verdict.copy.name} changed while it was judged, {ATTEMPTS} times",
+            message=(
+                f"{candidate.verdict.copy.name}, or a copy that its removal relies on, changed while it was"
+                f" judged, {ATTEMPTS} times"
+            ),
         )
 
-    async def _ready(self, candidate: Candidate) -> Versioned | Doubt:
+    async def _touch(self, copies: Iterable[Versioned]) -> bool:
+        """Changes each copy, so that no deletion succeeds that names the version of before. False when one
+        of them is gone or was made anew. Raises ApiError.
+        """
+        # Each value is new: a patch that changes nothing leaves the resourceVersion as it is.
+        value = uuid.uuid4().hex
+        for item in copies:
+            metadata = {"uid": item.copy.uid, "annotations": {APPLICATION_REFRESH_ANNOTATION: value}}
+            try:
+                await self._api.merge(f"{self._applications}/{item.copy.name}", {"metadata": metadata})
+            except ApiError as error:
+                # The API server calls another UID in a patch of a custom resource an invalid value (422).
+                if error.status in {HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT} or "metadata.uid" in str(
+                    error
+                ):
+                    return False
+                raise
+        return True
+
+    async def _ready(self, candidate: Candidate) -> _Ready | Doubt:
         """The candidate as it is now, if it may still go."""
+        try:
+            return await self._judged(candidate)
+        except UNREADABLE as error:
+            return Doubt(reason="Unreadable", message=f"what its removal rests on cannot be read: {error}")
+
+    async def _judged(self, candidate: Candidate) -> _Ready | Doubt:
         found = await self._follower(candidate.set_name)
         if found is None or found.uid != candidate.set_uid or found.handover != candidate.handover:
             return Doubt(
                 reason="Changed", message=f"ApplicationSet {candidate.set_name} is another one by now"
             )
-        copies = await self._copies(candidate)
-        reach = self._reach.of(await self._clusters({item.copy.cluster for item in copies} - {""}))
+        copies = {item.copy.uid: item for item in await self._copies(candidate)}
+        reach = self._reach.of(await self._clusters({item.copy.cluster for item in copies.values()} - {""}))
         # Last of all, because it decides: pages before status, as OCM writes them.
         pages = await self._pages(candidate.handover.placement)
         placement = await self._placement(candidate.handover.placement)
@@ -111,7 +166,7 @@ class Removal:
         situation = replace(
             candidate.situation,
             asked_for=placement.spec.number_of_clusters if placement is not None else None,
-            copies=tuple(item.copy for item in copies),
+            copies=tuple(item.copy for item in copies.values()),
             unreachable=reach.unreachable,
             # What the informers saw come back may be old news for the hub, and still too new for OCM.
             returned=reach.returned | candidate.situation.returned,
@@ -124,7 +179,14 @@ class Removal:
             )
         if verdict.action is not Action.REMOVE:
             return Doubt(reason=verdict.reason, message=verdict.message)
-        return next(item for item in copies if item.copy.uid == uid)
+        relies_on = tuple(copies[item.uid] for item in verdict.relies_on[:TOUCHED])
+        busy = next((item.copy.name for item in relies_on if item.hard_refresh), "")
+        if busy:
+            return Doubt(
+                reason="RefreshPending",
+                message=f"somebody asked for a hard refresh of {busy}, and Argo CD has not done it yet",
+            )
+        return _Ready(target=copies[uid], relies_on=relies_on)
 
     async def _follower(self, name: str) -> ApplicationSet | None:
         try:

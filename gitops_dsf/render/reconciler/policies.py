@@ -4,13 +4,14 @@ nobody else's.
 A right to patch is a right to patch everything, one to create cannot be bound to a name, and one to delete
 does not ask in what state an object is (Kubernetes, "Using RBAC Authorization", resourceNames). With these
 policies a mistake of the reconciler, or a stolen token of its account, can change one annotation of an
-ApplicationSet and delete what docs/reconciler.md#running-it lists, and nothing else.
+ApplicationSet and one of an Application, and delete what docs/reconciler.md#running-it lists, and nothing
+else.
 """
 
 from collections.abc import Iterator, Sequence
 
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_GROUP, SCORE_PLURAL, SUSPENDED_CONFIGMAP
-from gitops_dsf.hub.names import APPLICATION_LABEL, REFRESH_ANNOTATION
+from gitops_dsf.hub.names import APPLICATION_LABEL, APPLICATION_REFRESH_ANNOTATION, REFRESH_ANNOTATION
 from gitops_dsf.render.admission import Policy, in_force
 from gitops_dsf.render.objects import Object
 from gitops_dsf.render.reconciler.names import NAME, username
@@ -26,42 +27,21 @@ def policies(repository: FleetRepository) -> Iterator[Object]:
 
 
 def _policies(namespace: str) -> Sequence[Policy]:
-    kept = [
-        f"object.metadata.?{field}.orValue([]) == oldObject.metadata.?{field}.orValue([])"
-        for field in ("finalizers", "ownerReferences")
-    ]
-    others = (
-        f'variables.after.all(key, key == "{REFRESH_ANNOTATION}" || '
-        "(key in variables.before && variables.before[key] == variables.after[key])) && "
-        f'variables.before.all(key, key == "{REFRESH_ANNOTATION}" || key in variables.after)'
-    )
-    controlled = (
-        'oldObject.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == "ApplicationSet" && '
-        f'owner.apiVersion.startsWith("{ARGO_GROUP}/") && owner.?controller.orValue(false))'
-    )
-    one_annotation = (
-        f"the reconciler may change the annotation {REFRESH_ANNOTATION} of an ApplicationSet and nothing else"
-    )
     return (
-        Policy(
-            name="applicationsets",
-            group=ARGO_GROUP,
-            resources=("applicationsets",),
-            operations=("UPDATE",),
-            variables=(
-                ("before", "oldObject.metadata.?annotations.orValue({})"),
-                ("after", "object.metadata.?annotations.orValue({})"),
-            ),
-            validations=tuple(
-                (expression, one_annotation)
-                for expression in (
-                    "object.?spec == oldObject.?spec",
-                    "object.?status == oldObject.?status",
-                    "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})",
-                    *kept,
-                    others,
-                )
-            ),
+        _one_annotation(
+            "applicationsets",
+            resource="applicationsets",
+            kind="ApplicationSet",
+            fields=("spec", "status"),
+            annotation=REFRESH_ANNOTATION,
+        ),
+        _one_annotation(
+            "application-refreshes",
+            resource="applications",
+            kind="Application",
+            fields=("spec", "status", "operation"),
+            annotation=APPLICATION_REFRESH_ANNOTATION,
+            more=_copies_only("change"),
         ),
         Policy(
             name="applications",
@@ -69,17 +49,7 @@ def _policies(namespace: str) -> Sequence[Policy]:
             resources=("applications",),
             operations=("DELETE",),
             validations=(
-                (
-                    f'oldObject.metadata.?labels[?"{APPLICATION_LABEL}"].orValue("") != ""',
-                    (
-                        f"the reconciler may delete Applications with the label {APPLICATION_LABEL} and no"
-                        " others"
-                    ),
-                ),
-                (
-                    controlled,
-                    "the reconciler may delete Applications that an ApplicationSet controls and no others",
-                ),
+                *_copies_only("delete"),
                 (
                     "request.?options.?preconditions.?uid.hasValue()",
                     "the reconciler may delete an Application by its UID only: name it in preconditions",
@@ -103,6 +73,61 @@ def _policies(namespace: str) -> Sequence[Policy]:
         ),
         _one_name(namespace, "configmaps", group="", only=SUSPENDED_CONFIGMAP, kind="ConfigMap"),
         _one_name(namespace, "leases", group="coordination.k8s.io", only=NAME, kind="Lease"),
+    )
+
+
+def _copies_only(verb: str) -> Sequence[tuple[str, str]]:
+    """Conditions on an Application that is there already."""
+    return (
+        (
+            f'oldObject.metadata.?labels[?"{APPLICATION_LABEL}"].orValue("") != ""',
+            f"the reconciler may {verb} Applications with the label {APPLICATION_LABEL} and no others",
+        ),
+        (
+            (
+                "oldObject.metadata.?ownerReferences.orValue([]).exists(owner, "
+                'owner.kind == "ApplicationSet" && '
+                f'owner.apiVersion.startsWith("{ARGO_GROUP}/") && owner.?controller.orValue(false))'
+            ),
+            f"the reconciler may {verb} Applications that an ApplicationSet controls and no others",
+        ),
+    )
+
+
+def _one_annotation(
+    name: str,
+    *,
+    resource: str,
+    kind: str,
+    fields: Sequence[str],
+    annotation: str,
+    more: Sequence[tuple[str, str]] = (),
+) -> Policy:
+    """`fields` are all that an object of this kind has beside its metadata, `more` are further conditions."""
+    unchanged = (
+        *(f"object.?{field} == oldObject.?{field}" for field in fields),
+        "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})",
+        *(
+            f"object.metadata.?{field}.orValue([]) == oldObject.metadata.?{field}.orValue([])"
+            for field in ("finalizers", "ownerReferences")
+        ),
+        (
+            f'variables.after.all(key, key == "{annotation}" || '
+            "(key in variables.before && variables.before[key] == variables.after[key])) && "
+            f'variables.before.all(key, key == "{annotation}" || key in variables.after)'
+        ),
+    )
+    message = f"the reconciler may change the annotation {annotation} of an {kind} and nothing else"
+    return Policy(
+        name=name,
+        group=ARGO_GROUP,
+        resources=(resource,),
+        operations=("UPDATE",),
+        variables=(
+            ("before", "oldObject.metadata.?annotations.orValue({})"),
+            ("after", "object.metadata.?annotations.orValue({})"),
+        ),
+        validations=(*((expression, message) for expression in unchanged), *more),
     )
 
 

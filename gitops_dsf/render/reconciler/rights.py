@@ -67,7 +67,7 @@ RIGHTS: Final = (
     _right(Where.ARGOCD, SCORE_GROUP, "placementdecisions", "list, watch"),
     _right(Where.ARGOCD, SCORE_GROUP, "placements", "list, watch"),
     _right(Where.ARGOCD, ARGO_GROUP, "applicationsets", "get, list, watch, patch"),
-    _right(Where.ARGOCD, ARGO_GROUP, "applications", "list, watch, delete"),
+    _right(Where.ARGOCD, ARGO_GROUP, "applications", "list, watch, patch, delete"),
     _right(Where.ARGOCD, "", "events", "create, patch"),
 )
 """Whole, whatever is switched on: a switch in gitops-dsf.yaml changes what the reconciler does, not what it

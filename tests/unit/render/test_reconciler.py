@@ -344,7 +344,14 @@ class TestPolicies:
             == bindings.keys()
             == {
                 f"{NAME}-{name}"
-                for name in ("applicationsets", "applications", "scores", "configmaps", "leases")
+                for name in (
+                    "applicationsets",
+                    "application-refreshes",
+                    "applications",
+                    "scores",
+                    "configmaps",
+                    "leases",
+                )
             }
         )
         for name, spec in policies.items():

@@ -27,6 +27,17 @@ from tests.integration.reconciler.moves.scene import (
 from tests.support import virtual_time
 from tests.support.objecthub import ObjectHub
 
+READS = (
+    "GET applicationsets/web",
+    "GET applications",
+    "GET managedclusters",
+    "GET managedclusters",
+    "GET placementdecisions",
+    "GET placements",
+)
+REQUESTS = 2 * len(READS) + 2
+"""Of one removal: each read twice, one change of a copy that stays, and the deletion."""
+
 
 def candidate() -> Candidate:
     """web moved from a to b, as the informers saw it."""
@@ -72,15 +83,7 @@ def test_it_reads_everything_again_and_deletes_once() -> None:
     async def test(scene: Scene, removal: Removal) -> None:
         assert await removal.attempt(candidate()) is None
         assert scene.copies() == ["web-b"]
-        assert scene.hub.asked == [
-            "GET applicationsets/web",
-            "GET applications",
-            "GET managedclusters",
-            "GET managedclusters",
-            "GET placementdecisions",
-            "GET placements",
-            "DELETE applications/web-a",
-        ]
+        assert scene.hub.asked == [*READS, "PATCH applications/web-b", *READS, "DELETE applications/web-a"]
         assert reason(await removal.attempt(candidate())) == "Gone"
         assert len(scene.deletions()) == 1
 
@@ -193,6 +196,7 @@ def test_one_that_changes_all_the_time_is_left_for_later() -> None:
         "GET managedclusters",
         "GET placementdecisions",
         "GET placements",
+        "PATCH applications",
         "DELETE applications",
     ],
 )
@@ -207,7 +211,7 @@ def test_a_request_that_fails_deletes_nothing(word: str, status: int) -> None:
     removing(test)
 
 
-@pytest.mark.parametrize("requests", range(1, 8))
+@pytest.mark.parametrize("requests", range(1, REQUESTS + 1))
 @pytest.mark.parametrize("meanwhile", ["nothing", "flips back", "new copy fails"])
 def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) -> None:
     """The one that dies may have deleted; the one that follows begins anew, and between them nothing goes
@@ -221,7 +225,7 @@ def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) 
             await task
         scene.hub.between = lambda _: None
         gone_already = "web-a" not in scene.copies()
-        assert gone_already == (requests == 7)
+        assert gone_already == (requests == REQUESTS)
         if meanwhile == "flips back":
             scene.decide("a")
         elif meanwhile == "new copy fails":
@@ -252,7 +256,7 @@ def test_an_application_of_many_clusters_reads_them_all_at_once() -> None:
         scene.available(others[3], "True")
         scene.hub.asked.clear()
         assert await removal.attempt(wide) is None
-        assert scene.hub.asked.count("GET managedclusters") == 1
+        assert scene.hub.asked.count("GET managedclusters") == 2
 
     removing(test)
 

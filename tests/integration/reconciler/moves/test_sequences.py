@@ -67,7 +67,7 @@ ATTEMPTS = st.builds(
     Attempt,
     cluster=st.sampled_from(CLUSTERS),
     overdue=st.booleans(),
-    crash=st.sampled_from([0, 0, 0, *range(1, 9)]),
+    crash=st.sampled_from([0, 0, 0, *range(1, 15)]),
     meanwhile=st.dictionaries(st.sampled_from(READS), CHANGES, max_size=2),
 )
 
@@ -201,7 +201,7 @@ def test_the_sequences_do_delete() -> None:
             removal = removal_of(api)
             for step in (("decide", frozenset("b")), ("argo", None), ("health", ("b", GOOD))):
                 world.change(*step)
-            await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=7, meanwhile={}))
+            await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=14, meanwhile={}))
             assert world.deleted == ["web-a"]
             await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=0, meanwhile={}))
             assert world.deleted == ["web-a"]

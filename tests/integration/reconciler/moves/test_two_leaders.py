@@ -1,0 +1,260 @@
+"""Two replicas that both believe to lead, for example because the first one was frozen: whatever the order of
+their requests, the last copy stays.
+
+Nothing is fenced here but by the API server: both replicas have a claim on the Lease that never ends.
+"""
+
+import asyncio
+from itertools import cycle
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
+from gitops_dsf.reconciler.moves.decided import Doubt
+from gitops_dsf.reconciler.moves.handover import Action, Verdict
+from gitops_dsf.reconciler.moves.removal import TOUCHED, Candidate, Removal
+from tests.integration.reconciler.moves.scene import (
+    APPLICATIONS,
+    HANDOVER,
+    NAMESPACE,
+    PROGRESSING,
+    Scene,
+    removal,
+    situation,
+)
+from tests.support import virtual_time
+from tests.support.laws import examples
+from tests.support.objecthub import ObjectHub
+
+REQUESTS = 14
+"""Of one removal that relies on one copy: six reads, one patch, six reads, one deletion."""
+
+
+def candidate(cluster: str, *decided: str) -> Candidate:
+    """The copy of this cluster, which left the decision."""
+    copy = Application(name=f"web-{cluster}", uid=f"copy-{cluster}", application="web", cluster=cluster)
+    return Candidate(
+        set_name="web",
+        set_uid="set-1",
+        handover=HANDOVER,
+        situation=situation(*decided),
+        verdict=Verdict(copy=copy, action=Action.REMOVE, reason="", message=""),
+    )
+
+
+def annotation(scene: Scene, cluster: str) -> str:
+    item = scene.hub.get(APPLICATIONS, f"web-{cluster}", namespace=NAMESPACE)
+    assert item is not None
+    return str(item["metadata"].get("annotations", {}).get(APPLICATION_REFRESH_ANNOTATION, ""))
+
+
+@pytest.mark.parametrize("request_number", range(1, REQUESTS + 1))
+def test_a_request_of_a_frozen_leader_that_arrives_late_costs_no_copy(request_number: int) -> None:
+    """web moves from a to b. The request is held; the decision returns to a, and the second replica rightly
+    deletes b. Then the request arrives.
+    """
+
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as first, hub.api() as second:
+            scene = Scene(hub)
+            scene.decide("b")
+            scene.copy("a")
+            scene.copy("b")
+            held, release, arrived = asyncio.Event(), asyncio.Event(), 0
+
+            async def hold(_: str) -> None:
+                nonlocal arrived
+                arrived += 1
+                if arrived == request_number:
+                    held.set()
+                    await release.wait()
+
+            hub.arrives = hold
+            frozen = asyncio.create_task(removal(first).attempt(candidate("a", "b")))
+            await held.wait()
+            scene.decide("a")
+            assert await removal(second).attempt(candidate("b", "a")) is None
+            assert scene.copies() == ["web-a"]
+            release.set()
+            assert await frozen is not None
+            assert scene.copies() == ["web-a"]
+
+    virtual_time.run(go())
+
+
+DELAYS = st.lists(st.floats(min_value=0, max_value=0.1), min_size=1, max_size=40)
+
+
+@settings(examples(60), suppress_health_check=[HealthCheck.too_slow])
+@given(
+    delays=DELAYS, changes=st.lists(st.tuples(DELAYS, st.sampled_from("abc")), max_size=6), late=st.booleans()
+)
+def test_any_order_of_requests_and_decisions_leaves_a_copy(
+    delays: list[float], changes: list[tuple[list[float], str]], late: bool
+) -> None:
+    async def replica(removal: Removal, hub: ObjectHub, scene: Scene) -> None:
+        for _ in range(6):
+            page = hub.get("placementdecisions", "web-decision-1", namespace=NAMESPACE)
+            assert page is not None
+            decided = page["status"]["decisions"][0]["clusterName"]
+            for name in scene.copies():
+                if name != f"web-{decided}":
+                    await removal.attempt(candidate(name.removeprefix("web-"), decided))
+
+    async def decisions(scene: Scene) -> None:
+        for seconds, cluster in changes:
+            await asyncio.sleep(sum(seconds))
+            scene.decide(cluster)
+
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as first, hub.api() as second:
+            scene, each = Scene(hub), cycle(delays)
+            for cluster in "abc":
+                scene.copy(cluster)
+
+            async def wait(word: str) -> None:
+                # Deletions and patches that take longer than reads bring the two closest to each other.
+                await asyncio.sleep(next(each) * (3 if late and not word.startswith("GET") else 1))
+
+            hub.arrives = wait
+            await asyncio.gather(
+                replica(removal(first), hub, scene), replica(removal(second), hub, scene), decisions(scene)
+            )
+            assert scene.copies(), "the last copy"
+
+    virtual_time.run(go())
+
+
+def test_a_copy_is_changed_also_when_argo_cd_has_not_taken_the_last_request_away() -> None:
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            scene, versions = Scene(hub), set[str]()
+            scene.decide("b")
+            scene.copy("a")
+            scene.copy("b")
+            hub.refusals["DELETE applications"] = [409]
+            for _ in range(2):
+                await removal(api).attempt(candidate("a", "b"))
+                item = hub.get(APPLICATIONS, "web-b", namespace=NAMESPACE)
+                assert item is not None
+                assert item["metadata"]["annotations"][APPLICATION_REFRESH_ANNOTATION] not in {"", "hard"}
+                versions.add(item["metadata"]["resourceVersion"])
+                scene.copy("a")
+            assert len(versions) == 2
+
+    virtual_time.run(go())
+
+
+def test_the_version_that_is_deleted_was_read_before_the_others_were_changed() -> None:
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            scene = Scene(hub)
+            scene.decide("b")
+            scene.copy("a")
+            scene.copy("b")
+
+            def meanwhile(word: str) -> None:
+                if word == "PATCH applications":
+                    hub.between = lambda _: None
+                    scene.copy("a")
+
+            hub.between = meanwhile
+            assert await removal(api).attempt(candidate("a", "b")) is None
+            assert len(scene.deletions()) == 2, "the first one named a version that is over"
+
+    virtual_time.run(go())
+
+
+@pytest.mark.parametrize("change", ["gone", "made anew", "going", "not healthy"])
+def test_a_copy_that_is_none_any_more_when_it_is_changed_is_not_relied_on(change: str) -> None:
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            scene = Scene(hub)
+            scene.decide("b")
+            scene.copy("a")
+            scene.copy("b")
+
+            def meanwhile(word: str) -> None:
+                if word != "PATCH applications":
+                    return
+                if change == "gone":
+                    hub.objects.pop((APPLICATIONS, NAMESPACE, "web-b"), None)
+                elif change == "made anew":
+                    scene.copy("b", uid="another", status=PROGRESSING)
+                elif change == "going":
+                    scene.copy("b", deletionTimestamp="2026-01-01T00:00:00Z")
+                else:
+                    scene.copy("b", status=PROGRESSING)
+
+            hub.between = meanwhile
+            doubt = await removal(api).attempt(candidate("a", "b"))
+            assert doubt is not None
+            assert doubt.reason == {"gone": "NewCopyMissing", "going": "Going"}.get(
+                change, "NewCopyNotHealthy"
+            )
+            assert scene.deletions() == []
+
+    virtual_time.run(go())
+
+
+def test_a_copy_that_was_not_changed_is_not_relied_on() -> None:
+    """One more copy becomes Healthy between the patches and the second reading."""
+
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            scene = Scene(hub)
+            scene.decide("b")
+            scene.copy("a")
+            scene.copy("b")
+            scene.copy("c", status=PROGRESSING, finalizers=[])
+
+            def meanwhile(word: str) -> None:
+                if word == "PATCH applications":
+                    hub.between = lambda _: None
+                    scene.copy("c", finalizers=[])
+
+            hub.between = meanwhile
+            assert await removal(api).attempt(candidate("a", "b")) is None
+            assert [word for word in hub.asked if not word.startswith("GET ")] == [
+                "PATCH applications/web-b",
+                "PATCH applications/web-b",
+                "PATCH applications/web-c",
+                "DELETE applications/web-a",
+            ]
+
+    virtual_time.run(go())
+
+
+def test_a_hard_refresh_that_somebody_asked_for_is_not_taken_away() -> None:
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            scene = Scene(hub)
+            scene.decide("b")
+            scene.copy("a")
+            scene.copy("b", annotations={APPLICATION_REFRESH_ANNOTATION: "hard"})
+            assert await removal(api).attempt(candidate("a", "b")) == Doubt(
+                reason="RefreshPending",
+                message="somebody asked for a hard refresh of web-b, and Argo CD has not done it yet",
+            )
+            assert annotation(scene, "b") == "hard"
+            # On the hub nobody does it for OCM's pull integration.
+            scene.copy("b", annotations={APPLICATION_REFRESH_ANNOTATION: "hard", PULL_ANNOTATION: "b"})
+            assert await removal(api).attempt(candidate("a", "b")) is None
+
+    virtual_time.run(go())
+
+
+def test_no_more_copies_are_refreshed_than_a_limit() -> None:
+    async def go() -> None:
+        async with ObjectHub() as hub, hub.api() as api:
+            scene, many = Scene(hub), [f"b{number}" for number in range(TOUCHED + 5)]
+            scene.decide(*many)
+            for cluster in ("a", *many):
+                scene.copy(cluster)
+            assert await removal(api).attempt(candidate("a", *many)) is None
+            assert sum(word.startswith("PATCH ") for word in hub.asked) == TOUCHED
+
+    virtual_time.run(go())
