@@ -134,11 +134,14 @@ class ApiServer:
             write_kubeconfig(path, server=self.url, authority=self.authority_file, credentials=credentials)
         return path
 
-    def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
-        """A kubeconfig with a fresh token of an existing ServiceAccount."""
+    def service_account_kubeconfig(self, namespace: str, name: str, *, proxy: str = "") -> Path:
+        """A kubeconfig with a fresh token of an existing ServiceAccount; `proxy` is the URL of one before
+        the server.
+        """
+        suffix = "-proxied" if proxy else ""
         return write_kubeconfig(
-            self.folder / "kubeconfigs" / f"{namespace}-{name}.yaml",
-            server=self.url,
+            self.folder / "kubeconfigs" / f"{namespace}-{name}{suffix}.yaml",
+            server=proxy or self.url,
             authority=self.authority_file,
             credentials=Credentials(token=self.admin.token(namespace, name)),
             namespace=namespace,
