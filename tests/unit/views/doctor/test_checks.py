@@ -385,10 +385,10 @@ WRONG: dict[str, tuple[str, str, str, Given]] = {
             )
         ),
     ),
-    "an agent that OCM says nothing of": (
+    "an agent that OCM has not reported on": (
         "agents",
         "warning",
-        "OCM says nothing",
+        "OCM has not reported",
         lambda: facts(altered(Source.ADDON_STATES, lambda item: put(item, "status", value={}))),
     ),
     "an agent that cannot register": (
