@@ -1,37 +1,46 @@
-"""An agent in this process, beside a task that yields all the time; prints the longest step of the event loop
-in CPU seconds as JSON.
+"""An agent in this process, beside a task that yields all the time. Prints two lines of JSON: the port of its
+pages, and at the end the longest step of the event loop, in CPU seconds and on the clock.
 
-The arguments are those of gitops-dsf-agent.
+    python canary.py [--seconds N] FLAGS
+
+FLAGS are those of gitops-dsf-agent.
 """
 
+import argparse
 import asyncio
 import json
-import sys
 import time
 
 from dsf_agent import build, settings
 from dsf_agent.supervise import Agent, tune
+from dsf_runtime import threads
 from dsf_runtime.clock import SystemClock
-
-SECONDS = 14
 
 
 async def main() -> None:
-    read, _ = settings.read(sys.argv[1:], {})
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=14.0)
+    own, flags = parser.parse_known_args()
+    read, _ = settings.read(flags, {})
+    threads.use_threads(64)
     agent = Agent(adapters=build.adapters(read, clock=SystemClock()))
     tune()
     task = asyncio.create_task(agent.run())
-    steps, end = [], time.monotonic() + SECONDS
+    while not agent.server.port:  # noqa: ASYNC110 - the server has no event for it
+        await asyncio.sleep(0.01)
+    print(json.dumps(agent.server.port), flush=True)
+    cpu = wall = 0.0
+    end = time.monotonic() + own.seconds
     while time.monotonic() < end:
-        start = time.thread_time()
+        started, clock = time.thread_time(), time.monotonic()
         await asyncio.sleep(0)
         # CPU of this thread between two turns of the loop: what a step of ours took, whatever else the
         # machine does.
-        steps.append(time.thread_time() - start)
+        cpu, wall = max(cpu, time.thread_time() - started), max(wall, time.monotonic() - clock)
         await asyncio.sleep(0.0005)
+    print(json.dumps({"cpu": cpu, "wall": wall}), flush=True)
     agent.stop()
     await task
-    print(json.dumps(max(steps)))
 
 
 if __name__ == "__main__":

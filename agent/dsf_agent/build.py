@@ -53,9 +53,10 @@ class Adapters:
                 await server.close()
 
     def cycle(self, scorer: Summary, *, publication: Publication | None) -> Cycle:
+        share = self.budget.share()
         return Cycle(
             scorer=scorer,
-            fetch=Fetch(scorer=scorer, transport=self.transport, credentials=self.credentials),
+            fetch=Fetch(scorer=scorer, transport=self.transport, credentials=self.credentials, share=share),
             score=Score(
                 scorer=scorer,
                 transport=self.transport,
@@ -66,11 +67,12 @@ class Adapters:
                     cluster=self.settings.cluster,
                     score_name=scorer.score_name,
                 ),
+                share=share,
             ),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
             clock=self.clock,
-            budget=self.budget,
+            share=share,
         )
 
     def worker(self, scorer: Summary) -> Worker:

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from dataclasses import dataclass
 
-from dsf_agent.budget import Budget, Share
+from dsf_agent.budget import NoRoomError, Share
 from dsf_agent.errors import ScoreError
 from dsf_agent.exposition import SampleText
 from dsf_agent.fetch import Fetch
@@ -47,7 +47,7 @@ class Cycle:
         publication: Publication | None,
         metrics: ScorerMetrics,
         clock: Clock,
-        budget: Budget,
+        share: Share,
     ) -> None:
         self._scorer = scorer
         self._fetch = fetch
@@ -55,7 +55,7 @@ class Cycle:
         self._publication = publication
         self._metrics = metrics
         self._clock = clock
-        self._budget = budget
+        self._share = share
         self._expected: int | None = None
         """Bytes that the last cycle held; None before the first."""
 
@@ -66,17 +66,22 @@ class Cycle:
         without the item as 0, which outranks every negative score; what was published before stays until its
         validUntil.
         """
-        async with self._budget.room(self._expected) as share:
-            return await self._run(share)
+        expected = self._expected
+        while True:
+            try:
+                async with self._share.room(expected):
+                    return await self._run()
+            except NoRoomError as error:
+                expected = error.wanted
 
-    async def _run(self, share: Share) -> CycleResult:
+    async def _run(self) -> CycleResult:
         with self._metrics.stage("fetch"):
             series = await self._fetch(now=self._clock.wall())
-        self._holds(series.size, share)
+        self._holds(series.size)
         self._metrics.fetched(series=series.count, size=series.size, warnings=len(series.warnings))
         with self._metrics.stage("score"):
             results = await self._score(series)
-        self._holds(series.size + results.size, share)
+        self._holds(series.size + results.size)
         self._drop(results.dropped)
         if not results.scores:
             raise self._score.nothing(results, series=series.count)
@@ -109,9 +114,9 @@ class Cycle:
         for reason, count in sorted(dropped.items()):
             self._metrics.dropped(reason, count)
 
-    def _holds(self, size: int, share: Share) -> None:
+    def _holds(self, size: int) -> None:
         self._expected = size
-        share.holds(size)
+        self._share.holds(size)
 
     async def _items(self, results: Results) -> Items:
         builder = Builder(scorer=self._scorer)

@@ -3,6 +3,7 @@
 import ssl
 from dataclasses import replace
 
+from dsf_agent.budget import Share
 from dsf_agent.credentials import Auth, Credentials
 from dsf_agent.errors import CallError
 from dsf_agent.reasons import Reason
@@ -11,12 +12,13 @@ from dsf_runtime.calls import hide
 
 
 class Endpoint:
-    """Adds token and trust to calls. After 401 the token, after a TLS failure the CA is read again, and the
-    call made once more.
+    """Adds token and trust to calls. Answers count in ``share`` as they arrive. After 401 the token, after a
+    TLS failure the CA is read again, and the call made once more.
     """
 
-    def __init__(self, *, transport: Transport, credentials: Credentials, auth: Auth) -> None:
+    def __init__(self, *, transport: Transport, credentials: Credentials, auth: Auth, share: Share) -> None:
         self._transport = transport
+        self._share = share
         self._credentials = credentials
         self._auth = auth
         self._trust: ssl.SSLContext | None = None
@@ -26,7 +28,8 @@ class Endpoint:
         """Raises CallError; an HTTP error status is an Answer."""
         token = await self._credentials.token(self._auth)
         self._sent = (token,)
-        call = replace(call, trust=self._trusted(await self._credentials.trust(self._auth)))
+        trust = self._trusted(await self._credentials.trust(self._auth))
+        call = replace(call, trust=trust, arrives=self._share.arrives)
         try:
             answer = await self._transport.call(_with(call, token))
         except CallError as error:

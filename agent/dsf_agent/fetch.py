@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from dsf_agent import sources
+from dsf_agent.budget import Share
 from dsf_agent.credentials import Credentials, source_auth
 from dsf_agent.endpoint import Endpoint
 from dsf_agent.errors import CallError, FetchError
@@ -14,8 +15,12 @@ from dsf_wire.summary import Summary
 class Fetch:
     """The first stage of a cycle, bound to one scorer."""
 
-    def __init__(self, *, scorer: Summary, transport: Transport, credentials: Credentials) -> None:
-        self._endpoint = Endpoint(transport=transport, credentials=credentials, auth=source_auth(scorer))
+    def __init__(
+        self, *, scorer: Summary, transport: Transport, credentials: Credentials, share: Share
+    ) -> None:
+        self._endpoint = Endpoint(
+            transport=transport, credentials=credentials, auth=source_auth(scorer), share=share
+        )
         self._source = sources.of(scorer)(scorer=scorer, endpoint=self._endpoint)
 
     async def __call__(self, *, now: float) -> Series:

@@ -1,11 +1,14 @@
-"""The scoring API's answer, result by result: a bad one is dropped with its reason, the good ones count.
+"""The scoring API's answer, result by result: a bad one is dropped with its reason, MAX_RESULTS of the good
+ones count.
 
-Works in batches that give the event loop its turn; see BATCH.
+Works in batches that give the event loop its turn; see BATCH. A large answer is read in pieces, so that it
+never stands in memory as objects as a whole.
 """
 
 import asyncio
-import json
 import math
+import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from dsf_agent import lenient
 from dsf_agent.errors import ScoreError
 from dsf_agent.labelset import Labels, LabelSet, LabelSets
 from dsf_agent.reasons import Reason
@@ -23,10 +27,26 @@ BATCH: Final = 2000
 """Results between two turns of the event loop: up to five milliseconds of work where all label sets are new.
 """
 
+MAX_RESULTS: Final = 50_000
+"""Results of one answer that are kept. An AddOnPlacementScore holds some 16,000 items; the rest is for
+/metrics, and for items that are made of several results.
+"""
+MAX_UNUSUAL: Final = 4 * MAX_RESULTS
+"""Results that are looked at in a large answer of unusual spelling, which takes ten times as long."""
+RESULT_BYTES: Final = 512
+"""What a result takes in memory, about."""
+PIECE: Final = 1 << 16
+"""Bytes of a large answer that are decoded at a time, and ..."""
+WINDOW: Final = 1 << 15
+"""... how much longer a piece may be, because it ends between two results."""
+
 DROP_INVALID: Final = "invalid"
 """Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
 DROP_NOT_FINITE: Final = "not_finite"
 """NaN, an infinity, or a number beyond the range of a float."""
+DROP_EXCESS: Final = "excess"
+"""Beyond MAX_RESULTS."""
+LAST: Final = chr(sys.maxunicode)
 
 
 class _Row(msgspec.Struct, gc=False):
@@ -41,7 +61,7 @@ class _Plain(msgspec.Struct, gc=False):
 
 @dataclass(kw_only=True)
 class Results:
-    """What one answer of ``size`` bytes holds: label sets and raw scores, side by side, in its order.
+    """What one answer holds: label sets and raw scores, side by side, in its order. It takes ``size`` bytes.
 
     ``dropped`` counts by reason; ``first_fault`` explains the first dropped one.
     """
@@ -51,6 +71,8 @@ class Results:
     scores: list[float] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     first_fault: str = ""
+    _bar: str | None = field(default=None, compare=False)
+    """Results of items that do not come before this name are excess."""
 
     @property
     def total(self) -> int:
@@ -64,19 +86,66 @@ class Results:
     def add(self, label_set: LabelSet, score: float, *, where: str) -> None:
         """One result, which is dropped if it is not finite."""
         if math.isfinite(score):
-            self.label_sets.append(label_set)
-            self.scores.append(score)
+            self.extend([label_set], [score])
         else:
             self.drop(DROP_NOT_FINITE, f"{where}: score is {score}")
+
+    def extend(self, label_sets: list[LabelSet], scores: list[float]) -> None:
+        """Results whose scores are finite."""
+        if self._bar is not None:
+            kept = [place for place, one in enumerate(label_sets) if _order(one) < self._bar]
+            self._exceed(len(scores) - len(kept))
+            label_sets, scores = [label_sets[place] for place in kept], [scores[place] for place in kept]
+        self.label_sets += label_sets
+        self.scores += scores
+
+    async def cut(self, *, most: int = MAX_RESULTS) -> None:
+        """Leaves ``most`` results at most: those of the items whose names come first, so that the same items
+        stay from answer to answer, whatever their scores and their order. An item stays with all its results
+        or goes, unless it alone has more.
+        """
+        if len(self.scores) <= most:
+            return
+        names: list[str] = []
+        for start in range(0, len(self.scores), BATCH):
+            # Sorted runs, which the final sort merges in linear time.
+            names += sorted(map(_order, self.label_sets[start : start + BATCH]))
+            await asyncio.sleep(0)
+        names.sort()
+        self._bar = names[most]
+        before = len(self.scores)
+        if names[0] < self._bar:
+            kept = [place for place, one in enumerate(self.label_sets) if _order(one) < self._bar]
+        else:
+            kept = [place for place, one in enumerate(self.label_sets) if _order(one) == self._bar][:most]
+        self.label_sets = [self.label_sets[place] for place in kept]
+        self.scores = [self.scores[place] for place in kept]
+        self._exceed(before - len(kept))
+
+    def _exceed(self, count: int) -> None:
+        if count:
+            self.drop(DROP_EXCESS, f"more than {MAX_RESULTS} results; the first by name of item are kept")
+            self.dropped[DROP_EXCESS] += count - 1
 
     def drop(self, reason: str, fault: str) -> None:
         self.dropped[reason] += 1
         self.first_fault = self.first_fault or excerpt(fault)
 
 
+def _order(label_set: LabelSet) -> str:
+    """What results are kept by. Those without an item come last: they are only on /metrics."""
+    return label_set.item or LAST
+
+
+_HEAD: Final = re.compile(rb'\s{0,64}\{\s{0,64}"results"\s{0,64}:\s{0,64}\[')
+_SEAM: Final = re.compile(rb'\}\s{0,64},\s{0,64}(\{)\s{0,64}"(?:metric|score)"\s{0,64}:')
+"""Between two results as everybody spells them. It cannot occur inside of a JSON string, where its quotes
+would be escaped; where it is a seam of something else, the piece does not decode.
+"""
 _RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
 _PLAIN: Final = msgspec.json.Decoder(_Plain)
 _ROWS: Final = msgspec.json.Decoder(list[_Row])
+_RAW: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
@@ -84,18 +153,58 @@ async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results
     ``results``.
     """
     label_sets.turn()
+    found = None
+    if len(body) > PIECE + WINDOW:
+        found = await _in_pieces(body, label_sets=label_sets)
+        if found is None:
+            found = await _lenient(body, where=where, label_sets=label_sets)
+    else:
+        try:
+            raw = _RESPONSE.decode(body).results
+        except msgspec.ValidationError as error:
+            msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
+            raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            found = await _lenient(body, where=where, label_sets=label_sets)
+        else:
+            found = Results()
+            await _take_all(raw, found, label_sets=label_sets)
+    await found.cut()
+    found.size = max(len(body), RESULT_BYTES * len(found.scores))
+    return found
+
+
+async def _in_pieces(body: bytearray, *, label_sets: LabelSets) -> Results | None:
+    """The results of a large answer in the usual spelling; None where it is not."""
+    head = _HEAD.match(body)
+    if head is None:
+        return None
+    found, start = Results(), head.end()
     try:
-        raw = _RESPONSE.decode(body).results
-    except msgspec.ValidationError as error:
-        msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
-        raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
+        while len(body) - start > PIECE + WINDOW:
+            seam = _SEAM.search(body, start + PIECE, start + PIECE + WINDOW)
+            if seam is None:
+                return None
+            piece, start = b"[%b]" % bytes(body[start : seam.start() + 1]), seam.start(1)
+            await _take_all(_RAW.decode(piece), found, label_sets=label_sets)
+        # The last piece decides about the frame.
+        last = _RESPONSE.decode(b'{"results":[' + body[start:])
+        await _take_all(last.results, found, label_sets=label_sets)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return await _lenient(body, where=where, label_sets=label_sets)
-    read_so_far = Results(size=len(body))
+        return None
+    return found
+
+
+async def _take_all(raw: Sequence[msgspec.Raw], into: Results, *, label_sets: LabelSets) -> None:
     for start in range(0, len(raw), BATCH):
-        _decode(raw[start : start + BATCH], read_so_far, first=start, label_sets=label_sets)
+        _decode(raw[start : start + BATCH], into, first=into.total, label_sets=label_sets)
         await asyncio.sleep(0)
-    return read_so_far
+    await _cut_sometimes(into)
+
+
+async def _cut_sometimes(into: Results) -> None:
+    if len(into.scores) > MAX_RESULTS + MAX_RESULTS // 4:
+        await into.cut()
 
 
 def _decode(batch: Sequence[msgspec.Raw], into: Results, *, first: int, label_sets: LabelSets) -> None:
@@ -109,8 +218,7 @@ def _decode(batch: Sequence[msgspec.Raw], into: Results, *, first: int, label_se
         return
     scores = [row.score for row in rows]
     if all(map(math.isfinite, scores)):
-        into.label_sets += found
-        into.scores += scores
+        into.extend(found, scores)
         return
     for index, (label_set, score) in enumerate(zip(found, scores, strict=True), start=first):
         into.add(label_set, score, where=f"result {index}")
@@ -134,22 +242,21 @@ def _labelled(row: _Plain, label_sets: LabelSets) -> LabelSet:
 
 
 async def _lenient(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
-    """An answer with NaN or Infinity literals or half surrogate pairs, which are no JSON but what Python
-    services write.
-
-    The standard library reads them, result by result, so that only those that hold one are lost.
-    """
-    read_so_far = Results(size=len(body))
+    """See dsf_agent.lenient: only results that are no JSON are lost."""
+    found = Results()
     try:
-        text = body.decode("utf-8")
-        for index, plain in enumerate(_elements(text)):
-            _take(plain, read_so_far, where=f"result {index}", label_sets=label_sets)
+        for index, plain in enumerate(lenient.elements(body)):
+            if index >= MAX_UNUSUAL:
+                msg = f"{where} answered with more than {MAX_UNUSUAL} results in an unusual spelling"
+                raise ScoreError(msg, reason=Reason.TOO_LARGE)
+            _take(plain, found, where=f"result {index}", label_sets=label_sets)
             if index % (BATCH // 4) == 0:
                 await asyncio.sleep(0)
+                await _cut_sometimes(found)
     except (ValueError, RecursionError) as error:
         msg = f'{where} did not answer with {{"results": [...]}}: {excerpt(str(error))}'
         raise ScoreError(msg, reason=Reason.INVALID_BODY) from error
-    return read_so_far
+    return found
 
 
 def _take(plain: Any, into: Results, *, where: str, label_sets: LabelSets) -> None:  # noqa: ANN401 - whatever JSON holds
@@ -170,54 +277,3 @@ def _is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-_SPACE: Final = " \t\n\r"
-
-
-def _elements(text: str) -> Iterator[Any]:
-    """The elements of ``results`` in the object that the text is. Raises ValueError."""
-    decoder = json.JSONDecoder()
-    found = False
-    at = _expect(text, _skip(text, 0), "{")
-    while text[at : at + 1] != "}":
-        key, at = decoder.raw_decode(text, at)
-        at = _skip(text, _expect(text, _skip(text, at), ":"))
-        if key == "results":
-            found = True
-            at = _skip(text, _expect(text, at, "["))
-            while text[at : at + 1] != "]":
-                element, at = decoder.raw_decode(text, at)
-                yield element
-                at = _separator(text, at, "]")
-            at += 1
-        else:
-            _, at = decoder.raw_decode(text, at)
-        at = _separator(text, at, "}")
-    if not found:
-        msg = "there is no list named results"
-        raise ValueError(msg)
-    if _skip(text, at + 1) != len(text):
-        msg = "something follows the object"
-        raise ValueError(msg)
-
-
-def _separator(text: str, at: int, closing: str) -> int:
-    """Past a comma, or at the closing bracket."""
-    at = _skip(text, at)
-    if text[at : at + 1] == closing:
-        return at
-    return _skip(text, _expect(text, at, ","))
-
-
-def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _SPACE:
-        at += 1
-    return at
-
-
-def _expect(text: str, at: int, char: str) -> int:
-    if text[at : at + 1] != char:
-        msg = f"expected {char!r} at character {at}"
-        raise ValueError(msg)
-    return _skip(text, at + 1)

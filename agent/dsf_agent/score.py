@@ -5,6 +5,7 @@ import itertools
 import msgspec
 
 from dsf_agent import callfault, results
+from dsf_agent.budget import Share
 from dsf_agent.credentials import Credentials, scoring_auth
 from dsf_agent.endpoint import Endpoint
 from dsf_agent.errors import CallError, ScoreError
@@ -29,11 +30,14 @@ class Score:
         credentials: Credentials,
         clock: Clock,
         label_sets: LabelSets,
+        share: Share,
     ) -> None:
         self._scorer = scorer
         self._label_sets = label_sets
         self._clock = clock
-        self._endpoint = Endpoint(transport=transport, credentials=credentials, auth=scoring_auth(scorer))
+        self._endpoint = Endpoint(
+            transport=transport, credentials=credentials, auth=scoring_auth(scorer), share=share
+        )
         self._tail = b"]}"
         if scorer.scoring_arguments is not None:
             self._tail = b'],"arguments":' + msgspec.json.encode(scorer.scoring_arguments) + b"}"
@@ -67,9 +71,10 @@ class Score:
             )
             wait = callfault.retry_after(answer.headers, now=self._clock.wall())
             raise ScoreError(text, reason=callfault.status_reason(answer.status), retry_after=wait)
-        self._expected = len(answer.body)
         where = display(self._scorer.scoring_endpoint)
-        return await results.read(answer.body, where=where, label_sets=self._label_sets)
+        found = await results.read(answer.body, where=where, label_sets=self._label_sets)
+        self._expected = len(answer.body)
+        return found
 
     def nothing(self, found: Results, *, series: int) -> ScoreError:
         """The failure of an answer without a usable result."""

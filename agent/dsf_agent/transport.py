@@ -5,7 +5,7 @@ its reason.
 import asyncio
 import ssl
 from asyncio import selector_events
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -60,6 +60,8 @@ class Call:
     trust: ssl.SSLContext | None = None
     """What to trust over https; None is the system's CAs."""
     expected: int = 0
+    arrives: Callable[[int], None] = lambda _size: None
+    """Hears of every piece of the answer before it is kept, and may refuse it by an exception."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +127,7 @@ class Transport:
                     cut=not good,
                     compressed=True,
                     expected=call.expected,
+                    arrives=call.arrives,
                 )
             except TooLargeError as error:
                 msg = f"{error} (--max-answer-bytes)"

@@ -39,7 +39,7 @@ def bomb(size: int) -> bytes:
 
 
 async def _bomb() -> AsyncIterator[bytes]:
-    body = bomb(200 << 20)
+    body = await asyncio.to_thread(bomb, 200 << 20)
     yield _OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 
 

@@ -100,8 +100,9 @@ class PrometheusSource:
         answer = await self._endpoint.call(self._call(index, now=now))
         if not answer.ok:
             raise self._refused(answer, index=index, now=now)
+        series = await promjson.read(answer.body, where=self._where(index), ascii_only=answer.ascii)
         self._sizes[index] = len(answer.body)
-        return await promjson.read(answer.body, where=self._where(index), ascii_only=answer.ascii)
+        return series
 
     def _call(self, index: int, *, now: float) -> Call:
         scorer = self._scorer

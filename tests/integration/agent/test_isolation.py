@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.budget import FREE_BYTES
+from dsf_agent.results import RESULT_BYTES
 from tests.support import yamlfast
 from tests.support.agent.apis import last_values, matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
@@ -69,7 +70,8 @@ async def test_series_that_wait_for_a_hanging_api_count_as_held(tmp_path: Path) 
     """
     volume, hung, hanging = ConfigMapVolume(tmp_path / "config"), list[Seen](), False
     large, small = matrix(series(1600, points=60)), matrix(series(2))
-    budget = 2 * len(large.body) + len(large.body) // 2
+    held = len(large.body) + 1600 * RESULT_BYTES
+    budget = 2 * held + held // 2
     assert len(large.body) > FREE_BYTES
 
     def score(seen: Seen) -> Reply | Fault:

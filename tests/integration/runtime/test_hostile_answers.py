@@ -11,6 +11,7 @@ import h11
 import httpcore
 import pytest
 
+from dsf_agent.budget import Budget, NoRoomError
 from dsf_agent.errors import CallError
 from dsf_agent.transport import Call, Limits, Transport, read_widely
 from dsf_runtime.turns import UNITS
@@ -114,3 +115,32 @@ async def test_sync_and_probes_end_them(kind: str, turns: Turns) -> None:
     assert found == {ends}
     assert turns.most <= 2 * UNITS
     assert sent <= (256 << 10) + SOCKET_BYTES
+
+
+@pytest.mark.parametrize("kind", ["gzip bomb", "endless body"])
+async def test_what_they_send_counts_while_it_arrives(kind: str) -> None:
+    """Eight peers that send without end hold no more than the budget together, though none succeeds."""
+    budget, most = Budget(limit=2 * LIMIT), list[int]()
+    transport = Transport(limits=Limits(total_seconds=60, answer_bytes=64 << 20))
+
+    async def get(url: str) -> str:
+        share, expected = budget.share(), None
+
+        def arrives(size: int) -> None:
+            share.arrives(size)
+            most.append(budget.used)
+
+        while True:
+            try:
+                async with share.room(expected):
+                    await transport.call(Call(method="GET", url=url, arrives=arrives))
+            except NoRoomError as error:
+                expected = error.wanted
+            except CallError as error:
+                return error.reason.value
+
+    reasons, _ = await _ask(get, kind)
+    await transport.close()
+    assert reasons == {"too_large"}
+    assert LIMIT < max(most) <= 2 * LIMIT
+    assert budget.used == 0

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.budget import FREE_BYTES, Budget
+from dsf_agent.budget import FREE_BYTES, Budget, NoRoomError
+from dsf_agent.errors import CallError
 
 MB = FREE_BYTES
 LIMIT = 10 * MB
@@ -123,3 +124,48 @@ async def test_everybody_comes_to_an_end(askers: list[tuple[int | None, int, boo
     whole = Holder(budget, LIMIT)
     assert await _inside(whole) == [True]
     await whole.leave()
+
+
+async def test_bytes_count_as_they_arrive_and_never_beyond_the_limit() -> None:
+    """Eight answers that grow and grow: those that find no room let go of all they have and ask for twice as
+    much; in the end one is alone, and too large by itself.
+    """
+    budget, most = Budget(limit=LIMIT), 0
+    ends: list[str] = []
+
+    async def endless() -> None:
+        nonlocal most
+        share, expected = budget.share(), None
+        while True:
+            try:
+                async with share.room(expected):
+                    for _ in range(1000):
+                        share.arrives(MB // 4)
+                        most = max(most, budget.used)
+                        await asyncio.sleep(0)
+            except NoRoomError as error:
+                expected = error.wanted
+            except CallError as error:
+                ends.append(error.reason.value)
+                return
+
+    async with asyncio.timeout(60):
+        await asyncio.gather(*(endless() for _ in range(8)))
+    assert ends == ["too_large"] * 8
+    assert LIMIT // 2 < most <= LIMIT
+    assert budget.used == 0
+
+
+async def test_what_was_expected_has_its_room() -> None:
+    """An answer as large as last time finds it, whoever came meanwhile."""
+    budget = Budget(limit=LIMIT)
+    async with budget.room(6 * MB) as share:
+        async with budget.room(None) as other:
+            other.arrives(4 * MB)
+            with pytest.raises(NoRoomError):
+                other.arrives(1)
+        for _ in range(6):
+            share.arrives(MB)
+        share.holds(2 * MB)
+        assert budget.used == 6 * MB, "room for the results is kept, too"
+    assert budget.used == 0

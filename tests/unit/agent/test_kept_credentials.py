@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dsf_agent.budget import Budget
 from dsf_agent.credentials import KEEP_SECONDS, STALE_SECONDS, Auth, Credentials
 from dsf_agent.endpoint import Endpoint
 from dsf_agent.errors import CallError, PublishError
@@ -118,7 +119,7 @@ async def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_
     old, new = Authority("old"), Authority("new")
     vault, clock = Vault(ca=old.pem), Hands()
     kept, transport = _credentials(vault, clock), Transport(limits=Limits(total_seconds=30))
-    endpoint = Endpoint(transport=transport, credentials=kept, auth=CA)
+    endpoint = Endpoint(transport=transport, credentials=kept, auth=CA, share=Budget(limit=1).share())
     async with (
         HttpFake(scores(1.0), tls=old.server(tmp_path / "a")) as one,
         HttpFake(scores(1.0), tls=new.server(tmp_path / "b")) as two,
