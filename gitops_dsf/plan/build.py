@@ -48,6 +48,7 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
     scorers = {scorer.name: scorer for scorer in resolved.scorers}
     summaries = {name: summarise(scorer) for name, scorer in scorers.items()}
     configurations: dict[tuple[str, ...], Configuration] = {}
+    egress = resolved.repository.spec.agent.egress
     works = []
     for cluster in resolved.clusters:
         names = resolved.targets[cluster.metadata.name]
@@ -58,6 +59,7 @@ def _works(resolved: Resolved) -> tuple[ClusterWork, ...]:
                 summaries=tuple(summaries[name] for name in names),
                 secrets=_named(chosen, "token_secret_ref"),
                 config_maps=_named(chosen, "ca_config_map_ref"),
+                egress=egress if egress.mode == "Limited" else None,
             )
         shard = shard_of(cluster.metadata.name, resolved.repository.spec.output.shards)
         works.append(ClusterWork(cluster=cluster.metadata.name, shard=shard, configuration=configuration))

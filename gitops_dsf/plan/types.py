@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dsf_wire.summary import Summary
-from gitops_dsf.repository.model.repository import FleetRepository
+from gitops_dsf.repository.model.repository import Egress, FleetRepository
 from gitops_dsf.repository.model.scoring_config import DynamicScoringConfig
 from gitops_dsf.resolve.types import EffectiveScorer, PendingScorer, RawDocument, ResolvedApplication
 
@@ -20,6 +20,8 @@ class Configuration:
     """Secrets on the spoke that the agent must be able to read, sorted."""
     config_maps: tuple[str, ...]
     """ConfigMaps on the spoke with private CAs, sorted."""
+    egress: Egress | None = None
+    """How the agent's connections are limited; None: not at all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

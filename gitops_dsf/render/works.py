@@ -12,6 +12,7 @@ from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE, CONFIGMAP_KEY, CONFI
 from dsf_wire.summary import Summary, encode_one
 from gitops_dsf.plan.types import ClusterWork, Configuration
 from gitops_dsf.render.agent import HUB_ROLE
+from gitops_dsf.render.egress import egress_policy
 from gitops_dsf.render.emit import emit, printable_json, scalar
 from gitops_dsf.render.objects import Object, metadata
 
@@ -203,4 +204,9 @@ def _manifests(configuration: Configuration, summaries: str) -> list[Object]:
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": READER_ROLE},
             "subjects": [{"kind": "ServiceAccount", "name": ADDON_NAME, "namespace": AGENT_NAMESPACE}],
         },
+        *(
+            [egress_policy(configuration.summaries, configuration.egress)]
+            if configuration.egress is not None
+            else []
+        ),
     ]

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from dsf_wire.summary import Summary
+from gitops_dsf.render.egress import NAME, egress_policy
+from gitops_dsf.repository.model.repository import Egress
 from tests.hub.controlplane.gitserver import GitServer
 from tests.hub.controlplane.plane import ControlPlane
 from tests.hub.scenario.fleet import Fleet, write_fleet
@@ -100,3 +103,16 @@ def missing(wanted: Any, found: Any, where: str = "") -> list[str]:
     if not wanted and found is None and wanted in ({}, []):
         return []  # the server drops empty maps and lists of its own types
     return [f"{where}: wrote {wanted!r}, read {found!r}"]
+
+
+def test_a_policy_over_the_agents_connections_is_accepted(installation: Installation) -> None:
+    """It lives in ManifestWorks, whose content the hub does not look at."""
+    urls = ("http://a.b.svc:9090", "http://10.0.0.7:9090", "https://[fd00::7]", "https://x.example.com")
+    summaries = [Summary(name=url, score_name="s", scoring_endpoint=url) for url in urls]
+    policy = egress_policy(summaries, Egress(mode="Limited", rules=[{"ports": [{"port": 8080}]}]))
+    policy["metadata"]["namespace"] = "default"
+    applied = installation.hub.apply(policy)
+    try:
+        assert len(applied["spec"]["egress"]) == len(policy["spec"]["egress"])
+    finally:
+        installation.hub.delete("networking.k8s.io/v1/NetworkPolicy", NAME, namespace="default")

@@ -180,6 +180,8 @@ def test_a_removed_scorer_changes_the_works_that_carried_it(
     assert differing(content(before.tree), tree_of(left)) == {
         *carried,
         f"platform/dynamicscorer.{gone}.yaml",
+        # It names the scores that agents may write.
+        "platform/validatingadmissionpolicy.gitops-dsf-agent-scores.yaml",
         "INVENTORY",
         *masks,
     }

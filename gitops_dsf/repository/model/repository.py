@@ -88,6 +88,36 @@ class Resources(Authored):
     """What the container may not exceed."""
 
 
+class Egress(Authored):
+    """Where the agent may connect to."""
+
+    mode: Literal["Open", "Limited"] = "Open"
+    """Open: anywhere. Limited: a NetworkPolicy in each ManifestWork allows DNS, the ports of API servers, and
+    the sources and scoring APIs of the cluster's scorers.
+    """
+    api_server_ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(min_length=1)] = [
+        443,
+        6443,
+    ]
+    """Ports at which the agent reaches the API servers of the hub and of its own cluster."""
+    rules: list[dict[str, Any]] = []
+    """Further egress rules, as a NetworkPolicy has them: for Services whose pods use the host's network, that
+    have no pods in the cluster, or that a scorer names by address.
+    """
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> Self:
+        if self.mode == "Open" and (unused := {"api_server_ports", "rules"} & self.model_fields_set):
+            name = "rules" if "rules" in unused else "apiServerPorts"
+            msg = f"{name} has no effect while egress.mode is Open: write mode: Limited, or remove {name}"
+            raise FieldError(msg, name)
+        foreign = sorted({key for rule in self.rules for key in rule} - {"to", "ports"})
+        if foreign:
+            msg = f"{foreign[0]} is no field of an egress rule: write to and ports, as in a NetworkPolicy"
+            raise FieldError(msg, "rules")
+        return self
+
+
 class Agent(Authored):
     """The spoke agent's Deployment."""
 
@@ -103,6 +133,8 @@ class Agent(Authored):
     """Kubernetes tolerations of the agent's pod."""
     log_format: Literal["json", "text"] = "json"
     """Format of the agent's log."""
+    egress: Egress = Egress()
+    """Where the agent may connect to."""
 
 
 class Delivery(Authored):

@@ -158,6 +158,17 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     ("DSF016", settings("output: {mode: Branch, branch: «main}"), "which people write"),
     ("DSF016", settings("output: {mode: Branch, branch: «a..b}"), "a..b is not allowed"),
     ("DSF016", settings("agent: {image: «'a b'}"), "a b is not allowed"),
+    (
+        "DSF016",
+        settings("agent: {egress: {apiServerPorts: «[6443]}}"),
+        "has no effect while egress.mode is Open",
+    ),
+    ("DSF016", settings("agent: {egress: {rules: «[{to: []}]}}"), "has no effect while egress.mode is Open"),
+    (
+        "DSF016",
+        settings("agent: {egress: {mode: Limited, rules: «[{from: []}]}}"),
+        "from is no field of an egress rule",
+    ),
     ("DSF016", settings("agent: {resources: {limits: {memory: «10XB}}}"), "10XB is not allowed"),
     ("DSF016", settings("allowedHosts: [«'https://a.example.com']"), "https://a.example.com is not allowed"),
     (

@@ -1,0 +1,89 @@
+"""The NetworkPolicy that limits where the agent of a cluster connects to, from the endpoints of its scorers.
+
+A NetworkPolicy knows no host names. So a Service is allowed by its namespace, an address by itself, and any
+other name by its port. Ports of Services do not count, because the policy sees the port of the pod behind.
+"""
+
+import ipaddress
+from collections.abc import Iterable
+from typing import Final
+from urllib.parse import urlsplit
+
+from dsf_wire.constants import ADDON_NAME, AGENT_NAMESPACE
+from dsf_wire.summary import Summary
+from gitops_dsf.hub.hosts import is_in_cluster
+from gitops_dsf.render.objects import Object, metadata
+from gitops_dsf.repository.model.repository import Egress
+
+NAME: Final = f"{ADDON_NAME}-egress"
+_DNS: Final = (53, 5353)
+"""The second one is where the DNS pods of OpenShift listen."""
+_SCHEMES: Final = {"http": 80, "https": 443}
+
+
+def egress_policy(summaries: Iterable[Summary], settings: Egress) -> Object:
+    """Allows DNS, API servers, the sources and scoring APIs of these scorers, and what the settings add."""
+    namespaces, ports = set[str](), set[int]()
+    addresses: dict[str, set[int]] = {}
+    for summary in summaries:
+        for url in (summary.source_endpoint, summary.scoring_endpoint):
+            parts = urlsplit(url)
+            host, port = parts.hostname or "", parts.port or _SCHEMES.get(parts.scheme, 0)
+            if not host:
+                continue
+            namespaces.update(_namespaces(host))
+            block = _block(host)
+            if block:
+                addresses.setdefault(block, set()).add(port)
+            elif not is_in_cluster(host):
+                ports.add(port)
+    rules: list[Object] = [
+        {"ports": [{"port": port, "protocol": protocol} for port in _DNS for protocol in ("TCP", "UDP")]},
+        {"ports": _tcp({*settings.api_server_ports, *ports})},
+        *(
+            {"to": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}]}
+            for name in sorted(namespaces)
+        ),
+        *(
+            {"to": [{"ipBlock": {"cidr": block}}], "ports": _tcp(found)}
+            for block, found in sorted(addresses.items())
+        ),
+        *settings.rules,
+    ]
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": metadata(name=NAME, namespace=AGENT_NAMESPACE),
+        "spec": {
+            "podSelector": {"matchLabels": {"app.kubernetes.io/name": ADDON_NAME}},
+            "policyTypes": ["Egress"],
+            "egress": rules,
+        },
+    }
+
+
+def _tcp(ports: Iterable[int]) -> list[Object]:
+    return [{"port": port, "protocol": "TCP"} for port in sorted(ports)]
+
+
+def _namespaces(host: str) -> list[str]:
+    """Namespaces of the cluster in which a name may have its Service: `x`, `x.namespace`, and names with a
+    label `svc` after the namespace, whatever the domain of the cluster is.
+    """
+    labels = host.rstrip(".").lower().split(".")
+    if _block(host):
+        return []
+    if len(labels) == 1:
+        return [AGENT_NAMESPACE]
+    if "svc" in labels[2:]:
+        return [labels[labels.index("svc", 2) - 1]]
+    return [labels[1]] if len(labels) == 2 else []
+
+
+def _block(host: str) -> str:
+    """An address as a block of its own; empty for a name."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return ""
+    return f"{address}/{address.max_prefixlen}"
