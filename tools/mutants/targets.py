@@ -70,7 +70,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     ),
     "lease": Target(
         sources=("gitops_dsf/reconciler/lease.py",),
-        tests=("tests/unit/reconciler/test_lease.py", "tests/integration/reconciler/test_fence.py"),
+        tests=("tests/unit/reconciler/test_lease*.py", "tests/integration/reconciler/test_fence.py"),
     ),
     "rules": Target(
         sources=("gitops_dsf/resolve/rules/*.py",),

@@ -1,0 +1,222 @@
+"""What a leader writes into the Lease and how often, and how it takes refusals; in virtual time."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from dsf_runtime.apiserver import ApiError
+from gitops_dsf.reconciler.lease import Leadership, LeaseLost
+from tests.support import virtual_time
+
+DURATION, DEADLINE, RENEW = 15, 12.0, 2.0
+
+
+class Store:
+    """One Lease with a resourceVersion. `seconds` and `faults` are those of the next requests."""
+
+    def __init__(self) -> None:
+        self.item: dict[str, Any] | None = None
+        self.specs: list[dict[str, Any]] = []
+        """As they were written."""
+        self.times: list[float] = []
+        self.seconds: list[float] = []
+        self.faults: list[int] = []
+        self._version = 0
+
+    async def get(self, _path: str, /) -> bytes:
+        await self._answer()
+        if self.item is None:
+            raise ApiError("no lease", status=404)
+        return msgspec.json.encode(self.item)
+
+    async def create(self, _path: str, item: Mapping[str, Any], /) -> bytes:
+        await self._answer()
+        if self.item is not None:
+            raise ApiError("exists", status=409)
+        return self.write(item["spec"])
+
+    async def replace(self, _path: str, item: Mapping[str, Any], /) -> bytes:
+        await self._answer()
+        if self.item is None:
+            raise ApiError("no lease", status=404)
+        if item["metadata"]["resourceVersion"] != self.item["metadata"]["resourceVersion"]:
+            raise ApiError("changed", status=409)
+        return self.write(item["spec"])
+
+    def write(self, spec: Mapping[str, Any]) -> bytes:
+        self._version += 1
+        self.specs.append({**spec})
+        self.times.append(asyncio.get_running_loop().time())
+        metadata = {"name": "gitops-dsf-reconciler", "resourceVersion": str(self._version)}
+        self.item = {"metadata": metadata, "spec": {**spec}}
+        return msgspec.json.encode(self.item)
+
+    async def _answer(self) -> None:
+        if self.seconds:
+            await asyncio.sleep(self.seconds.pop(0))
+        if self.faults and (status := self.faults.pop(0)):
+            raise ApiError("refused", status=status)
+
+
+def lease(store: Store, identity: str = "one") -> Leadership:
+    return Leadership(
+        api=store,
+        namespace="hub",
+        identity=identity,
+        duration=DURATION,
+        deadline=DEADLINE,
+        renew=RENEW,
+        clock=asyncio.get_running_loop().time,
+    )
+
+
+@asynccontextmanager
+async def kept(one: Leadership) -> AsyncIterator["asyncio.Task[None]"]:
+    task = asyncio.create_task(one.keep())
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def test_each_renewal_says_when_it_was_and_leaves_the_rest() -> None:
+    """Others count from the change of renewTime; acquireTime and the transitions tell people since when."""
+
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        async with kept(one):
+            await asyncio.sleep(61)
+        first = store.specs[0]
+        assert first["holderIdentity"] == "one"
+        assert (first["leaseDurationSeconds"], first["leaseTransitions"]) == (DURATION, 0)
+        assert len({spec["renewTime"] for spec in store.specs}) == len(store.specs)
+        assert all({**spec, "renewTime": first["renewTime"]} == first for spec in store.specs)
+        pauses = [after - before for before, after in zip(store.times, store.times[1:], strict=False)]
+        assert pauses == pytest.approx([RENEW] * 30, abs=0.01)
+
+    virtual_time.run(main())
+
+
+def test_a_new_holder_is_one_transition_and_a_new_beginning() -> None:
+    async def main() -> None:
+        store = Store()
+        await lease(store, "before").acquire()
+        before = store.specs[-1]
+        for count in (1, 2):
+            await lease(store, f"after-{count}").acquire()
+            found = store.specs[-1]
+            assert (found["holderIdentity"], found["leaseTransitions"]) == (f"after-{count}", count)
+            assert found["acquireTime"] > before["acquireTime"]
+            assert found["acquireTime"] <= found["renewTime"]
+            before = found
+
+    virtual_time.run(main())
+
+
+def test_a_replica_that_takes_its_own_lease_again_has_no_predecessor_to_wait_for() -> None:
+    """Its process started anew under the same name, or its own last write arrived without an answer."""
+
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        store.write({"holderIdentity": "one", "leaseDurationSeconds": DURATION, "renewTime": "then"})
+        began = asyncio.get_running_loop().time()
+        await one.acquire()
+        assert asyncio.get_running_loop().time() == began
+        assert one.quiet_left() <= 0
+
+    virtual_time.run(main())
+
+
+def test_a_claim_that_is_nearly_over_when_the_hub_answers_is_renewed_first() -> None:
+    """Nothing is done with a claim that ends at once."""
+
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        store.seconds = [0.0, DEADLINE * 0.75]
+        await one.acquire()
+        assert len(store.specs) == 2
+        assert one.left() == pytest.approx(DEADLINE, abs=0.01)
+
+    virtual_time.run(main())
+
+
+def test_a_leader_learns_with_its_next_renewal_that_somebody_took_the_lease() -> None:
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        async with kept(one) as task:
+            await asyncio.sleep(10.5)
+            store.write({"holderIdentity": "two", "leaseDurationSeconds": DURATION, "renewTime": "now"})
+            await asyncio.sleep(RENEW)
+            assert task.done()
+            with pytest.raises(LeaseLost, match="two took the lease"):
+                task.result()
+        assert one.left() == 0
+
+    virtual_time.run(main())
+
+
+def test_a_refused_renewal_is_tried_again_until_the_claim_is_over() -> None:
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        async with kept(one) as task:
+            store.faults = [500, 500]
+            await asyncio.sleep(30)
+            assert not task.done()
+            # The write, then the second one, after what stands there was read.
+            store.faults = [500, 0, 500]
+            await asyncio.sleep(30)
+            assert not task.done()
+            store.faults = [500] * 100
+            last = store.times[-1]
+            await asyncio.gather(task, return_exceptions=True)
+            assert asyncio.get_running_loop().time() - last == pytest.approx(DEADLINE, abs=0.2)
+            with pytest.raises(LeaseLost, match="not renewed for 12 s: refused"):
+                task.result()
+
+    virtual_time.run(main())
+
+
+def test_a_lease_that_says_little_is_taken_after_our_own_duration() -> None:
+    """Somebody wrote it by hand. What is not ours in it stays."""
+
+    async def main() -> None:
+        store = Store()
+        store.write({"holderIdentity": "two", "strategy": "OldestEmulationVersion"})
+        began = asyncio.get_running_loop().time()
+        await lease(store).acquire()
+        assert DURATION <= asyncio.get_running_loop().time() - began <= DURATION + RENEW
+        assert store.specs[-1]["strategy"] == "OldestEmulationVersion"
+        assert store.specs[-1]["leaseTransitions"] == 1
+
+    virtual_time.run(main())
+
+
+def test_one_that_waits_with_patience_waits_that_long_and_says_once_for_whom(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        async with kept(one):
+            began = asyncio.get_running_loop().time()
+            assert not await lease(store, "two").acquire(patience=30)
+            assert 30 <= asyncio.get_running_loop().time() - began <= 30 + RENEW
+
+    with caplog.at_level(logging.INFO):
+        virtual_time.run(main())
+    assert caplog.messages.count("one leads; waiting") == 1
