@@ -32,7 +32,7 @@ import msgspec
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.run import CONCURRENT
-from gitops_dsf.reconciler.scorers.probe import probe
+from gitops_dsf.reconciler.scorers.prober import probe
 from gitops_dsf.sync.fetch import Fault, FaultKind, Fetcher, FetchLimits, Page
 from tests.integration.reconciler.scorers.manypages import many_pages
 

@@ -26,11 +26,6 @@ class Metrics:
             ["duty"],
             registry=registry,
         )
-        self.clock_offset = Gauge(
-            f"{PREFIX}_clock_offset_seconds",
-            "Seconds that the hub's clock is ahead of this process's.",
-            registry=registry,
-        )
         self.watches = WatchMetrics(registry)
         self.events = EventMetrics(registry)
         self.scorers = ScorerMetrics(registry)

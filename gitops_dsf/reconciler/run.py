@@ -27,7 +27,7 @@ from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from gitops_dsf.reconciler.pages import serve_pages
 from gitops_dsf.reconciler.proposals.duty import ProposalDuty
 from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
-from gitops_dsf.reconciler.scorers.duty import ScorerDuty
+from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings
 from gitops_dsf.reconciler.state.duty import StateDuty
 from gitops_dsf.reconciler.suspension.controller import SuspensionController
@@ -88,11 +88,12 @@ async def run_once(settings: Settings, *, load: Callable[[], Access]) -> int:
             metrics = Metrics()
             view = _view(api, settings, metrics)
             events = Events(api=api, metrics=metrics.events)
-            controller = ScorerDuty(
+            controller = ScorerController(
                 api=api,
                 view=view,
                 fetcher=fetcher,
-                metrics=metrics,
+                metrics=metrics.scorers,
+                freshness=metrics.freshness,
                 events=events,
                 interval=settings.probe_interval,
             )
@@ -163,8 +164,14 @@ def _controllers(
 ) -> Sequence[Controller]:
     view, events = _view(api, settings, metrics), Events(api=api, metrics=metrics.events)
     watch = DecisionWatch(view=view, metrics=metrics)
-    scorers = ScorerDuty(
-        api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=settings.probe_interval
+    scorers = ScorerController(
+        api=api,
+        view=view,
+        fetcher=fetcher,
+        metrics=metrics.scorers,
+        freshness=metrics.freshness,
+        events=events,
+        interval=settings.probe_interval,
     )
     return (
         view,

@@ -1,8 +1,8 @@
-"""Scores as the hub has them, against where they should be: fresh, about to expire, expired or missing, and
-which Placements that hurts.
+"""Freshness of scores: where they are fresh, about to expire, expired or missing, and which Placements count
+clusters as 0 for that.
 
-judge        one scorer's scores at one moment
-book         all scorers' judgements, made anew only when something about them changed
-placements   clusters that a Placement counts as 0, because the score it ranks by is not there
+assessment   one scorer's scores at one moment, and the condition Scored
+cache        the assessments of all scorers, made again only when something about them changed
+placements   clusters that a Placement counts as 0
 report       all of that as metrics, and as Events on Placements
 """

@@ -3,16 +3,15 @@ the dimension.
 
 See docs/scheduler.md#what-the-scores-do-not-say.
 
-An approximation on the safe side of silence: membership of ManagedClusterSets and CEL expressions are not
-looked at, so a cluster that the PlacementSummary could not choose for those may be counted; labels, claims
-and present decisions are exact.
+This is an approximation. ManagedClusterSets and CEL expressions are not evaluated, so a cluster that the
+Placement could not choose for those may be counted. Labels, claims and present decisions are exact.
 """
 
 from collections.abc import Iterable, Mapping
 
 from gitops_dsf.hub.objects import ManagedCluster
 from gitops_dsf.hub.placements import PlacementSummary
-from gitops_dsf.reconciler.freshness.judge import Scored
+from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.hub.scores import ScoreSummary
 
 
@@ -22,19 +21,22 @@ def counted_as_zero(
     clusters: Mapping[str, ManagedCluster],
     decided: Iterable[str],
     scores: Mapping[str, ScoreSummary],
-    dead: frozenset[str],
-    scored: Scored | None,
+    not_counted: frozenset[str],
+    assessment: Assessment | None,
 ) -> frozenset[str]:
-    """By one prioritizer: `scores` and `dead` are those of its resource and dimension, `scored` its scorer's
-    (None: it is not ours).
+    """For one prioritizer: `scores` and `not_counted` are those of its resource and dimension, and
+    `assessment` that of its scorer (None when no scorer of ours publishes the resource).
 
-    A cluster counts that it may choose and whose score is dead or missing, and one that it did choose without
-    a score. Not one where the scorer is new, nor one where masks keep the score off, unless it was chosen.
+    A cluster that the Placement may choose is counted when its score is missing or does not count. A decided
+    cluster is counted when it has no score. Clusters where the scorer is new are not counted, and masked
+    clusters only when they are decided.
     """
-    suspects = dead if scored is None else dead | scored.missing
+    suspects = not_counted if assessment is None else not_counted | assessment.missing
     found = {name for name in suspects if name in clusters and _eligible(placement, clusters[name])}
-    patience = scored.waiting if scored is not None else frozenset()
-    found.update(name for name in decided if (name not in scores or name in dead) and name not in patience)
+    waiting = assessment.waiting if assessment is not None else frozenset()
+    found.update(
+        name for name in decided if (name not in scores or name in not_counted) and name not in waiting
+    )
     return frozenset(found)
 
 

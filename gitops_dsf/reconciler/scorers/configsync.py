@@ -1,5 +1,5 @@
-"""Whether /config still says what was accepted: the page against the rendered DynamicScorer, field by field.
-Pure.
+"""Whether /config still says what was accepted: compares the page with the rendered DynamicScorer, field by
+field. Pure.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from gitops_dsf.sync.text import shown
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConfigSync:
-    """Outcome of one look at /config; `config` is None where it was not understood."""
+    """The condition ConfigSynced. `config` is None when the page could not be read."""
 
     status: str
     reason: str
@@ -27,7 +27,9 @@ class ConfigSync:
 
 
 def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
-    """Compares a page with what was accepted of it: a field that it changes, adds or drops has drifted."""
+    """Compares the page with the accepted settings. A field that the page changes, adds or drops
+    has drifted.
+    """
     if isinstance(answer, Fault):
         return ConfigSync(status="Unknown", reason="Unreachable", message=answer.message)
     try:
@@ -46,23 +48,25 @@ def compare(scorer: DynamicScorer, answer: Page | Fault) -> ConfigSync:
             )
     page = flat(config)
     accepted = accepted_by(scorer, page)
-    # A page's own name and description are no settings of a rendered scorer.
+    # The page's name and description are not settings of a rendered scorer.
     differing = drift(accepted, {field: value for field, value in page.items() if field in accepted})
     if differing:
         words = "; ".join(map(_words, differing))
         message = (
-            f"/config differs from what was accepted: {words}. Run gitops-dsf sync in the fleet repository"
+            f"/config differs from the accepted settings: {words}. Run gitops-dsf sync in the fleet"
+            " repository"
         )
         dropped = {item.field: item.before for item in differing if item.after is None}
         return ConfigSync(
             status="False", reason="Drifted", message=message, config=last_synced(page, dropped)
         )
-    return ConfigSync(status="True", reason="InSync", message="/config says what was accepted", config=config)
+    message = "/config says what was accepted"
+    return ConfigSync(status="True", reason="InSync", message=message, config=config)
 
 
 def _words(found: FieldDrift) -> str:
     if found.after is None:
-        return f"{found.field} is no longer there, and was {_short(found.before)}"
+        return f"{found.field} is missing, and was {_short(found.before)}"
     return f"{found.field} is {_short(found.after)} instead of {_short(found.before)}"
 
 

@@ -1,4 +1,4 @@
-"""What the scorers duty counts."""
+"""Metrics about scoring APIs and the status of their DynamicScorers."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
@@ -6,9 +6,14 @@ from gitops_dsf.reconciler.series import PREFIX
 
 
 class ScorerMetrics:
-    """Series by scorer; those of a deleted one are taken out by `forget`."""
+    """Series by scorer, until `forget` removes those of a deleted one."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
+        self.clock_offset = Gauge(
+            f"{PREFIX}_clock_offset_seconds",
+            "Seconds that the hub's clock is ahead of this process's.",
+            registry=registry,
+        )
         self.round_seconds = Gauge(
             f"{PREFIX}_probe_round_seconds", "Duration of the last round of probes.", registry=registry
         )
@@ -34,7 +39,7 @@ class ScorerMetrics:
         )
 
     def set_config(self, scorer: str, reason: str | None) -> None:
-        """One series per scorer has the value 1: its present state."""
+        """The series of the present reason has the value 1, the others 0. None removes them."""
         for each in ("InSync", "Drifted", "Invalid", "Unreachable"):
             if reason is None:
                 self._remove(self.config, scorer, each)
@@ -42,18 +47,18 @@ class ScorerMetrics:
                 self.config.labels(scorer=scorer, reason=each).set(float(each == reason))
 
     def forget(self, scorer: str) -> None:
-        """Takes the series of a deleted scorer out."""
+        """Removes the series of a deleted scorer."""
         self._remove(self.healthy, scorer)
         self.set_config(scorer, None)
 
-    def forget_all(self) -> None:
-        """Another replica knows now."""
+    def clear(self) -> None:
+        """Clears the metrics on losing leadership."""
         self.healthy.clear()
         self.config.clear()
 
     @staticmethod
     def _remove(gauge: Gauge, *labels: str) -> None:
-        # remove() of labels that were never set is fine in current versions and a KeyError in older ones.
+        # Older versions of prometheus_client raise KeyError for labels that were never set.
         try:
             gauge.remove(*labels)
         except KeyError:

@@ -1,73 +1,105 @@
-"""What rounds of probes found out about every scorer: its health, and whether /config still says what was
-accepted.
+"""Probes scoring APIs, and remembers between rounds what the probes found: health, and /config against the
+accepted settings.
 """
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
-from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
+from gitops_dsf.reconciler.scorers.health import FAILURES, UNREACHED, Health, HealthStatus
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
-from gitops_dsf.reconciler.scorers.probe import Probe, probe
-from gitops_dsf.sync.fetch import Fault, Fetcher
+from gitops_dsf.sync.fetch import Fault, Fetcher, Page
 
 LOG = logging.getLogger(__name__)
 _HEALTH_VALUE: Final = {HealthStatus.ACTIVE: 1, HealthStatus.INACTIVE: 0, HealthStatus.UNKNOWN: -1}
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Probe:
+    """What a scoring API answered. `config` is None when /config was not asked for."""
+
+    health: Page | Fault
+    config: Page | Fault | None
+
+
+async def probe(scorers: Iterable[DynamicScorer], *, fetcher: Fetcher) -> dict[str, Probe]:
+    """Asks /healthz and, with configSyncMode Full, /config of all scorers at once, each page once.
+
+    Returns the answers by scorer name. /config is asked only after /healthz was reached, so an API that hangs
+    costs one time limit and one place. A round takes one time limit, plus the time to ask all others; two
+    when /healthz is slow and /config hangs.
+    """
+    wanted = {
+        item.metadata.name: (_healthz(item), item.spec.config_url if item.spec.mode == "Full" else None)
+        for item in scorers
+    }
+    async with asyncio.TaskGroup() as group:
+        health = {
+            url: group.create_task(fetcher.get(url)) for url in sorted({url for url, _ in wanted.values()})
+        }
+        config = {
+            url: group.create_task(_config(url, health[first], fetcher))
+            for first, url in sorted({(first, url) for first, url in wanted.values() if url is not None})
+        }
+    return {
+        name: Probe(health=health[first].result(), config=None if url is None else config[url].result())
+        for name, (first, url) in wanted.items()
+    }
+
+
 class Prober:
-    """Remembers verdicts between rounds; after a change of leader those that the status tells."""
+    """Remembers results between rounds. After a change of leader it starts from the status on the hub."""
 
     def __init__(self, *, fetcher: Fetcher, metrics: ScorerMetrics) -> None:
         self._fetcher, self._metrics = fetcher, metrics
         self._health: dict[str, Health] = {}
-        self._asked: dict[str, tuple[str, str]] = {}
-        """UID and origin that the verdicts are about."""
+        self._probed: dict[str, tuple[str, str]] = {}
+        """UID and origin that the results are about."""
         self._config: dict[str, tuple[ConfigSync, int]] = {}
         """With the number of unreachable probes in a row."""
 
     @property
     def undecided(self) -> bool:
-        """Whether a verdict waits for more probes."""
-        return any(item.row for item in self._health.values())
+        """Whether the health of a scorer depends on more probes."""
+        return any(item.contradictions for item in self._health.values())
 
     @property
-    def verdicts(self) -> Mapping[str, Health]:
-        """By scorer; none before its first probe."""
+    def health(self) -> Mapping[str, Health]:
+        """By scorer; a scorer has none before its first probe."""
         return self._health
 
     def config(self, name: str) -> ConfigSync | None:
-        """None where /config does not count."""
+        """None for a scorer without configSyncMode Full."""
         return self._config.get(name, (None, 0))[0]
 
     async def round(
         self, scorers: Mapping[str, DynamicScorer], *, only: Collection[str] | None = None
     ) -> None:
-        """Probes them all, or those that are named: a verdict takes several rounds, and news of one are none
-        of the others.
+        """Probes all scorers, or only those that are named, and forgets scorers that are gone.
 
-        What is known of scorers that are not there is forgotten.
+        A change of one scorer must not probe the others: several probes in a row decide about health.
         """
-        clock = monotonic()
+        began = monotonic()
         chosen = [item for name, item in scorers.items() if only is None or name in only]
         for name, answer in (await probe(chosen, fetcher=self._fetcher)).items():
-            self._take(scorers[name], answer)
-            await asyncio.sleep(0)  # a long query takes its time to be checked
+            self._record(scorers[name], answer)
+            await asyncio.sleep(0)  # checking a long query takes time
         if only is None:
-            self._metrics.round_seconds.set(monotonic() - clock)
+            self._metrics.round_seconds.set(monotonic() - began)
         for gone in self._health.keys() - scorers.keys():
-            del self._health[gone], self._asked[gone]
+            del self._health[gone], self._probed[gone]
             self._config.pop(gone, None)
             self._metrics.forget(gone)
 
-    def _take(self, item: DynamicScorer, answer: Probe) -> None:
+    def _record(self, item: DynamicScorer, answer: Probe) -> None:
         name = item.metadata.name
-        before = self._before(item)
+        before = self._health_before(item)
         after = before.after(answer.health)
         self._health[name] = after
         self._metrics.healthy.labels(scorer=name).set(_HEALTH_VALUE[after.status])
@@ -87,24 +119,31 @@ class Prober:
         self._config[name] = (found, misses)
         self._metrics.set_config(name, found.reason)
 
-    def _before(self, item: DynamicScorer) -> Health:
-        """The verdict so far. One about another API than the scorer names now is none: nobody ever reached
-        this one.
-        """
+    def _health_before(self, item: DynamicScorer) -> Health:
+        """The health so far. A scorer that names another origin now starts as Unknown."""
         name, now = item.metadata.name, (item.metadata.uid, origin(item.spec.config_url))
-        asked, self._asked[name] = self._asked.get(name), now
-        if asked is None:
-            return _remembered(item)
-        if asked == now:
+        before, self._probed[name] = self._probed.get(name), now
+        if before is None:
+            return _health_from_status(item)
+        if before == now:
             return self._health.get(name, Health())
         self._config.pop(name, None)
         return Health()
 
 
-def _remembered(item: DynamicScorer) -> Health:
-    """The verdict of whoever led before: a change of leader is no news about a scorer. None about a spec that
-    was changed since.
-    """
+def _healthz(item: DynamicScorer) -> str:
+    return f"{origin(item.spec.config_url)}/healthz"
+
+
+async def _config(url: str, health: "asyncio.Task[Page | Fault]", fetcher: Fetcher) -> Page | Fault:
+    answer = await health
+    if isinstance(answer, Fault) and answer.kind in UNREACHED:
+        return answer
+    return await fetcher.get(url)
+
+
+def _health_from_status(item: DynamicScorer) -> Health:
+    """The health that the leader before wrote. Unknown when the spec has changed since."""
     status = item.status.get("healthStatus")
     seen = item.status.get("observedGeneration") == item.metadata.generation
     if not seen or status not in {HealthStatus.ACTIVE, HealthStatus.INACTIVE}:

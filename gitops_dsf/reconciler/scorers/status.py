@@ -1,29 +1,36 @@
-"""DynamicScorer.status from what was observed, and the patch that leads there; none when nothing changed.
-Pure.
-"""
+"""The desired status of a DynamicScorer, and the patch that leads there. Pure."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.timestamp import timestamp_of
-from gitops_dsf.reconciler.freshness.judge import Scored
+from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync
 from gitops_dsf.reconciler.scorers.health import Health, HealthStatus
 
-_HEALTHY = {HealthStatus.ACTIVE: "True", HealthStatus.INACTIVE: "False", HealthStatus.UNKNOWN: "Unknown"}
-MAX_MESSAGE = 2048
-"""Characters of a condition's message; the CRD takes 32,768, which nobody reads."""
+_HEALTHY: Final = {
+    HealthStatus.ACTIVE: "True",
+    HealthStatus.INACTIVE: "False",
+    HealthStatus.UNKNOWN: "Unknown",
+}
+MAX_MESSAGE: Final = 2048
+"""Characters of a condition's message at most. The CRD allows 32,768."""
 
 
-def desired(
-    scorer: DynamicScorer, *, health: Health, config: ConfigSync | None, scored: Scored, now: float
+def desired_status(
+    scorer: DynamicScorer,
+    *,
+    health: Health,
+    config: ConfigSync | None,
+    scores: Assessment,
+    now: float,
 ) -> dict[str, Any]:
-    """The whole status. `config` is None with configSyncMode None, whose page does not count."""
+    """The whole status. `config` is None for a scorer without configSyncMode Full."""
     conditions = [("Healthy", _HEALTHY[health.status], health.reason, health.message)]
     if config is not None:
         conditions.append(("ConfigSynced", config.status, config.reason, config.message))
-    conditions.append(("Scored", scored.status, scored.reason, scored.message))
+    conditions.append(("Scored", scores.status, scores.reason, scores.message))
     before = {
         item.get("type"): item for item in scorer.status.get("conditions") or [] if isinstance(item, dict)
     }
@@ -36,7 +43,7 @@ def desired(
         ],
     }
     if config is not None:
-        # An unreachable page changes nothing about what was last read.
+        # While /config is unreachable, the configuration that was read last stays.
         last = config.config if config.config is not None else scorer.status.get("lastSyncedConfig")
         if last:
             status["lastSyncedConfig"] = _plain(last)

@@ -14,7 +14,7 @@ import yaml
 
 from gitops_dsf.cli.main import main
 from gitops_dsf.pipeline import produce
-from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, stamp, working
+from tests.integration.reconciler.scorers.scorerhub import ARGOCD, NAMESPACE, ScorerHub, leading, stamp
 from tests.integration.sync.conftest import Repository
 from tests.integration.sync.conftest import repository as repository  # noqa: PLC0414 - a fixture
 from tests.support import yamlfast
@@ -99,8 +99,7 @@ async def test_drift_is_drift_for_sync_and_for_the_reconciler(
     pages.pages["/config"] = says(**PAGE)
     repository.scorer("cpu", f"{pages.url}/config")
     assert await asyncio.to_thread(repository.sync) == 0
-    async with ObjectHub() as hub, working(hub) as it:
-        scene = Scene(hub, pages.url)
+    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
         hub.put(
             "dynamicscorers",
             "cpu",
@@ -109,15 +108,15 @@ async def test_drift_is_drift_for_sync_and_for_the_reconciler(
             spec=rendered(repository)["spec"],
             status={},
         )
-        await it.duty.once()
-        assert scene.condition("cpu", "ConfigSynced")[1] == "InSync"
+        await leader.controller.once()
+        assert hub.condition("cpu", "ConfigSynced")[1] == "InSync"
         pages.pages["/config"] = says(**page)
         for _ in range(2):
             # Twice: what was read before must not hide a field that is gone.
-            await it.duty.once()
+            await leader.controller.once()
         sync = await asyncio.to_thread(repository.sync, "--check", "--format", "json")
         changes = json.loads(capsys.readouterr().out.rpartition("\n[")[2].join(("[", "")))[0]["changes"]
-        condition = scene.condition("cpu", "ConfigSynced")
+        condition = hub.condition("cpu", "ConfigSynced")
         if differs is None:
             # A field that the page adds with the author's own value: a lock that is written anew, and the
             # same scorer.
@@ -140,41 +139,39 @@ def rendered_value(repository: Repository, field: str) -> Any:
 async def test_a_dropped_field_stays_drift_until_the_scorer_no_longer_has_it(pages: PageServer) -> None:
     pages.pages["/config"] = says(**PAGE)
     spec = {"source": PAGE["source"], "scoring": PAGE["scoring"], "configSyncMode": "Full"}
-    async with ObjectHub() as hub, working(hub) as it:
-        scene = Scene(hub, pages.url)
-        scene.scorer("cpu", **spec)
-        await it.duty.once()
+    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+        hub.scorer("cpu", **spec)
+        await leader.controller.once()
         pages.pages["/config"] = says(
             **{**PAGE, "source": {"type": "Prometheus", "params": {"query": "up", "step": 60}}}
         )
-        await it.duty.once()
-        assert scene.condition("cpu", "ConfigSynced")[2].startswith(
-            "/config differs from what was accepted: source.params.range is no longer there, and was 3600."
+        await leader.controller.once()
+        assert hub.condition("cpu", "ConfigSynced")[2].startswith(
+            "/config differs from the accepted settings: source.params.range is missing, and was 3600."
         )
         item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
         assert item is not None
         item["spec"]["source"] = {"type": "Prometheus", "params": {"query": "up", "step": 60}}
-        await it.duty.once()
-        assert scene.condition("cpu", "ConfigSynced")[1] == "InSync"
+        await leader.controller.once()
+        assert hub.condition("cpu", "ConfigSynced")[1] == "InSync"
 
 
 async def test_a_score_without_an_end_is_endless_and_never_fresh(pages: PageServer, status: Status) -> None:
-    async with ObjectHub() as hub, working(hub) as it:
-        scene = Scene(hub, pages.url)
-        scene.scorer("cpu")
-        scene.cluster("c1", "c2")
-        scene.masks("[]")
-        scene.score("c1")
-        scene.score("c2")
+    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+        hub.scorer("cpu")
+        hub.cluster("c1", "c2")
+        hub.masks("[]")
+        hub.score("c1")
+        hub.score("c2")
         score = hub.get("addonplacementscores", "cpu", namespace="c2")
         assert score is not None
         del score["status"]["validUntil"]
-        await it.duty.once()
+        await leader.controller.once()
         assert states(await status(hub)) == {"c1": "fresh", "c2": "endless"}
-        words = "fresh on 1 cluster; without an end, which OCM counts for ever, on 1 cluster (c2)"
-        assert scene.condition("cpu") == ("False", "NoExpiry", words)
-        assert it.metric("scored_clusters", scorer="cpu", state="fresh") == 1
-        assert it.metric("score_not_fresh", scorer="cpu", cluster="c2", state="endless") == 1
+        words = "fresh on 1 cluster; without validUntil, so that OCM counts it for ever, on 1 cluster (c2)"
+        assert hub.condition("cpu") == ("False", "NoExpiry", words)
+        assert leader.metric("scored_clusters", scorer="cpu", state="fresh") == 1
+        assert leader.metric("score_not_fresh", scorer="cpu", cluster="c2", state="endless") == 1
 
 
 @pytest.mark.parametrize(("interval", "ttl"), [(60, 900), (200, 2000)])
@@ -184,36 +181,34 @@ async def test_without_a_ttl_ten_intervals_count_and_at_least_900_seconds(
     """A score is expiring in the last quarter of its TTL: just before and just after that begins, both
     programs say the same.
     """
-    async with ObjectHub() as hub, working(hub) as it:
-        scene = Scene(hub, pages.url)
-        scene.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
+    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+        hub.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
         item = hub.get("dynamicscorers", "cpu", namespace=NAMESPACE)
         assert item is not None
         del item["spec"]["scoreTTLSeconds"]
-        scene.cluster("c1", "c2")
-        scene.masks("[]")
-        scene.score("c1", seconds=ttl / 4 + 60)
-        scene.score("c2", seconds=ttl / 4 - 60)
-        await it.duty.once()
+        hub.cluster("c1", "c2")
+        hub.masks("[]")
+        hub.score("c1", seconds=ttl / 4 + 60)
+        hub.score("c2", seconds=ttl / 4 - 60)
+        await leader.controller.once()
         found = await status(hub)
         assert found["ttlSeconds"] == ttl
         assert states(found) == {"c1": "fresh", "c2": "expiring"}
-        assert scene.condition("cpu")[2] == "fresh on 2 clusters, about to expire on 1 cluster (c2)"
+        assert hub.condition("cpu")[2] == "fresh on 2 clusters, about to expire on 1 cluster (c2)"
 
 
 @pytest.mark.parametrize(("interval", "grace"), [(5, 120), (100, 200)])
 async def test_a_cluster_that_just_joined_misses_nothing_before_the_grace_is_over(
     pages: PageServer, status: Status, interval: int, grace: int
 ) -> None:
-    async with ObjectHub() as hub, working(hub) as it:
-        scene = Scene(hub, pages.url)
-        scene.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
-        scene.cluster("c1")
-        scene.score("c1")
-        scene.cluster("new", created=stamp(time.time() - grace + 60))
-        scene.cluster("old", created=stamp(time.time() - grace - 1))
-        scene.masks("[]")
-        await it.duty.once()
+    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+        hub.scorer("cpu", scoring={"params": {"name": "cpu", "interval": interval}})
+        hub.cluster("c1")
+        hub.score("c1")
+        hub.cluster("new", created=stamp(time.time() - grace + 60))
+        hub.cluster("old", created=stamp(time.time() - grace - 1))
+        hub.masks("[]")
+        await leader.controller.once()
         assert states(await status(hub)) == {"c1": "fresh", "new": "waiting", "old": "missing"}
         words = "fresh on 1 cluster; missing on 1 cluster (old); not published yet on 1 cluster (new)"
-        assert scene.condition("cpu") == ("False", "Missing", words)
+        assert hub.condition("cpu") == ("False", "Missing", words)

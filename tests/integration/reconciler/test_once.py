@@ -1,4 +1,4 @@
-"""One pass under the lease (`reconcile --once`) against an API server over HTTP."""
+"""One pass under the Lease (`reconcile --once`) against an API server over HTTP."""
 
 import asyncio
 import ssl
@@ -10,7 +10,7 @@ from gitops_dsf.errors import HubError
 from gitops_dsf.reconciler.lease import LEASE
 from gitops_dsf.reconciler.run import run_once
 from gitops_dsf.reconciler.settings import Settings
-from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene
+from tests.integration.reconciler.scorers.scorerhub import ARGOCD, NAMESPACE, ScorerHub
 from tests.support.objecthub import ObjectHub
 from tests.support.pageserver import PageServer
 
@@ -35,19 +35,17 @@ def holder(hub: ObjectHub) -> str:
 
 
 async def test_a_pass_writes_and_lets_go_of_the_lease(pages: PageServer) -> None:
-    async with ObjectHub() as hub:
-        scene = Scene(hub, pages.url)
-        scene.scorer("cpu")
+    async with ScorerHub(pages.url) as hub:
+        hub.scorer("cpu")
         assert await once(hub) == 1
-        assert scene.condition("cpu", "Healthy")[0] == "True"
+        assert hub.condition("cpu", "Healthy")[0] == "True"
         assert holder(hub) == ""
 
 
 async def test_a_status_that_the_hub_refuses_is_no_success(pages: PageServer) -> None:
-    async with ObjectHub() as hub:
-        scene = Scene(hub, pages.url)
+    async with ScorerHub(pages.url) as hub:
         for name in ("cpu", "disk", "gone", "mem"):
-            scene.scorer(name)
+            hub.scorer(name)
         hub.refusals["PATCH dynamicscorers"] = [200, 403, 404, 500]
         with pytest.raises(HubError, match="1 statuses written; the hub refused those of disk, mem"):
             await once(hub)
@@ -55,10 +53,9 @@ async def test_a_status_that_the_hub_refuses_is_no_success(pages: PageServer) ->
 
 
 async def test_a_pass_that_loses_the_lease_writes_nothing_more(pages: PageServer) -> None:
-    async with ObjectHub() as hub:
-        scene = Scene(hub, pages.url)
+    async with ScorerHub(pages.url) as hub:
         pages.pages["/healthz"] = lambda _: pages.released.wait(20) and None
-        scene.scorer("cpu")
+        hub.scorer("cpu")
 
         def take(word: str) -> None:
             if word == "GET dynamicscorers":
@@ -76,5 +73,5 @@ async def test_a_pass_that_loses_the_lease_writes_nothing_more(pages: PageServer
             await once(hub, probe_timeout=15)
         pages.released.set()
         await asyncio.sleep(0.1)
-        assert scene.patched() == []
+        assert hub.patched() == []
         assert holder(hub) == "another"

@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
-from gitops_dsf.reconciler.scorers.probe import Probe, probe
+from gitops_dsf.reconciler.scorers.prober import Probe, probe
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
-from tests.integration.reconciler.scorers.test_round import made
+from tests.integration.reconciler.scorers.test_hanging_apis import made
 from tests.support.pageserver import Answer, PageServer, says
 
 NOW = dt.datetime.now(dt.UTC)

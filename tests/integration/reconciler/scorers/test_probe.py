@@ -9,7 +9,7 @@ import pytest
 
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.hub.kinds import scorer
-from gitops_dsf.reconciler.scorers.probe import probe
+from gitops_dsf.reconciler.scorers.prober import probe
 from gitops_dsf.sync.fetch import Fetcher
 
 ANSWER = (

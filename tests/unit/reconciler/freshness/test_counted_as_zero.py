@@ -1,11 +1,11 @@
-"""Clusters that a Placement counts as 0 for want of a score."""
+"""Clusters that a Placement counts as 0 because a score is missing."""
 
 from typing import Any
 
-from gitops_dsf.reconciler.freshness.judge import Scored
+from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.freshness.placements import counted_as_zero
 from gitops_dsf.reconciler.hub.scores import ScoreSummary
-from tests.unit.reconciler.freshness.scenes import land, ranking
+from tests.unit.reconciler.freshness.hubobjects import managed_cluster, ranking
 
 HERE = ScoreSummary(valid_until=0.0, count=1)
 ZONE_X = {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "x"}}}}
@@ -13,10 +13,10 @@ GPU = {
     "requiredClusterSelector": {"claimSelector": {"matchExpressions": [{"key": "gpu", "operator": "Exists"}]}}
 }
 CLUSTERS = {
-    "a": land("a", zone="x"),
-    "b": land("b", zone="x"),
-    "c": land("c", zone="y", claims={"gpu": "yes"}),
-    "gone": land("gone", going=True),
+    "a": managed_cluster("a", zone="x"),
+    "b": managed_cluster("b", zone="x"),
+    "c": managed_cluster("c", zone="y", claims={"gpu": "yes"}),
+    "gone": managed_cluster("gone", deleting=True),
 }
 
 
@@ -30,14 +30,16 @@ def zeros(
     ours: bool = True,
     **placement: Any,
 ) -> str:
-    scored = Scored(missing=frozenset(missing.split()), waiting=frozenset(waiting.split())) if ours else None
+    assessment = (
+        Assessment(missing=frozenset(missing.split()), waiting=frozenset(waiting.split())) if ours else None
+    )
     found = counted_as_zero(
         ranking(("cpu", "free"), **placement),
         clusters=CLUSTERS,
         decided=decided.split(),
         scores=dict.fromkeys(published.split(), HERE),
-        dead=frozenset(dead.split()),
-        scored=scored,
+        not_counted=frozenset(dead.split()),
+        assessment=assessment,
     )
     return " ".join(sorted(found))
 

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry
 
-from gitops_dsf.reconciler.freshness.metrics import SERIES, FreshnessMetrics
+from gitops_dsf.reconciler.freshness.metrics import MAX_SERIES, FreshnessMetrics
 
 PREFIX = "gitops_dsf_reconciler"
 
@@ -19,7 +19,7 @@ def series(registry: CollectorRegistry, name: str) -> dict[tuple[str, ...], floa
 def test_what_is_not_named_any_more_goes() -> None:
     registry = CollectorRegistry()
     metrics = FreshnessMetrics(registry)
-    metrics.set_late(
+    metrics.set_not_fresh(
         {"cpu": {"expired": frozenset("ab"), "missing": frozenset("c"), "expiring": frozenset()}}
     )
     assert series(registry, "score_not_fresh").keys() == {
@@ -27,13 +27,15 @@ def test_what_is_not_named_any_more_goes() -> None:
         ("cpu", "b", "expired"),
         ("cpu", "c", "missing"),
     }
-    metrics.set_late({"cpu": {"expired": frozenset("a"), "missing": frozenset(), "expiring": frozenset()}})
+    metrics.set_not_fresh(
+        {"cpu": {"expired": frozenset("a"), "missing": frozenset(), "expiring": frozenset()}}
+    )
     assert series(registry, "score_not_fresh") == {("cpu", "a", "expired"): 1}
     metrics.set_clusters({("cpu", "fresh"): 2, ("cpu", "missing"): 1})
     metrics.set_clusters({("cpu", "fresh"): 3})
     assert series(registry, "scored_clusters") == {("cpu", "fresh"): 3}
-    metrics.set_zeros({("web", "cpu"): 2})
-    metrics.forget()
+    metrics.set_counted_as_zero({("web", "cpu"): 2})
+    metrics.clear()
     for name in ("score_not_fresh", "scored_clusters", "placement_missing_scores"):
         assert series(registry, name) == {}
 
@@ -41,17 +43,17 @@ def test_what_is_not_named_any_more_goes() -> None:
 def test_each_scorer_has_its_share_when_they_are_too_many() -> None:
     registry = CollectorRegistry()
     metrics = FreshnessMetrics(registry)
-    many = frozenset(f"c{number}" for number in range(SERIES))
-    metrics.set_late(
+    many = frozenset(f"c{number}" for number in range(MAX_SERIES))
+    metrics.set_not_fresh(
         {
             "cpu": {"expired": frozenset(), "missing": many},
             "mem": {"expired": frozenset({"c7"}), "missing": many},
         }
     )
     found = series(registry, "score_not_fresh")
-    assert len(found) == SERIES
-    assert sum(scorer == "cpu" for scorer, _, _ in found) == SERIES // 2
+    assert len(found) == MAX_SERIES
+    assert sum(scorer == "cpu" for scorer, _, _ in found) == MAX_SERIES // 2
     assert ("mem", "c7", "expired") in found
-    assert series(registry, "score_not_fresh_omitted") == {(): SERIES + 1}
-    metrics.set_late({})
+    assert series(registry, "score_not_fresh_omitted") == {(): MAX_SERIES + 1}
+    metrics.set_not_fresh({})
     assert series(registry, "score_not_fresh_omitted") == {(): 0}

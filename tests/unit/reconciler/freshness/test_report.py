@@ -1,21 +1,23 @@
 """What is said of Placements in a scorer's status."""
 
-from gitops_dsf.reconciler.freshness.report import Report, owners
-from tests.unit.reconciler.freshness.scenes import made
+from gitops_dsf.reconciler.freshness.report import FreshnessReport, owners
+from tests.unit.reconciler.freshness.hubobjects import made
 
 
-def report(**zeros: str) -> Report:
-    return Report(scored={}, zeros={"cpu": {name: frozenset(clusters) for name, clusters in zeros.items()}})
+def report(**zeros: str) -> FreshnessReport:
+    return FreshnessReport(
+        assessments={}, zeros={"cpu": {name: frozenset(clusters) for name, clusters in zeros.items()}}
+    )
 
 
 def test_the_first_placements_are_named_and_the_others_counted() -> None:
-    assert report(web="").hurt("cpu") == ""
-    assert report(web="ab").hurt("mem") == ""
+    assert report(web="").affected_placements("cpu") == ""
+    assert report(web="ab").affected_placements("mem") == ""
     assert (
-        report(web="ab", api="a", db="").hurt("cpu")
+        report(web="ab", api="a", db="").affected_placements("cpu")
         == "Placement api counts 1 cluster as 0; Placement web counts 2 clusters as 0"
     )
-    many = report(**dict.fromkeys("abcde", "x")).hurt("cpu")
+    many = report(**dict.fromkeys("abcde", "x")).affected_placements("cpu")
     assert many.startswith("Placement a counts 1 cluster as 0; ")
     assert many.endswith("Placement c counts 1 cluster as 0, and 2 more Placements do so")
 

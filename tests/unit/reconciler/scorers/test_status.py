@@ -1,4 +1,4 @@
-"""Verdicts and the status that they become."""
+"""Health, drift of /config, and the status that they become."""
 
 import json
 from typing import Any
@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.freshness.judge import Scored
+from gitops_dsf.reconciler.freshness.assessment import Assessment
 from gitops_dsf.reconciler.hub.kinds import application_set, decision_page, scorer
 from gitops_dsf.reconciler.hub.scores import ScoreSummary, score_summary
 from gitops_dsf.reconciler.scorers.configsync import ConfigSync, compare
 from gitops_dsf.reconciler.scorers.health import FAILURES, SUCCESSES, Health, HealthStatus
-from gitops_dsf.reconciler.scorers.status import desired, patch
+from gitops_dsf.reconciler.scorers.status import desired_status, patch
 from gitops_dsf.schema.status import DynamicScorerStatus
 from gitops_dsf.sync.fetch import Fault, FaultKind, Page
 from tests.support.fleets import JSON_VALUES
@@ -109,20 +109,20 @@ def test_the_status_is_one_that_the_crd_takes_and_settles_after_one_patch() -> N
     observed: dict[str, Any] = {
         "health": after(GOOD),
         "config": sync,
-        "scored": Scored(status="False", reason="NoScores", message="none"),
+        "scores": Assessment(status="False", reason="NoScores", message="none"),
     }
-    status = desired(made(), now=1_700_000_000, **observed)
+    status = desired_status(made(), now=1_700_000_000, **observed)
     DynamicScorerStatus.model_validate(status)
     assert status["observedGeneration"] == 3
     assert status["conditions"][0]["lastTransitionTime"] == "2023-11-14T22:13:20Z"
     again = made(status=status)
-    assert patch(again.status, desired(again, now=1_800_000_000, **observed)) == {}
+    assert patch(again.status, desired_status(again, now=1_800_000_000, **observed)) == {}
     unreachable = ConfigSync(status="Unknown", reason="Unreachable", message="no answer")
-    later = desired(again, now=1_800_000_000, **{**observed, "config": unreachable})
+    later = desired_status(again, now=1_800_000_000, **{**observed, "config": unreachable})
     assert later["lastSyncedConfig"] == status["lastSyncedConfig"]
     assert later["conditions"][1]["lastTransitionTime"] == "2027-01-15T08:00:00Z"
     assert later["conditions"][0]["lastTransitionTime"] == "2023-11-14T22:13:20Z"
-    without = desired(again, now=0, **{**observed, "config": None})
+    without = desired_status(again, now=0, **{**observed, "config": None})
     assert patch(again.status, without)["lastSyncedConfig"] is None
 
 

@@ -1,5 +1,6 @@
-"""On how many clusters a scorer's scores are fresh, about to expire, expired, or missing. Pure; time is the
-hub's.
+"""On which clusters a scorer's scores are fresh, about to expire, expired or missing. Pure.
+
+Times are the hub's.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,36 +15,36 @@ from gitops_dsf.reconciler.hub.scores import ScoreSummary
 
 NAMED: Final = 5
 """Clusters that a message names at most, of each state."""
-_NOBODY: Final[frozenset[str]] = frozenset()
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scored:
-    """Clusters by state, and the condition that they make."""
+class Assessment:
+    """Clusters by the state of their score, and the condition Scored."""
 
     fresh: int = 0
-    expiring: frozenset[str] = _NOBODY
-    """Of the fresh ones."""
-    expired: frozenset[str] = _NOBODY
-    """Also those with a score that has no item."""
-    endless: frozenset[str] = _NOBODY
-    """Where a score has no validUntil: OCM counts it for ever, and it is never fresh. No agent of ours leaves
-    one so.
+    expiring: frozenset[str] = _NONE
+    """Part of the fresh clusters."""
+    expired: frozenset[str] = _NONE
+    """Includes clusters whose score has no item."""
+    endless: frozenset[str] = _NONE
+    """The score has no validUntil: OCM counts it for ever, and it is never fresh. Our agents always write
+    validUntil.
     """
-    missing: frozenset[str] = _NOBODY
-    """Where the scorer should run and nothing is published, or no longer."""
-    waiting: frozenset[str] = _NOBODY
-    """Where nothing is published yet, and it may still come."""
-    unclear: frozenset[str] = _NOBODY
-    """Where nothing is published, and masks that are not known may be the reason."""
+    missing: frozenset[str] = _NONE
+    """The scorer should run there, and nothing is published, or no longer."""
+    waiting: frozenset[str] = _NONE
+    """Nothing is published yet, and it is too early to call that a fault."""
+    unclear: frozenset[str] = _NONE
+    """Nothing is published, and the masks are not known: a mask may be the reason."""
     status: str = "Unknown"
     reason: str = ""
     message: str = ""
     until: float = inf
-    """Hub time from which on time alone may change this."""
+    """Hub time until which this holds if nothing but time changes."""
 
 
-def judge(
+def assess(
     scorer: DynamicScorer,
     scores: Mapping[str, ScoreSummary],
     *,
@@ -51,15 +52,15 @@ def judge(
     since: Callable[[str], float],
     masks_known: bool,
     now: float,
-) -> Scored:
-    """`scores` are its AddOnPlacementScores by cluster, `expected` the clusters where it should run, `since`
-    when each of them began to.
+) -> Assessment:
+    """`scores` are the scorer's AddOnPlacementScores by cluster, `expected` are the clusters where it should
+    run, and `since` tells when a cluster came to be expected.
     """
     if scorer.spec.suspend:
-        return Scored(reason="Suspended", message="spec.suspend is true: it runs nowhere")
+        return Assessment(reason="Suspended", message="spec.suspend is true, so it runs nowhere")
     if not scorer.publishes:
-        return Scored(
-            reason="NotPublished", message="scoreDestination is None: scores are exported as metrics only"
+        return Assessment(
+            reason="NotPublished", message="scoreDestination is None, so scores are exported as metrics only"
         )
     until, ttl, interval = inf, scorer.ttl, scorer.interval
     by_state: dict[State, set[str]] = {state: set() for state in State}
@@ -76,7 +77,7 @@ def judge(
             until = min(until, began + grace(interval))
     missing, expired = by_state[State.MISSING], by_state[State.EXPIRED] | by_state[State.EMPTY]
     unclear = missing if not masks_known else set[str]()
-    found = Scored(
+    found = Assessment(
         fresh=len(by_state[State.FRESH]) + len(by_state[State.EXPIRING]),
         expiring=frozenset(by_state[State.EXPIRING]),
         expired=frozenset(expired),
@@ -86,17 +87,17 @@ def judge(
         unclear=frozenset(unclear),
         until=until,
     )
-    return _said(found)
+    return _with_condition(found)
 
 
 def named(clusters: Iterable[str]) -> str:
-    """3 clusters (a, b, c); of many only the first few."""
+    """For example: 3 clusters (a, b, c). Names the first few of many."""
     ordered = sorted(clusters)
     names = ", ".join(ordered[:NAMED]) + (", ..." if len(ordered) > NAMED else "")
     return f"{_clusters(len(ordered))} ({names})"
 
 
-def _said(found: Scored) -> Scored:
+def _with_condition(found: Assessment) -> Assessment:
     parts = [
         f"fresh on {_clusters(found.fresh)}"
         + (f", about to expire on {named(found.expiring)}" if found.expiring else "")
@@ -104,26 +105,27 @@ def _said(found: Scored) -> Scored:
     if found.expired:
         parts.append(f"expired or empty on {named(found.expired)}")
     if found.endless:
-        parts.append(f"without an end, which OCM counts for ever, on {named(found.endless)}")
+        parts.append(f"without validUntil, so that OCM counts it for ever, on {named(found.endless)}")
     if found.missing:
         parts.append(f"missing on {named(found.missing)}")
     if found.waiting:
         parts.append(f"not published yet on {named(found.waiting)}")
     if found.unclear:
         parts.append(
-            f"missing or masked on {named(found.unclear)}: the hub has no ConfigMap {MASKS_CONFIGMAP} that"
-            " would tell"
+            f"missing or masked on {named(found.unclear)}: the hub has no ConfigMap {MASKS_CONFIGMAP} with"
+            " the masks"
         )
-    status, reason = _verdict(found)
+    status, reason = _condition(found)
     message = (
         "; ".join(parts)
         if reason != "NoCluster"
-        else "no cluster has the agent and is left to it by clusterSelector and masks"
+        else "no cluster with the agent's add-on fits clusterSelector without being masked"
     )
     return replace(found, status=status, reason=reason, message=message)
 
 
-def _verdict(found: Scored) -> tuple[str, str]:
+def _condition(found: Assessment) -> tuple[str, str]:
+    """Status and reason."""
     if found.expired:
         return "False", "Expired"
     if found.endless:

@@ -1,15 +1,11 @@
-"""What changes of a DynamicScorer mean for the verdict about its API."""
+"""What changes of a DynamicScorer mean for its health."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.scorers.duty import ScorerDuty
-from gitops_dsf.sync.fetch import Fetcher, FetchLimits
-from tests.integration.reconciler.scorers.scene import ARGOCD, NAMESPACE, Scene, working
+from tests.integration.reconciler.scorers.scorerhub import NAMESPACE, ScorerHub, leading
 from tests.support.objecthub import Object, ObjectHub
 from tests.support.pageserver import PageServer
 
@@ -26,18 +22,12 @@ def change(hub: ObjectHub, name: str, **spec: object) -> None:
 
 @asynccontextmanager
 async def probing(hub: ObjectHub) -> AsyncIterator[HubView]:
-    """The duty at work; `view.scorers.refresh()` is when it hears of changes."""
-    metrics = Metrics()
-    async with hub.api() as api, Fetcher(limits=FetchLimits(seconds=20.0)) as fetcher:
-        view = HubView(api=api, hub_namespace=NAMESPACE, argocd_namespace=ARGOCD)
-        events = Events(api=api, metrics=metrics.events)
-        duty = ScorerDuty(
-            api=api, view=view, fetcher=fetcher, metrics=metrics, events=events, interval=1000.0
-        )
-        await view.scorers.refresh()
-        work = asyncio.create_task(duty.run())
+    """A controller that runs. It learns of changes by `view.scorers.refresh()`."""
+    async with leading(hub, interval=1000.0) as leader:
+        await leader.view.scorers.refresh()
+        work = asyncio.create_task(leader.controller.run())
         try:
-            yield view
+            yield leader.view
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
@@ -50,10 +40,9 @@ async def asked(pages: PageServer, page: str, times: int) -> None:
 
 
 async def test_a_change_of_one_scorer_is_no_probe_of_the_others(pages: PageServer) -> None:
-    async with ObjectHub() as hub:
-        scene = Scene(hub, pages.url)
+    async with ScorerHub(pages.url) as hub:
         for name in ("one", "two"):
-            scene.scorer(name, configURL=f"{pages.url}/{name}", configSyncMode="Full")
+            hub.scorer(name, configURL=f"{pages.url}/{name}", configSyncMode="Full")
         async with probing(hub) as view:
             await asked(pages, "/one", 1)
             await asked(pages, "/two", 1)
@@ -61,7 +50,7 @@ async def test_a_change_of_one_scorer_is_no_probe_of_the_others(pages: PageServe
                 change(hub, "one", suspend=times == 2)
                 await view.scorers.refresh()
                 await asked(pages, "/one", times)
-            scene.scorer("three", configURL=f"{pages.url}/three", configSyncMode="Full")
+            hub.scorer("three", configURL=f"{pages.url}/three", configSyncMode="Full")
             await view.scorers.refresh()
             await asked(pages, "/three", 1)
             # Three failures in a row within seconds would be hysteresis in name alone.
@@ -71,13 +60,13 @@ async def test_a_change_of_one_scorer_is_no_probe_of_the_others(pages: PageServe
 async def test_an_api_that_nobody_ever_reached_is_unknown_whatever_the_one_before_it_was(
     pages: PageServer,
 ) -> None:
-    async with ObjectHub() as hub, working(hub) as it:
-        Scene(hub, pages.url).scorer("cpu")
-        await it.duty.once()
-        assert Scene(hub, pages.url).condition("cpu", "Healthy")[0] == "True"
+    async with ScorerHub(pages.url) as hub, leading(hub) as leader:
+        hub.scorer("cpu")
+        await leader.controller.once()
+        assert hub.condition("cpu", "Healthy")[0] == "True"
         change(hub, "cpu", configURL=NOBODY)
-        await it.duty.once()
-        status, reason, message = Scene(hub, pages.url).condition("cpu", "Healthy")
+        await leader.controller.once()
+        status, reason, message = hub.condition("cpu", "Healthy")
         assert (status, reason) == ("Unknown", "Connection")
         assert message.startswith("never reached from the hub")
 
@@ -86,16 +75,15 @@ async def test_a_new_leader_takes_over_a_verdict_about_this_spec_and_none_about_
     pages: PageServer,
 ) -> None:
     for generation, status in ((1, "False"), (2, "Unknown")):
-        async with ObjectHub() as hub:
-            scene = Scene(hub, pages.url)
-            scene.scorer("cpu")
-            async with working(hub) as first:
-                await first.duty.once()
+        async with ScorerHub(pages.url) as hub:
+            hub.scorer("cpu")
+            async with leading(hub) as first:
+                await first.controller.once()
             # With the same generation: as if the API had stopped.
             change(hub, "cpu", configURL=NOBODY)
             (hub.get("dynamicscorers", "cpu", namespace=NAMESPACE) or {})["metadata"]["generation"] = (
                 generation
             )
-            async with working(hub) as second:
-                await second.duty.once()
-            assert scene.condition("cpu", "Healthy")[0] == status
+            async with leading(hub) as second:
+                await second.controller.once()
+            assert hub.condition("cpu", "Healthy")[0] == status

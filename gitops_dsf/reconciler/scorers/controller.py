@@ -1,4 +1,4 @@
-"""Duty: health, /config and freshness of every DynamicScorer, in its status."""
+"""The control loops of scorers: one probes scoring APIs, one writes the status of every DynamicScorer."""
 
 import asyncio
 import logging
@@ -8,25 +8,28 @@ from typing import Final
 
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
-from gitops_dsf.reconciler.freshness.judge import Scored
-from gitops_dsf.reconciler.freshness.report import Report, Reporter
+from gitops_dsf.reconciler.freshness.assessment import Assessment
+from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
+from gitops_dsf.reconciler.freshness.report import FreshnessReport, FreshnessReporter
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.metrics import Metrics
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health
+from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.prober import Prober
-from gitops_dsf.reconciler.scorers.status import desired
-from gitops_dsf.reconciler.scorers.writer import HubAwayError, StatusWriter
+from gitops_dsf.reconciler.scorers.status import desired_status
+from gitops_dsf.reconciler.scorers.writer import HubUnavailableError, StatusWriter
 from gitops_dsf.sync.fetch import Fetcher
 
 LOG = logging.getLogger(__name__)
 STATUS_SECONDS: Final = 10.0
-"""Between two looks at what expired."""
-NEW_SCORER_SECONDS: Final = 1.0
-"""After a scorer appeared or changed until it is probed: a sync brings many at once."""
+"""Between two passes over all statuses, when no probe asks for one earlier."""
+DEBOUNCE_SECONDS: Final = 1.0
+"""From the first scorer that appears or changes until all changed ones are probed: a sync brings many at
+once.
+"""
 
 
-class ScorerDuty:
+class ScorerController:
     """Writes DynamicScorer.status, and Events, and nothing else."""
 
     name = "scorers"
@@ -37,18 +40,19 @@ class ScorerDuty:
         api: HubApi,
         view: HubView,
         fetcher: Fetcher,
-        metrics: Metrics,
+        metrics: ScorerMetrics,
+        freshness: FreshnessMetrics,
         events: Events,
         interval: float,
     ) -> None:
-        self._api, self._view, self._interval, self._metrics = api, view, interval, metrics
-        self._prober = Prober(fetcher=fetcher, metrics=metrics.scorers)
-        self._reporter = Reporter(view=view, events=events, metrics=metrics.freshness)
-        self._writer = StatusWriter(
-            api=api, events=events, metrics=metrics.scorers, namespace=view.hub_namespace
-        )
+        self._api, self._view, self._interval = api, view, interval
+        self._metrics, self._freshness = metrics, freshness
+        self._prober = Prober(fetcher=fetcher, metrics=metrics)
+        self._reporter = FreshnessReporter(view=view, events=events, metrics=freshness)
+        self._writer = StatusWriter(api=api, events=events, metrics=metrics, namespace=view.hub_namespace)
         self._sources = (view.scorers, view.scores, view.clusters, view.addons, view.masks)
         self._seen: dict[str, tuple[str, int]] = {}
+        """UID and generation by scorer."""
         self._changed: set[str] = set()
         """Scorers that appeared or changed since they were probed."""
         self._probe_now, self._status_now = asyncio.Event(), asyncio.Event()
@@ -56,13 +60,13 @@ class ScorerDuty:
 
     @property
     def ready(self) -> bool:
-        """Whether scorers, scores, and what says where they should be were read."""
+        """Whether scorers, scores, and everything that decides where scores are expected were read."""
         return all(source.synced.is_set() for source in self._sources)
 
     @property
     def health(self) -> Mapping[str, Health]:
-        """The verdicts by scorer, now and as they change; each after at least one probe of this process."""
-        return self._prober.verdicts
+        """Health by scorer, updated while this runs. A scorer is in it after its first probe."""
+        return self._prober.health
 
     @property
     def refused(self) -> tuple[str, ...]:
@@ -76,12 +80,13 @@ class ScorerDuty:
                 for work in (self._probe_loop(), self._status_loop()):
                     group.create_task(work)
         finally:
-            # Another replica tells from now on; series that nobody renews would tell what was.
-            self._metrics.scorers.forget_all()
-            self._metrics.freshness.forget()
+            self._metrics.clear()
+            self._freshness.clear()
 
     async def once(self) -> int:
-        """One complete pass; how many statuses were written. A verdict that needs several probes gets them.
+        """Makes one complete pass, with as many probes as health needs. Returns how many statuses were
+        written.
+
         Raises ApiError.
         """
         for source in (*self._sources, self._view.placements, self._view.decisions):
@@ -105,11 +110,11 @@ class ScorerDuty:
                 self._status_now.set()
 
     async def _changes(self, until: float) -> bool:
-        """Whether scorers appeared, changed or went before this moment of the loop's time."""
+        """Waits until a scorer appears, changes or is deleted. False when none did until this loop time."""
         try:
             async with asyncio.timeout_at(until):
                 await self._probe_now.wait()
-                await asyncio.sleep(NEW_SCORER_SECONDS)
+                await asyncio.sleep(DEBOUNCE_SECONDS)
         except TimeoutError:
             return False
         return True
@@ -127,8 +132,8 @@ class ScorerDuty:
             self._status_now.clear()
             try:
                 await self._pass()
-            except HubAwayError as error:
-                LOG.warning("the rest of this pass is left for the next: %s", error)
+            except HubUnavailableError as error:
+                LOG.warning("statuses that are not written yet wait for the next pass: %s", error)
             try:
                 async with asyncio.timeout(STATUS_SECONDS):
                     await self._status_now.wait()
@@ -136,22 +141,23 @@ class ScorerDuty:
                 continue
 
     async def _pass(self) -> int:
-        """Judges everything and writes what differs; how many statuses. Raises HubAwayError."""
+        """Assesses everything and writes statuses that differ. Returns how many. Raises
+        HubUnavailableError.
+        """
         now = self._api.now()
         self._metrics.clock_offset.set(self._api.clock.offset or 0.0)
-        report = await self._reporter.look(now=now)
+        report = await self._reporter.observe(now=now)
         await self._reporter.announce(report)
-        self._writer.keep(self._view.scorers.items)
+        self._writer.keep_only(self._view.scorers.items)
         written = 0
         for name, item in list(self._view.scorers.items.items()):
-            scored, health = report.scored.get(name), self._prober.verdicts.get(name)
-            if scored is not None and health is not None:
-                latest = self._writer.latest(item)
-                status = desired(
-                    latest,
+            assessment, health = report.assessments.get(name), self._prober.health.get(name)
+            if assessment is not None and health is not None:
+                status = desired_status(
+                    self._writer.latest(item),
                     health=health,
                     config=self._prober.config(name),
-                    scored=_hurting(scored, item, report),
+                    scores=_with_placements(assessment, item, report),
                     now=now,
                 )
                 written += await self._writer.write(item, status)
@@ -161,7 +167,7 @@ class ScorerDuty:
     def _on_scorer(self, key: str, item: DynamicScorer | None) -> None:
         identity = None if item is None else (item.metadata.uid, item.metadata.generation)
         if self._seen.get(key) == identity:
-            return  # our own status
+            return  # only the status changed
         if identity is None:
             del self._seen[key]
             self._changed.discard(key)
@@ -171,6 +177,6 @@ class ScorerDuty:
         self._probe_now.set()
 
 
-def _hurting(scored: Scored, item: DynamicScorer, report: Report) -> Scored:
-    words = report.hurt(item.resource)
-    return replace(scored, message=f"{scored.message}. {words}") if words else scored
+def _with_placements(assessment: Assessment, item: DynamicScorer, report: FreshnessReport) -> Assessment:
+    words = report.affected_placements(item.resource)
+    return replace(assessment, message=f"{assessment.message}. {words}") if words else assessment

@@ -12,7 +12,7 @@ import pytest
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.hub.kinds import scorer
 from gitops_dsf.reconciler.run import CONCURRENT
-from gitops_dsf.reconciler.scorers.probe import Probe, probe
+from gitops_dsf.reconciler.scorers.prober import Probe, probe
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits, Page
 from tests.integration.reconciler.scorers.manypages import many_pages
 

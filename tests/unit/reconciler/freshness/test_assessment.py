@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.freshness import grace
-from gitops_dsf.reconciler.freshness.judge import Scored, judge
+from gitops_dsf.reconciler.freshness.assessment import Assessment, assess
 from gitops_dsf.reconciler.hub.scores import ScoreSummary
-from tests.unit.reconciler.freshness.scenes import made
+from tests.unit.reconciler.freshness.hubobjects import made
 
 NOW = 10_000.0
 
@@ -19,7 +19,7 @@ def fresh(seconds: float = 900, count: int = 1) -> ScoreSummary:
     return ScoreSummary(valid_until=NOW + seconds, count=count)
 
 
-def look(
+def assessed(
     scores: Mapping[str, ScoreSummary],
     expected: str = "",
     *,
@@ -27,8 +27,8 @@ def look(
     masks_known: bool = True,
     now: float = NOW,
     **spec: Any,
-) -> Scored:
-    return judge(
+) -> Assessment:
+    return assess(
         made(**spec),
         scores,
         expected=frozenset(expected),
@@ -39,24 +39,24 @@ def look(
 
 
 def test_all_fresh() -> None:
-    found = look({"a": fresh(), "b": fresh()}, "ab")
+    found = assessed({"a": fresh(), "b": fresh()}, "ab")
     assert (found.fresh, found.status, found.reason, found.message) == (
         2,
         "True",
         "Fresh",
         "fresh on 2 clusters",
     )
-    assert look({"a": fresh()}, "a").message == "fresh on 1 cluster"
+    assert assessed({"a": fresh()}, "a").message == "fresh on 1 cluster"
 
 
 def test_less_than_a_quarter_of_the_ttl_is_about_to_expire() -> None:
-    found = look({"a": fresh(), "b": fresh(224)}, "ab")
+    found = assessed({"a": fresh(), "b": fresh(224)}, "ab")
     assert (found.fresh, found.expiring, found.status) == (2, {"b"}, "True")
     assert found.message == "fresh on 2 clusters, about to expire on 1 cluster (b)"
 
 
 def test_expired_or_empty() -> None:
-    found = look({"a": fresh(), "b": fresh(-1), "c": fresh(count=0), "d": fresh(0)}, "abcd")
+    found = assessed({"a": fresh(), "b": fresh(-1), "c": fresh(count=0), "d": fresh(0)}, "abcd")
     assert (found.fresh, found.expired, found.status, found.reason) == (2, {"b", "c"}, "False", "Expired")
     assert (
         found.message
@@ -65,35 +65,35 @@ def test_expired_or_empty() -> None:
 
 
 def test_what_should_be_there_and_is_not_is_missing() -> None:
-    found = look({"a": fresh()}, "abc")
+    found = assessed({"a": fresh()}, "abc")
     assert (found.missing, found.status, found.reason) == ({"b", "c"}, "False", "Missing")
     assert found.message == "fresh on 1 cluster; missing on 2 clusters (b, c)"
-    nothing = look({}, "abcdefg")
+    nothing = assessed({}, "abcdefg")
     assert (nothing.status, nothing.reason) == ("False", "NoScores")
     assert nothing.message == "fresh on 0 clusters; missing on 7 clusters (a, b, c, d, e, ...)"
 
 
 def test_what_is_not_expected_is_not_missed_but_counts_when_it_is_there() -> None:
-    assert look({"a": fresh(), "z": fresh(-1)}, "a").expired == {"z"}
-    assert look({}, "").missing == frozenset()
+    assert assessed({"a": fresh(), "z": fresh(-1)}, "a").expired == {"z"}
+    assert assessed({}, "").missing == frozenset()
 
 
 def test_a_new_one_has_time() -> None:
-    found = look({"a": fresh()}, "ab", since=NOW - 119)
+    found = assessed({"a": fresh()}, "ab", since=NOW - 119)
     assert (found.waiting, found.missing, found.status, found.reason) == ({"b"}, frozenset(), "True", "Fresh")
     assert "not published yet on 1 cluster (b)" in found.message
     assert found.until == NOW + 1
-    assert look({}, "ab", since=NOW - 119).status == "Unknown"
-    assert look({"a": fresh()}, "ab", since=NOW - 120).missing == {"b"}
+    assert assessed({}, "ab", since=NOW - 119).status == "Unknown"
+    assert assessed({"a": fresh()}, "ab", since=NOW - 120).missing == {"b"}
     assert grace(made().interval) == 120
     assert grace(made(interval=100).interval) == 200
 
 
 def test_without_masks_nobody_is_blamed() -> None:
-    found = look({"a": fresh()}, "ab", masks_known=False)
+    found = assessed({"a": fresh()}, "ab", masks_known=False)
     assert (found.missing, found.unclear, found.status, found.reason) == (frozenset(), {"b"}, "True", "Fresh")
     assert "missing or masked on 1 cluster (b): the hub has no ConfigMap gitops-dsf-masks" in found.message
-    assert look({}, "ab", masks_known=False).status == "Unknown"
+    assert assessed({}, "ab", masks_known=False).status == "Unknown"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_without_masks_nobody_is_blamed() -> None:
     [({"suspend": True}, "Suspended"), ({"scoreDestination": "None"}, "NotPublished"), ({}, "NoCluster")],
 )
 def test_nowhere_to_run(spec: dict[str, Any], reason: str) -> None:
-    found = look({}, "", **spec)
+    found = assessed({}, "", **spec)
     assert (found.status, found.reason) == ("Unknown", reason)
 
 
@@ -118,10 +118,10 @@ SCORES = st.dictionaries(
 def test_nothing_changes_by_time_alone_before_it_says_so(
     scores: dict[str, ScoreSummary], expected: str, later: int, since: int
 ) -> None:
-    found = look(scores, expected, since=since)
+    found = assessed(scores, expected, since=since)
     then = NOW + later
     if then < found.until:
-        assert look(scores, expected, since=since, now=then) == found
+        assert assessed(scores, expected, since=since, now=then) == found
     counted = [found.expired, found.missing, found.waiting, found.endless]
     assert found.fresh + sum(map(len, counted)) == len(scores.keys() | set(expected))
     assert frozenset().union(*counted).isdisjoint(found.expiring)

@@ -24,14 +24,14 @@ def made(
     return scorer(raw({"metadata": metadata, "spec": whole}))[1]
 
 
-def land(
-    name: str, *, claims: dict[str, str] | None = None, going: bool = False, **labels: str
+def managed_cluster(
+    name: str, *, claims: dict[str, str] | None = None, deleting: bool = False, **labels: str
 ) -> ManagedCluster:
     status = {"clusterClaims": [{"name": key, "value": value} for key, value in (claims or {}).items()]}
     metadata = {
         "name": name,
         "labels": labels,
-        **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if going else {}),
+        **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleting else {}),
     }
     return cluster(raw({"metadata": metadata, "status": status}))[1]
 
