@@ -26,7 +26,7 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from dsf_agent.exposition import KEPT_LEVEL, Lines, SampleText
+from dsf_agent.metrics.samples import KEPT_LEVEL, SamplePrefix, SampleText
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import HttpFake, Reply
 from tests.support.agent.hub import HubFake, kubeconfig
@@ -234,13 +234,12 @@ def pod_samples(count: int) -> bytes:
     """
     chance, lines, text = (
         random.Random(1),
-        Lines(cluster="cluster-0042", score_name="cpu-headroom"),
+        SamplePrefix(cluster="cluster-0042", score_name="cpu-headroom"),
         SampleText(),
     )
     pods = [f"app-{n % 400}-{chance.getrandbits(40):010x}-{chance.getrandbits(20):05x}" for n in range(count)]
     begins = [
-        lines.begin((f"node-{n % 100}", "", f"team-{n % 40}", "", pod, "main", ""))
-        for n, pod in enumerate(pods)
+        lines.of((f"node-{n % 100}", "", f"team-{n % 40}", "", pod, "main", "")) for n, pod in enumerate(pods)
     ]
     text.add(begins, [chance.uniform(0, 100) for _ in range(count)])
     return b"".join(text.pieces())

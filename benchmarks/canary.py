@@ -11,8 +11,9 @@ import asyncio
 import json
 import time
 
-from dsf_agent import build, settings
-from dsf_agent.supervise import Agent, tune
+from dsf_agent.configuration import settings
+from dsf_agent.process import build
+from dsf_agent.process.supervise import Agent, tune
 from dsf_runtime import threads
 from dsf_runtime.clock import SystemClock
 

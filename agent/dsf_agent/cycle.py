@@ -7,16 +7,16 @@ from collections import Counter
 from dataclasses import dataclass
 
 from dsf_agent.budget import NoRoomError, Share
+from dsf_agent.configuration.snapshot import publishes
 from dsf_agent.errors import ScoreError
-from dsf_agent.exposition import SampleText
 from dsf_agent.fetch import Fetch
-from dsf_agent.metrics import ScorerMetrics
-from dsf_agent.placement_score import Builder, Items
-from dsf_agent.publish import Publication
+from dsf_agent.metrics.registry import ScorerMetrics
+from dsf_agent.metrics.samples import SampleText
+from dsf_agent.publish.publication import Publication
 from dsf_agent.reasons import Reason
 from dsf_agent.results import BATCH, Results
-from dsf_agent.score import Score
-from dsf_agent.snapshot import publishes
+from dsf_agent.scoring.items import ItemBuilder, Items
+from dsf_agent.scoring.stage import Score
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
 
@@ -84,7 +84,7 @@ class Cycle:
         self._holds(series.size + results.size)
         self._drop(results.dropped)
         if not results.scores:
-            raise self._score.nothing(results, series=series.count)
+            raise self._score.no_results(results, series=series.count)
         items = await self._items(results)
         self._drop(items.dropped)
         dropped = results.dropped + items.dropped
@@ -119,7 +119,7 @@ class Cycle:
         self._share.holds(size)
 
     async def _items(self, results: Results) -> Items:
-        builder = Builder(scorer=self._scorer)
+        builder = ItemBuilder(scorer=self._scorer)
         for label_sets, scores in results.batches():
             builder.add(label_sets, scores)
             await asyncio.sleep(0)

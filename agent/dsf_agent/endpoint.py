@@ -4,7 +4,7 @@ import ssl
 from dataclasses import replace
 
 from dsf_agent.budget import Share
-from dsf_agent.credentials import Auth, Credentials
+from dsf_agent.endpoints.credentials import Auth, Credentials
 from dsf_agent.errors import CallError
 from dsf_agent.reasons import Reason
 from dsf_agent.transport import Answer, Call, Transport

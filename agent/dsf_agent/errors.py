@@ -1,4 +1,4 @@
-"""Failures that a worker expects and survives.
+"""Failures that a worker expects and recovers from.
 
 AgentError
   + FetchError     the metric source
@@ -6,7 +6,7 @@ AgentError
   + PublishError   the hub or the publish directory
   + CallError      one HTTP call, before its stage is known
 
-SettingsError stands apart: the process cannot start with these flags.
+SettingsError is separate: the process cannot start with these flags.
 """
 
 from typing import Literal
@@ -17,12 +17,12 @@ Stage = Literal["fetch", "score", "publish"]
 
 
 class SettingsError(ValueError):
-    """A flag or environment variable that cannot be used; the message says what to write instead."""
+    """An invalid flag or environment variable. The message says what to write instead."""
 
 
 class AgentError(Exception):
-    """A failure with its reason. ``retry_after`` is the number of seconds that the peer asked us to wait, if
-    it did.
+    """A failure with its reason. ``retry_after`` is the number of seconds that the peer asked us to wait, or
+    None.
     """
 
     def __init__(self, message: str, *, reason: Reason, retry_after: float | None = None) -> None:
@@ -32,7 +32,7 @@ class AgentError(Exception):
 
 
 class CallError(AgentError):
-    """One HTTP call gave no usable answer."""
+    """An HTTP call gave no usable answer."""
 
 
 class FetchError(AgentError):
@@ -44,4 +44,4 @@ class ScoreError(AgentError):
 
 
 class PublishError(AgentError):
-    """Scores could not be written or read where they are published."""
+    """A call of an API server, or of the publish directory, failed."""

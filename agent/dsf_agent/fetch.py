@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from dsf_agent import sources
 from dsf_agent.budget import Share
-from dsf_agent.credentials import Credentials, source_auth
 from dsf_agent.endpoint import Endpoint
+from dsf_agent.endpoints.credentials import Credentials, source_auth
 from dsf_agent.errors import CallError, FetchError
 from dsf_agent.sources import Series
 from dsf_agent.transport import Transport

@@ -1,4 +1,6 @@
-"""The command line. Exit codes: 0 an orderly end, 1 a failure, 2 wrong usage."""
+"""The command line. Exit codes: 0 after SIGTERM or a successful check, 1 after a failure, 2 for wrong
+usage.
+"""
 
 import asyncio
 import os
@@ -6,17 +8,18 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from dsf_agent import __version__, build, check, supervise
-from dsf_agent import settings as settings_module
+from dsf_agent import __version__
+from dsf_agent.configuration import settings as settings_module
+from dsf_agent.configuration.settings import Settings
 from dsf_agent.errors import SettingsError
-from dsf_agent.settings import Settings
+from dsf_agent.process import build, check, supervise
 from dsf_runtime import logs, threads
 from dsf_runtime.clock import SystemClock
 
 LOG_FIELDS: Final = ("scorer", "stage", "reason", "object")
-"""What a log record may carry beside its text."""
+"""Fields that a log record may have besides its text."""
 THREADS: Final = 64
-"""For files and name look-ups; more than scorers that hang at a time."""
+"""Threads for files and name look-ups. There must be more of them than look-ups that hang at one time."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

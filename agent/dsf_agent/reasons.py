@@ -1,29 +1,29 @@
-"""Why a cycle, a publication or a configuration failed: one short word each, the ``reason`` label of logs and
-metrics.
+"""Why a cycle or a write failed: the label ``reason`` of metrics, and the field of logs.
 
-docs/agent.md says for every reason what it means and what to do about it.
+docs/agent.md says what each reason means and what to do about it.
 """
 
 from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Reasons are stable: alerts are written against them."""
+    """Reasons are stable, because alerts use them."""
 
     UNREACHABLE = "unreachable"
     """No connection: name not found, refused, no route."""
     TIMEOUT = "timeout"
-    """No complete answer within the request time-out; a slow drip counts too."""
+    """No complete answer within the time-out, even if bytes keep arriving slowly."""
     TLS = "tls"
-    """The certificate or the handshake was not acceptable to one side."""
+    """One side did not accept the certificate or the handshake."""
     CONNECTION_LOST = "connection_lost"
     """The peer closed or broke the connection before the answer was complete."""
     BAD_URL = "bad_url"
     """The endpoint is not a URL that can be called."""
     REDIRECTED = "redirected"
-    """The answer points elsewhere; the agent never follows, a token could travel to another host."""
+    """The answer is a redirect. The agent never follows one, because it could send a token to another host.
+    """
     UNAUTHORIZED = "unauthorized"
-    """401, also after the credentials were read again."""
+    """401, even after the credentials were read again."""
     FORBIDDEN = "forbidden"
     """403."""
     NOT_FOUND = "not_found"
@@ -35,33 +35,31 @@ class Reason(StrEnum):
     SERVER_ERROR = "server_error"
     """5xx."""
     TOO_LARGE = "too_large"
-    """The answer, or the object to publish, is above the size limit."""
+    """The answer or the object to publish is larger than the limit."""
     INVALID_BODY = "invalid_body"
     """The answer is not the JSON that the contract asks for."""
     QUERY_ERROR = "query_error"
-    """The metric source refused or failed the query and says why."""
+    """The metric source reports an error of another type."""
     QUERY_BAD_DATA = "query_bad_data"
-    """QUERY_ERROR with errorType bad_data: the expression or a parameter is wrong."""
+    """errorType bad_data: the expression or a parameter is wrong."""
     QUERY_EXECUTION = "query_execution"
-    """errorType execution: the expression is well-formed and fails on this data (too many samples,
-    many-to-many matching).
+    """errorType execution: the expression is valid but fails on this data (too many samples, many-to-many
+    matching).
     """
     QUERY_TIMEOUT = "query_timeout"
-    """errorType timeout: the source gave up on its own."""
+    """errorType timeout: the source stopped the query."""
     QUERY_UNAVAILABLE = "query_unavailable"
     """errorType unavailable or canceled: the source is overloaded or starting."""
     QUERY_INTERNAL = "query_internal"
     """errorType internal."""
     NO_RESULTS = "no_results"
-    """The scoring API answered, and no result or not one that could be used: a source without data yet, or a
-    fault of the API.
-    """
+    """The scoring API answered without a usable result: the source has no data yet, or the API has a bug."""
     TOKEN_UNAVAILABLE = "token_unavailable"  # noqa: S105 - a reason, not a token
-    """The token Secret or the pod's own token could not be read."""
+    """The token Secret or the pod's token could not be read."""
     CA_UNAVAILABLE = "ca_unavailable"
-    """The CA ConfigMap could not be read or holds no certificate."""
+    """The CA ConfigMap could not be read or contains no certificate."""
     CONFLICT = "conflict"
-    """409: another writer owns the scores."""
+    """409, or another program writes the scores."""
     INVALID_OBJECT = "invalid_object"
     """422 or 400: the API server refused the object."""
     BAD_CREDENTIALS = "bad_credentials"
@@ -69,4 +67,4 @@ class Reason(StrEnum):
     WRITE_FAILED = "write_failed"
     """The publish directory cannot be read or written."""
     INTERNAL = "internal"
-    """A fault of the agent itself; the log has the traceback."""
+    """A bug in the agent. The log has the traceback."""

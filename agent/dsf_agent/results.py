@@ -18,8 +18,8 @@ import msgspec
 
 from dsf_agent import lenient
 from dsf_agent.errors import ScoreError
-from dsf_agent.labelset import Labels, LabelSet, LabelSets
 from dsf_agent.reasons import Reason
+from dsf_agent.scoring.labels import Labels, LabelSet, LabelSets
 from dsf_runtime.calls import excerpt
 from dsf_wire.scoring import ScoringResponse
 

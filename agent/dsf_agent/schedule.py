@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from dsf_agent.cadence import fraction
-from dsf_agent.metrics import Metrics
+from dsf_agent.metrics.registry import Metrics
 from dsf_agent.reasons import Reason
 from dsf_agent.worker import Worker, WorkerState
 from dsf_wire.summary import Summary

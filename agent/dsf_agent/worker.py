@@ -1,5 +1,5 @@
-"""One scorer, for as long as its entry stands: cycle at once, then on its grid; after failures with
-back-off.
+"""Runs one scorer until its entry changes: the first cycle at once, later ones on the scorer's grid, and
+after failures with back-off.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from typing import Final
 from dsf_agent.cadence import Cadence
 from dsf_agent.cycle import Cycle, CycleResult
 from dsf_agent.errors import AgentError, FetchError, Stage
-from dsf_agent.metrics import ScorerMetrics
-from dsf_agent.publish import Publication
+from dsf_agent.metrics.registry import ScorerMetrics
+from dsf_agent.publish.publication import Publication
 from dsf_agent.reasons import Reason
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import Clock
@@ -23,24 +23,24 @@ log = logging.getLogger(__name__)
 
 FIRST_RETRY_SECONDS: Final = 5.0
 LONGEST_RETRY_SECONDS: Final = 300.0
-"""Or the scorer's interval, where that is longer."""
+"""Or the scorer's interval, if that is longer."""
 
 
 @dataclass(kw_only=True)
 class WorkerState:
-    """For /readyz and people: what the worker knows about itself. Times are Unix seconds."""
+    """The state of a worker, for /readyz. Times are Unix seconds."""
 
     failures: int = 0
     reason: Reason | None = None
     message: str = ""
     last_success: float | None = None
     publish_reason: Reason | None = None
-    """Why the scores could not be written, while that lasts."""
+    """Why the last write of the scores failed; None if it succeeded."""
     publish_message: str = ""
 
 
 class Worker:
-    """Owns the pace of one scorer. ``run`` ends only by cancellation or after ``drain``."""
+    """Decides when the cycles of one scorer run. ``run`` ends when it is cancelled, or after ``drain``."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Worker:
         return replace(self._state, publish_reason=fault.reason, publish_message=str(fault))
 
     def drain(self) -> None:
-        """Lets the cycle and the write that are under way finish and starts no other."""
+        """Lets a running cycle and write finish and starts no new ones."""
         self._draining.set()
 
     async def run(self, *, splay: float) -> None:
@@ -86,7 +86,7 @@ class Worker:
         try:
             await self._loop(self._clock.monotonic() + splay)
             if self._publication is not None:
-                await self._publication.settled()
+                await self._publication.wait_until_handled()
         finally:
             self._metrics.hidden()
             if publisher is not None:
@@ -104,7 +104,8 @@ class Worker:
             retry = await self._once()
             now = self._clock.monotonic()
             if retry is None:
-                # Not twice in quick succession: the first grid point may follow the first run at once.
+                # Skip a grid point that is less than half an interval away, as may happen after the first
+                # run.
                 due = self._cadence.next(
                     after=now, least=max(0.0, self._cadence.interval / 2 - (now - started))
                 )
@@ -123,14 +124,14 @@ class Worker:
                 await asyncio.gather(timer, drained, return_exceptions=True)
 
     async def _once(self) -> float | None:
-        """One cycle. None after success, else the seconds to wait."""
+        """Runs one cycle. Returns None after success, else the seconds to wait."""
         try:
             result = await self._cycle.run()
         except AgentError as error:
             return self._failed("fetch" if isinstance(error, FetchError) else "score", error)
         except Exception as error:
             log.exception(
-                "a cycle failed inside the agent",
+                "a cycle failed because of a bug in the agent",
                 extra={"scorer": self._scorer.name, "reason": Reason.INTERNAL.value},
             )
             return self._failed(
@@ -172,8 +173,8 @@ class Worker:
         )
         delay = max(self._backoff.delay(failures, chance=self._chance), error.retry_after or 0.0)
         if error.reason is Reason.NO_RESULTS:
-            # Nobody is in trouble who must be spared: once the source has data, its scores are at most one
-            # interval away.
+            # The peers are healthy and need no long back-off. Once the source has data, scores follow within
+            # one interval.
             delay = min(delay, self._cadence.interval)
         extra = {"scorer": self._scorer.name, "reason": error.reason.value, "stage": stage}
         log.warning(

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from dsf_agent import results
 from dsf_agent.errors import FetchError, ScoreError
-from dsf_agent.labelset import LabelSets
+from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.sources import promjson
 from dsf_agent.sources.base import Series
 from dsf_wire import query

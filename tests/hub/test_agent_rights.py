@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dsf_agent.apiserver import ApiServer
-from dsf_agent.store_hub import HubStore
+from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.publish.hub import HubStore
 from dsf_runtime.access import Kubeconfig
 from dsf_runtime.clock import SystemClock
 from dsf_wire.constants import (

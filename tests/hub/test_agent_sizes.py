@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from dsf_agent.apiserver import ApiServer
+from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import PublishError
+from dsf_agent.publish.hub import MAX_OBJECT_BYTES, HubStore
+from dsf_agent.publish.hubobject import status_body, stored_bytes
 from dsf_agent.reasons import Reason
-from dsf_agent.store_hub import MAX_OBJECT_BYTES, HubStore, status_body, stored_bytes
 from dsf_runtime.access import Kubeconfig
 from dsf_runtime.clock import SystemClock
 from tests.hub.controlplane.kubeconfig import ADMIN

@@ -12,10 +12,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dsf_agent.apiserver import ApiServer
+from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import PublishError
+from dsf_agent.publish.hub import SILENT_SECONDS, HubStore
 from dsf_agent.reasons import Reason
-from dsf_agent.store_hub import SILENT_SECONDS, HubStore
 from dsf_runtime.access import Kubeconfig
 from dsf_runtime.clock import SystemClock
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_API_VERSION
@@ -206,7 +206,7 @@ def test_an_upstream_agents_object_is_taken_over_whole_once_it_is_silent(kubecon
             await publish(store, "dead", values)
             assert scores(client, "dead") == values
         assert writers(client, "dead") == {AGENT_MANAGER}
-        assert not await patient.gone("dead", written=0.0)
+        assert not await patient.deleted_by_others("dead", written=0.0)
 
     on(kubeconfig, play)
 

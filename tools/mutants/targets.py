@@ -33,7 +33,7 @@ _MOVES: Final = (
 
 TARGETS: Final[Mapping[str, Target]] = {
     "publish": Target(
-        sources=("agent/dsf_agent/publish_rule.py", "agent/dsf_agent/publish.py"),
+        sources=("agent/dsf_agent/publish/rule.py", "agent/dsf_agent/publish/publication.py"),
         tests=(
             "tests/unit/agent/test_publication.py",
             "tests/unit/agent/test_pace.py",
@@ -43,7 +43,7 @@ TARGETS: Final[Mapping[str, Target]] = {
         ),
     ),
     "prune": Target(
-        sources=("agent/dsf_agent/prune.py",),
+        sources=("agent/dsf_agent/publish/prune.py",),
         tests=(
             "tests/unit/agent/test_prune.py",
             "tests/unit/agent/test_cancellation.py",
@@ -51,7 +51,7 @@ TARGETS: Final[Mapping[str, Target]] = {
         ),
     ),
     "credentials": Target(
-        sources=("agent/dsf_agent/credentials.py",),
+        sources=("agent/dsf_agent/endpoints/credentials.py",),
         tests=(
             "tests/unit/agent/test_kept_credentials.py",
             "tests/integration/agent/test_credentials.py",

@@ -72,7 +72,9 @@ async def test_the_table(tmp_path: Path) -> None:
         assert "cpu: the source warns: metric might not be a counter" in lines
         assert "silent: (not published): n0=100" in lines
         assert "silent: dropped 1: invalid" in lines
-        assert "silent: the first one dropped: result 1: Expected `float`, got `str` - at `$.score`" in lines
+        assert (
+            "silent: the first dropped result: result 1: Expected `float`, got `str` - at `$.score`" in lines
+        )
         assert any(
             line.startswith("query: query at http://127.0.0.1")
             and line.endswith("refused: bad_data: parse error")
@@ -111,13 +113,13 @@ async def test_no_scorer_at_all(tmp_path: Path) -> None:
     ConfigMapVolume(tmp_path).put()
     code, out, _ = await _check("--config-dir", tmp_path)
     assert code == 0
-    assert out.splitlines()[1:] == [f"{tmp_path / 'summaries'} names no scorer"]
+    assert out.splitlines()[1:] == [f"{tmp_path / 'summaries'} has no scorers"]
 
 
 @pytest.mark.parametrize(
     ("content", "flags", "code", "text"),
     [
-        (None, [], 1, "summaries is not there"),
+        (None, [], 1, "summaries does not exist"),
         (b"{}", [], 1, "expected a JSON array"),
         (
             json.dumps([entry("cpu", scoring="http://127.0.0.1:1")]).encode(),

@@ -84,7 +84,7 @@ async def test_a_file_that_is_not_complete_deletes_nothing(
     caplog.set_level(logging.WARNING, logger="dsf_agent")
     await asyncio.gather(*(story(name) for name in NOTHING_DELETED))
     told = [record.message for record in caplog.records]
-    assert sum("cannot be used, the last good one stays" in text for text in told) == sum(
+    assert sum("cannot be used, the last good one stays active" in text for text in told) == sum(
         reason is not None for _, reason in NOTHING_DELETED.values()
     )
     assert any(text.startswith("entry 1 is skipped") for text in told)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dsf_agent import settings
+from dsf_agent.configuration import settings
 from gitops_dsf.render.agent import METRICS_PORT
 
 ROOT = Path(__file__).parents[3]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from dsf_agent.apiserver import ApiServer
+from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import PublishError
+from dsf_agent.publish.hub import LIST_SECONDS, SILENT_SECONDS, HubStore
 from dsf_agent.reasons import Reason
-from dsf_agent.store_hub import LIST_SECONDS, SILENT_SECONDS, HubStore
 from dsf_runtime.access import Kubeconfig
 from tests.support import virtual_time
 from tests.support.agent.http import HttpFake
@@ -152,12 +152,12 @@ def test_one_list_in_five_minutes_tells_what_was_deleted(tmp_path: Path) -> None
             await store.write(name, scorer="cpu", values=OURS, valid_until=written + 9000)
         del hub.scores["c1", "score-7"]
         for look in range(1, 4):
-            assert not any([await store.gone(name, written=written) for name in names]), look
+            assert not any([await store.deleted_by_others(name, written=written) for name in names]), look
         assert lists == []
         hub.clock_offset = LIST_SECONDS + 5
         await store.read("score-1")
-        assert [name for name in names if await store.gone(name, written=written)] == ["score-7"]
-        assert not await store.gone("score-7", written=hub.now() - 2)
+        assert [name for name in names if await store.deleted_by_others(name, written=written)] == ["score-7"]
+        assert not await store.deleted_by_others("score-7", written=hub.now() - 2)
         assert len(lists) == 1
 
     on(tmp_path, story)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dsf_agent.store_directory import DirectoryStore
+from dsf_agent.publish.directory import DirectoryStore
 from dsf_runtime.clock import SystemClock
 from tests.integration.preview.gitfleet import SET, GitFleet, Run, application, save, snapshot
 from tests.support.apiserver import ApiServer, serving

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from dsf_agent import store
-from dsf_agent.apiserver import ApiServer
+from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import PublishError
+from dsf_agent.publish import store
 from dsf_runtime.access import Kubeconfig
 from dsf_runtime.apiserver import RECHECK_SECONDS, ApiError
 from dsf_runtime.blocking import BlockingApiServer

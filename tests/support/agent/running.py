@@ -8,8 +8,9 @@ from typing import Any
 
 import httpx
 
-from dsf_agent import build, settings
-from dsf_agent.supervise import Agent
+from dsf_agent.configuration import settings
+from dsf_agent.process import build
+from dsf_agent.process.supervise import Agent
 from dsf_runtime.clock import Clock
 from tests.support.agent.process import PLAIN
 from tests.support.virtual_time import LoopClock

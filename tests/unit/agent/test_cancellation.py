@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from dsf_agent.metrics import Metrics
-from dsf_agent.prune import Pruner
-from dsf_agent.publish import Publication
-from dsf_agent.publish_rule import Rule
-from dsf_agent.snapshot import parse
-from dsf_agent.store import Stored
+from dsf_agent.configuration.snapshot import parse
+from dsf_agent.metrics.registry import Metrics
+from dsf_agent.publish.prune import Pruner
+from dsf_agent.publish.publication import Publication
+from dsf_agent.publish.rule import Rule
+from dsf_agent.publish.store import Stored
 from dsf_runtime.clock import happens_within
 from dsf_wire.summary import Summary
 
@@ -38,7 +38,7 @@ class EmptyStore:
         del name, scorer, values, valid_until
         self.writes += 1
 
-    async def ours(self) -> list[Stored]:
+    async def list_owned(self) -> list[Stored]:
         return []
 
     async def delete(self, stored: Stored) -> None:
@@ -83,7 +83,7 @@ async def test_the_pruner_ends_with_the_process(turns: int) -> None:
     """SIGTERM in the moment of an edit."""
 
     pruner = Pruner(
-        store=EmptyStore(), metrics=Metrics(cluster="c1"), settle_seconds=60, chance=random.Random()
+        store=EmptyStore(), metrics=Metrics(cluster="c1"), delay_seconds=60, chance=random.Random()
     )
     pruner.set(parse(b"[]"))
     await _ends(pruner.run(), lambda: pruner.set(parse(b"[]")), turns=turns)

@@ -6,8 +6,9 @@ import argparse
 import re
 from pathlib import Path
 
-from dsf_agent import exposition, settings
-from dsf_agent.metrics import Metrics
+from dsf_agent.configuration import settings
+from dsf_agent.metrics import samples
+from dsf_agent.metrics.registry import Metrics
 from dsf_agent.reasons import Reason
 from tests.support import yamlfast
 
@@ -49,7 +50,7 @@ def test_defaults() -> None:
     for flag, value in (
         ("--config-poll", read.poll_seconds),
         ("--suspension-poll", read.suspension_seconds),
-        ("--prune-delay", read.settle_seconds),
+        ("--prune-delay", read.prune_delay_seconds),
         ("--splay", read.splay_seconds),
         ("--shutdown-grace", read.grace_seconds),
         ("--hub-timeout", read.hub_timeout_seconds),
@@ -66,7 +67,7 @@ def test_defaults() -> None:
 
 def _metrics() -> dict[str, tuple[str, ...]]:
     metrics = Metrics(cluster="c")
-    found: dict[str, tuple[str, ...]] = {exposition.NAME: ("ds_cluster",)}
+    found: dict[str, tuple[str, ...]] = {samples.NAME: ("ds_cluster",)}
     for value in [*vars(metrics).values(), *metrics.seconds.values()]:
         if hasattr(value, "_labelnames"):
             name = f"{value._name}_total" if value._type == "counter" else value._name
@@ -93,8 +94,8 @@ def test_reasons() -> None:
 
 def test_alerts_and_dashboard_ask_for_metrics_that_exist() -> None:
     """The shipped rules for agents, and every panel, in terms of the table."""
-    groups = yamlfast.load((ROOT / "monitoring" / "rules.yaml").read_text(encoding="utf-8"))["groups"]
-    (agents,) = [group["rules"] for group in groups if group["name"] == "gitops-dsf-agent"]
+    (group,) = yamlfast.load((ROOT / "monitoring" / "agent-rules.yaml").read_text(encoding="utf-8"))["groups"]
+    agents = group["rules"]
     texts = [rule["expr"] for rule in agents] + [
         (ROOT / "monitoring" / "dashboard.json").read_text(encoding="utf-8")
     ]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dsf_agent.budget import Budget
-from dsf_agent.credentials import KEEP_SECONDS, STALE_SECONDS, Auth, Credentials
 from dsf_agent.endpoint import Endpoint
+from dsf_agent.endpoints.credentials import KEEP_SECONDS, STALE_SECONDS, Auth, Credentials
 from dsf_agent.errors import CallError, PublishError
 from dsf_agent.reasons import Reason
 from dsf_agent.transport import Answer, Call, Limits, Transport
@@ -22,7 +22,7 @@ TOKEN = Auth(secret_name="s", secret_key="k")
 CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))
 
 
-class Hands:
+class ManualClock:
     """A clock that a test moves."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Hands:
         raise AssertionError(seconds)
 
 
-class Vault:
+class FakeSecretReader:
     """One Secret and one ConfigMap, or a reason why they cannot be had."""
 
     def __init__(self, *, token: str = "", ca: str = "") -> None:
@@ -64,8 +64,8 @@ class Vault:
         return {"data": {"ca.crt": self.ca}}
 
 
-def _credentials(vault: Vault, clock: Hands) -> Credentials:
-    return Credentials(vault=vault, clock=clock, token_file=Path("nowhere"))
+def _credentials(reader: FakeSecretReader, clock: ManualClock) -> Credentials:
+    return Credentials(reader=reader, clock=clock, token_file=Path("nowhere"))
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ def _credentials(vault: Vault, clock: Hands) -> Credentials:
 )
 async def test_a_token_outlives_an_api_server_that_is_away(fault: Reason) -> None:
     """It is used on, the server asked again now and then, and the new token used once it answers."""
-    vault, clock = Vault(token="one"), Hands()
-    kept = _credentials(vault, clock)
+    reader, clock = FakeSecretReader(token="one"), ManualClock()
+    kept = _credentials(reader, clock)
     assert await kept.token(TOKEN) == "one"
-    vault.fault = fault
+    reader.fault = fault
     clock.now += KEEP_SECONDS + 1
     assert [await kept.token(TOKEN) for _ in range(5)] == ["one"] * 5
-    assert vault.reads == 2
-    vault.fault, vault.token = None, "two"
+    assert reader.reads == 2
+    reader.fault, reader.token = None, "two"
     clock.now += STALE_SECONDS + 1
     assert await kept.token(TOKEN) == "two"
 
@@ -88,10 +88,10 @@ async def test_a_token_outlives_an_api_server_that_is_away(fault: Reason) -> Non
 @pytest.mark.parametrize("fault", [Reason.NOT_FOUND, Reason.FORBIDDEN])
 async def test_a_token_that_was_taken_away_is_used_no_more(fault: Reason) -> None:
     """Who deletes the Secret, or the right to read it, means it."""
-    vault, clock = Vault(token="one"), Hands()
-    kept = _credentials(vault, clock)
+    reader, clock = FakeSecretReader(token="one"), ManualClock()
+    kept = _credentials(reader, clock)
     await kept.token(TOKEN)
-    vault.fault = fault
+    reader.fault = fault
     clock.now += KEEP_SECONDS + 1
     with pytest.raises(CallError, match="key 'k' of Secret 's' cannot be read") as caught:
         await kept.token(TOKEN)
@@ -100,14 +100,14 @@ async def test_a_token_that_was_taken_away_is_used_no_more(fault: Reason) -> Non
 
 async def test_a_refused_token_is_not_offered_again() -> None:
     """After 401 only a token that was read since will do; nor is there one before the first read."""
-    vault, clock = Vault(token="one"), Hands()
-    kept = _credentials(vault, clock)
-    vault.fault = Reason.TIMEOUT
+    reader, clock = FakeSecretReader(token="one"), ManualClock()
+    kept = _credentials(reader, clock)
+    reader.fault = Reason.TIMEOUT
     with pytest.raises(CallError):
         await kept.token(TOKEN)
-    vault.fault = None
+    reader.fault = None
     await kept.token(TOKEN)
-    vault.fault = Reason.TIMEOUT
+    reader.fault = Reason.TIMEOUT
     with pytest.raises(CallError):
         await kept.token(TOKEN, refused="one")
 
@@ -117,19 +117,19 @@ async def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_
     are let go.
     """
     old, new = Authority("old"), Authority("new")
-    vault, clock = Vault(ca=old.pem), Hands()
-    kept, transport = _credentials(vault, clock), Transport(limits=Limits(total_seconds=30))
+    reader, clock = FakeSecretReader(ca=old.pem), ManualClock()
+    kept, transport = _credentials(reader, clock), Transport(limits=Limits(total_seconds=30))
     endpoint = Endpoint(transport=transport, credentials=kept, auth=CA, share=Budget(limit=1).share())
     async with (
         HttpFake(scores(1.0), tls=old.server(tmp_path / "a")) as one,
         HttpFake(scores(1.0), tls=new.server(tmp_path / "b")) as two,
     ):
         assert (await _get(endpoint, one)).ok
-        vault.fault = Reason.UNREACHABLE
+        reader.fault = Reason.UNREACHABLE
         clock.now += KEEP_SECONDS + 1
         assert (await _get(endpoint, one)).ok
         assert (one.connections, one.open) == (1, 1)
-        vault.fault, vault.ca = None, new.pem
+        reader.fault, reader.ca = None, new.pem
         clock.now += STALE_SECONDS + 1
         assert (await _get(endpoint, two)).ok
         await until(lambda: not one.open, what="the old CA's connection is closed")

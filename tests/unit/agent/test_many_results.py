@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from dsf_agent import lenient, results
 from dsf_agent.errors import ScoreError
-from dsf_agent.labelset import LabelSets
 from dsf_agent.reasons import Reason
 from dsf_agent.results import DROP_EXCESS, MAX_RESULTS, MAX_UNUSUAL, PIECE, Results
+from dsf_agent.scoring.labels import LabelSets
 
 
 def _label_sets() -> LabelSets:

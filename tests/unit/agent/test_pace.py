@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsf_agent.cadence import Cadence, fraction
-from dsf_agent.publish_rule import Decision, Published, Rule, changed, decide
+from dsf_agent.publish.rule import Decision, Published, Rule, changed, decide
 from dsf_wire.summary import PublishRule, Summary
 
 

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 
 import pytest
 
+from dsf_agent.configuration.snapshot import Snapshot, parse
 from dsf_agent.errors import PublishError
-from dsf_agent.metrics import Metrics
-from dsf_agent.prune import EMPTY_STANDS, EXPIRED_SLACK_SECONDS, LOOKS, Pruner
+from dsf_agent.metrics.registry import Metrics
+from dsf_agent.publish.prune import EMPTY_FACTOR, EXPIRED_SLACK_SECONDS, RECHECK_SECONDS, Pruner
+from dsf_agent.publish.store import Stored
 from dsf_agent.reasons import Reason
-from dsf_agent.snapshot import Snapshot, parse
-from dsf_agent.store import Stored
 
-SETTLE = 10.0
+DELAY = 10.0
 EMPTY = parse(b"[]")
 CPU = parse(b'[{"name": "cpu", "scoreName": "cpu", "scoringEndpoint": "http://a/", "scoringInterval": 60}]')
 
@@ -42,7 +42,7 @@ class Store:
     def wall(self) -> float:
         return 1_700_000_000.0 + self.elapsed
 
-    async def ours(self) -> list[Stored]:
+    async def list_owned(self) -> list[Stored]:
         self.looks.append(self.elapsed)
         fault = next(self.faults, None)
         if fault is not None:
@@ -60,7 +60,7 @@ class Store:
         del scorer, values, valid_until
         raise AssertionError(name)
 
-    async def gone(self, name: str, *, written: float) -> bool:
+    async def deleted_by_others(self, name: str, *, written: float) -> bool:
         del written
         raise AssertionError(name)
 
@@ -75,7 +75,7 @@ class NoChance(random.Random):
 @contextmanager
 def pruning(store: Store, metrics: Metrics | None = None) -> Iterator[Pruner]:
     pruner = Pruner(
-        store=store, metrics=metrics or Metrics(cluster="c1"), settle_seconds=SETTLE, chance=NoChance()
+        store=store, metrics=metrics or Metrics(cluster="c1"), delay_seconds=DELAY, chance=NoChance()
     )
     task = asyncio.create_task(pruner.run())
     try:
@@ -97,7 +97,7 @@ async def test_a_file_that_stands_deletes_what_it_does_not_name() -> None:
     with pruning(store, metrics) as pruner:
         pruner.set(CPU)
         await asyncio.sleep(1000)
-    assert store.deletions == {"gone-score": pytest.approx(SETTLE, abs=0.1)}
+    assert store.deletions == {"gone-score": pytest.approx(DELAY, abs=0.1)}
     assert len(store.looks) == 1, "nothing more can become due"
     assert metrics.deletions._value.get() == 1
 
@@ -107,10 +107,10 @@ async def test_each_change_of_the_file_begins_the_wait_anew() -> None:
     with pruning(store) as pruner:
         for _ in range(5):
             pruner.set(CPU)
-            await asyncio.sleep(SETTLE * 0.8)
+            await asyncio.sleep(DELAY * 0.8)
         assert not store.looks
-        await asyncio.sleep(SETTLE)
-    assert store.deletions == {"gone-score": pytest.approx(SETTLE * 4.2, abs=0.1)}
+        await asyncio.sleep(DELAY)
+    assert store.deletions == {"gone-score": pytest.approx(DELAY * 4.2, abs=0.1)}
 
 
 async def test_a_broken_file_deletes_nothing() -> None:
@@ -130,8 +130,8 @@ async def test_an_empty_list_stands_longer_and_deletes_at_once_what_a_file_named
         pruner.set(CPU)
         pruner.set(EMPTY)
         await asyncio.sleep(1000)
-    assert store.deletions == {"cpu": pytest.approx(SETTLE * 6, abs=0.1)}
-    assert EMPTY_STANDS == 6, "a minute by default, as the docs say"
+    assert store.deletions == {"cpu": pytest.approx(DELAY * 6, abs=0.1)}
+    assert EMPTY_FACTOR == 6, "a minute by default, as the docs say"
     assert len(store.looks) == 1, "what never expires becomes due never"
 
 
@@ -158,14 +158,16 @@ async def test_what_has_not_expired_goes_once_it_has() -> None:
     assert len(store.looks) == 2
 
 
-@pytest.mark.parametrize(("valid_for", "pause"), [(SETTLE * 6, LOOKS[0]), (10_000, LOOKS[1])])
+@pytest.mark.parametrize(
+    ("valid_for", "pause"), [(DELAY * 6, RECHECK_SECONDS[0]), (10_000, RECHECK_SECONDS[1])]
+)
 async def test_the_pause_between_two_looks_is_bounded(valid_for: float, pause: float) -> None:
     store = Store("old-score", valid_for=valid_for)
     with pruning(store) as pruner:
         pruner.set(EMPTY)
-        await asyncio.sleep(SETTLE * 6 + pause + 1)
+        await asyncio.sleep(DELAY * 6 + pause + 1)
     assert store.looks[1] - store.looks[0] == pytest.approx(pause, abs=0.1)
-    assert LOOKS == (1, 3600)
+    assert RECHECK_SECONDS == (1, 3600)
 
 
 @pytest.mark.parametrize("fault", [PublishError("away", reason=Reason.UNREACHABLE), ValueError("a bug")])
@@ -191,7 +193,7 @@ async def test_pauses_start_small_again_after_a_success_or_a_new_file() -> None:
     with pruning(store) as pruner:
         store.faults = iter([away, away])
         pruner.set(EMPTY)
-        await asyncio.sleep(SETTLE * 6 + 20)
+        await asyncio.sleep(DELAY * 6 + 20)
         assert len(store.looks) == 3
         store.faults = iter([away])
         await asyncio.sleep(100)
@@ -200,9 +202,9 @@ async def test_pauses_start_small_again_after_a_success_or_a_new_file() -> None:
         assert fifth - fourth == pytest.approx(5, abs=0.1)
         store.faults = iter([away, away])
         pruner.set(CPU)
-        await asyncio.sleep(SETTLE + 1)
+        await asyncio.sleep(DELAY + 1)
         pruner.set(CPU)
-        await asyncio.sleep(SETTLE + 6)
+        await asyncio.sleep(DELAY + 6)
     assert store.looks[6] - store.looks[5] == pytest.approx(11, abs=0.1)
     assert store.looks[7] - store.looks[6] == pytest.approx(5, abs=0.1)
 
@@ -217,4 +219,4 @@ async def test_an_empty_list_after_another_file_is_told(
     with pruning(Store()) as pruner, caplog.at_level(logging.WARNING):
         pruner.set(before)
         pruner.set(state)
-    assert any("names no scorer any more" in record.message for record in caplog.records) is told
+    assert any("has no scorers any more" in record.message for record in caplog.records) is told

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pytest
 
 from dsf_agent.errors import PublishError
-from dsf_agent.metrics import Metrics
-from dsf_agent.publish import Publication
-from dsf_agent.publish_rule import Rule
+from dsf_agent.metrics.registry import Metrics
+from dsf_agent.publish.publication import Publication
+from dsf_agent.publish.rule import Rule
+from dsf_agent.publish.store import Stored
 from dsf_agent.reasons import Reason
-from dsf_agent.store import Stored
 from dsf_wire.summary import Summary
 from tests.support.waiting import until
 
@@ -37,7 +37,7 @@ class SlowStore:
         del name, scorer, valid_until
         self.writes.append(values)
 
-    async def ours(self) -> list[Stored]:
+    async def list_owned(self) -> list[Stored]:
         return []
 
     async def delete(self, stored: Stored) -> None:
@@ -67,7 +67,7 @@ async def test_only_what_holds_when_the_hub_answers_is_written(*, failed: bool) 
         publication.offer({"a": 50})
     store.answer.set()
     async with asyncio.timeout(60):
-        await publication.settled()
+        await publication.wait_until_handled()
     await asyncio.sleep(0.02)
     assert store.writes == ([] if failed else [{"a": 50}])
     publication.offer({"a": 51})

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from dsf_agent import labelset, placement_score, results
-from dsf_agent.exposition import Board, Lines, SampleText
-from dsf_agent.labelset import LabelSets
-from dsf_agent.naming import Naming
-from dsf_agent.placement_score import Builder, Items
+from dsf_agent import results
+from dsf_agent.metrics.samples import RenderedSamples, SamplePrefix, SampleText
+from dsf_agent.scoring.items import DROP_NO_NAME, ItemBuilder, Items
+from dsf_agent.scoring.labels import MAX_KEPT, MAX_KEPT_BYTES, Labels, LabelSet, LabelSets, item_namer
 from dsf_wire import dimension, scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import ScoreRange, Summary
@@ -35,7 +34,7 @@ TEMPLATE = st.lists(
 
 def test_the_labels_are_those_of_the_wire() -> None:
     """Names and order of what is decoded."""
-    assert labelset.Labels.__struct_fields__ == dimension.LABELS
+    assert Labels.__struct_fields__ == dimension.LABELS
 
 
 @given(TEMPLATE, LABELS, st.text(max_size=5), st.text(max_size=5))
@@ -43,7 +42,7 @@ def test_prepared_names_are_the_wires_names(
     template: str, labels: tuple[str, ...], cluster: str, score_name: str
 ) -> None:
     """Whatever the format, with percent signs and unknown placeholders."""
-    prepared = Naming(template=template, cluster=cluster, score_name=score_name).name(labels)
+    prepared = item_namer(template=template, cluster=cluster, score_name=score_name)(labels)
     plain = dict(zip(dimension.LABELS, labels, strict=True))
     assert prepared == dimension.fill(template, cluster=cluster, score_name=score_name, labels=plain)
 
@@ -59,7 +58,7 @@ def _label_sets(template: str = "${node}", *, cluster: str = "c", score_name: st
 def _items(given_results: list[Result], *, scorer: Summary, size: int = 1000) -> Items:
     """The items of these results, given in batches of a size."""
     label_sets = _label_sets(scorer.score_dimension_format)
-    builder = Builder(scorer=scorer)
+    builder = ItemBuilder(scorer=scorer)
     for start in range(0, len(given_results), size):
         batch = given_results[start : start + size]
         builder.add([label_sets.of(labels) for labels, _ in batch], [score for _, score in batch])
@@ -100,7 +99,7 @@ def test_items_are_what_the_wire_says(
     assert items.values == expected
     assert list(items.values) == sorted(expected)
     assert all(SCORE_MIN <= value <= SCORE_MAX for value in items.values.values())
-    assert items.dropped[placement_score.DROP_NO_NAME] == sum(not labels[0] for labels, _ in given_results)
+    assert items.dropped[DROP_NO_NAME] == sum(not labels[0] for labels, _ in given_results)
 
 
 @given(RESULTS, st.integers(1, 7))
@@ -146,16 +145,13 @@ def test_long_labels_are_cut_on_metrics_only() -> None:
 
 async def test_the_gzip_file_is_as_small_as_that_of_other_exporters() -> None:
     """What is kept from scrape to scrape is worth the effort of zlib's usual level."""
-    lines = Lines(cluster="c1", score_name="cpu")
+    lines = SamplePrefix(cluster="c1", score_name="cpu")
     text = SampleText()
     text.add(
-        [
-            lines.begin((f"node-{n % 100}", "", f"team-{n % 40}", "", f"app-{n}", "", ""))
-            for n in range(10_000)
-        ],
+        [lines.of((f"node-{n % 100}", "", f"team-{n % 40}", "", f"app-{n}", "", "")) for n in range(10_000)],
         [0.5] * 10_000,
     )
-    board = Board()
+    board = RenderedSamples()
     board.put("cpu", b"".join(text.pieces()))
     data = b"".join(await board.gzipped(before=b"", after=b""))
     assert len(data) < 1.02 * len(gzip.compress(b"".join(board.plain()), compresslevel=6))
@@ -163,7 +159,7 @@ async def test_the_gzip_file_is_as_small_as_that_of_other_exporters() -> None:
 
 async def test_the_gzip_file_is_one_member() -> None:
     """A reader that stops after the first member gets everything; replaced and dropped texts are gone."""
-    board = Board()
+    board = RenderedSamples()
     chance = random.Random(7)
     for name in ("a", "b", "c"):
         board.put(name, (f'dynamic_score{{ds_node="{name}"}} 1\n' * chance.randint(1, 3000)).encode())
@@ -234,9 +230,9 @@ def test_label_sets_are_kept_while_they_are_named() -> None:
     not held.
     """
     label_sets = _label_sets()
-    small, huge = b'{"node":"a"}', b'{"node":"%b"}' % (b"n" * labelset.MAX_KEPT_BYTES)
+    small, huge = b'{"node":"a"}', b'{"node":"%b"}' % (b"n" * MAX_KEPT_BYTES)
 
-    def read(*metrics: bytes) -> list[labelset.LabelSet]:
+    def read(*metrics: bytes) -> list[LabelSet]:
         label_sets.turn()
         return label_sets.read(metrics)
 
@@ -252,7 +248,7 @@ def test_label_sets_are_kept_while_they_are_named() -> None:
 def test_no_more_label_sets_are_kept_than_some() -> None:
     """An answer with ever more of them costs time, not memory for months."""
     label_sets = _label_sets()
-    metrics = [b'{"node":"%d"}' % number for number in range(labelset.MAX_KEPT + results.BATCH)]
+    metrics = [b'{"node":"%d"}' % number for number in range(MAX_KEPT + results.BATCH)]
     kept = []
     for _ in range(2):
         label_sets.turn()
@@ -264,4 +260,4 @@ def test_no_more_label_sets_are_kept_than_some() -> None:
         assert [one.item for one in found] == [str(number) for number in range(len(metrics))]
         kept.append(found)
     same = [before is after for before, after in zip(*kept, strict=True)]
-    assert same == [True] * labelset.MAX_KEPT + [False] * results.BATCH
+    assert same == [True] * MAX_KEPT + [False] * results.BATCH

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from dsf_agent import snapshot
+from dsf_agent.configuration import snapshot
+from dsf_agent.configuration.snapshot import SummariesError
 from dsf_agent.schedule import diff
-from dsf_agent.snapshot import SummariesError
 from dsf_wire.summary import Summary
 from tests.support.agent.configmap import entry
 

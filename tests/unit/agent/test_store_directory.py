@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dsf_agent.store_directory import DirectoryStore
+from dsf_agent.publish.directory import DirectoryStore
 from dsf_runtime.clock import SystemClock
 from tests.support.waiting import until
 
@@ -87,9 +87,9 @@ async def test_a_file_that_says_nothing_is_written_anew_and_hides_no_other(
     await store.write("other", scorer="m", values={"a": 3}, valid_until=2e9)
     (tmp_path / "s.yaml").write_bytes(content)
     found = await store.read("s")
-    assert found is None or (found.values, found.ours) == ({}, False)
-    assert [one.name for one in await store.ours()] == ["other"]
+    assert found is None or (found.values, found.owned) == ({}, False)
+    assert [one.name for one in await store.list_owned()] == ["other"]
     await store.write("s", scorer="n", values={"a": 1}, valid_until=2e9)
     found = await store.read("s")
     assert found is not None
-    assert (found.values, found.ours) == ({"a": 1}, True)
+    assert (found.values, found.owned) == ({"a": 1}, True)

@@ -6,9 +6,9 @@ from prometheus_client import generate_latest
 
 from dsf_agent.cadence import Cadence
 from dsf_agent.cycle import CycleResult
-from dsf_agent.metrics import Metrics
-from dsf_agent.placement_score import Items
+from dsf_agent.metrics.registry import Metrics
 from dsf_agent.schedule import Scheduler
+from dsf_agent.scoring.items import Items
 from dsf_agent.worker import Worker
 from dsf_runtime.clock import SystemClock
 from dsf_wire.summary import Summary

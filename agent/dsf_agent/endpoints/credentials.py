@@ -1,7 +1,7 @@
-"""Tokens and CAs of endpoints: Secrets and ConfigMaps of the agent's namespace, read by name, kept for a
-minute, re-read on demand.
+"""Tokens and CAs of endpoints, from Secrets and ConfigMaps of the agent's namespace.
 
-Nothing here is ever part of a message: errors name the Secret and the key, not what they hold.
+They are read by name, kept for a minute, and read again on demand. Messages name the Secret and the key, but
+never contain their values.
 """
 
 import asyncio
@@ -12,31 +12,36 @@ import logging
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
+from urllib.parse import quote
 
+from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import CallError, PublishError
 from dsf_agent.reasons import Reason
-from dsf_agent.vault import Vault
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import ConfigMapRef, Summary
 
 log = logging.getLogger(__name__)
 
 KEEP_SECONDS: Final = 60.0
-"""A Secret is read again after this time, so that a replaced token is used even if the old one still works.
-"""
+"""A Secret is read again after this time, so that a new token is used even if the old one still works."""
 STALE_SECONDS: Final = 10.0
-"""Pause between two attempts to read it while the API server is away; what was read before is used meanwhile.
+"""Pause between two attempts to read a Secret while the API server does not answer. The old value is used
+meanwhile.
 """
 FILE_SECONDS: Final = 5.0
-"""A file that hangs longer is a failure of the scorers that need it."""
+"""Time limit for reading the token file. After it the cycle of the scorer fails."""
 _GONE: Final = frozenset({Reason.NOT_FOUND, Reason.FORBIDDEN})
-"""Answers by which somebody took a Secret away; any other failure says nothing about it."""
+"""Answers that mean that the object or the right to read it was removed. Other failures say nothing about the
+object.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Auth:
-    """What one endpoint asks for: a token from a Secret or the pod's own, a private CA; all optional."""
+    """What one endpoint needs, all optional: a token from a Secret or the pod's own token, and a
+    private CA.
+    """
 
     secret_name: str = ""
     secret_key: str = ""
@@ -68,6 +73,46 @@ def scoring_auth(scorer: Summary) -> Auth:
     )
 
 
+class SecretReader(Protocol):
+    """Reads Secrets and ConfigMaps by name. Raises PublishError."""
+
+    async def secret(self, name: str) -> dict[str, Any]: ...
+
+    async def config_map(self, name: str) -> dict[str, Any]: ...
+
+
+class SpokeSecretReader:
+    """Reads from the managed cluster's API server, in one namespace. It needs only the right ``get``."""
+
+    def __init__(self, *, server: ApiServer, namespace: str) -> None:
+        self._server = server
+        self._base = f"/api/v1/namespaces/{quote(namespace, safe='')}"
+
+    async def secret(self, name: str) -> dict[str, Any]:
+        return (await self._server.call("GET", f"{self._base}/secrets/{quote(name, safe='')}")).object
+
+    async def config_map(self, name: str) -> dict[str, Any]:
+        return (await self._server.call("GET", f"{self._base}/configmaps/{quote(name, safe='')}")).object
+
+
+class NoSecretReader:
+    """For a process that has no access to the managed cluster's API, for instance on a laptop."""
+
+    async def secret(self, name: str) -> dict[str, Any]:
+        msg = (
+            f"Secret {name!r} is needed, but there is no access to the managed cluster's API; give"
+            " --spoke-kubeconfig"
+        )
+        raise PublishError(msg, reason=Reason.TOKEN_UNAVAILABLE)
+
+    async def config_map(self, name: str) -> dict[str, Any]:
+        msg = (
+            f"ConfigMap {name!r} is needed, but there is no access to the managed cluster's API; give"
+            " --spoke-kubeconfig"
+        )
+        raise PublishError(msg, reason=Reason.CA_UNAVAILABLE)
+
+
 _T = TypeVar("_T")
 
 
@@ -78,15 +123,15 @@ class _Kept(Generic[_T]):
     stale: bool = False
 
 
-class _AwayError(CallError):
-    """The API server could not be asked; the object may well be there."""
+class _NotReadError(CallError):
+    """The API server gave no answer about the object, which may exist."""
 
 
 class Credentials:
-    """Reads and keeps what endpoints ask for. One Secret is read once for all scorers that name it."""
+    """Reads and caches tokens and CAs. A Secret is read once for all scorers that name it."""
 
-    def __init__(self, *, vault: Vault, clock: Clock, token_file: Path) -> None:
-        self._vault = vault
+    def __init__(self, *, reader: SecretReader, clock: Clock, token_file: Path) -> None:
+        self._reader = reader
         self._clock = clock
         self._token_file = token_file
         self._tokens: dict[tuple[str, str], _Kept[str]] = {}
@@ -94,8 +139,8 @@ class Credentials:
         self._locks: dict[object, asyncio.Lock] = {}
 
     async def token(self, auth: Auth, *, refused: str | None = None) -> str | None:
-        """The bearer token, or None when the endpoint asks for none. ``refused`` is a token that got 401:
-        never from memory.
+        """The bearer token, or None if the endpoint needs none. ``refused`` is a token that got 401: it is
+        not taken from the cache.
 
         Raises CallError with TOKEN_UNAVAILABLE.
         """
@@ -107,10 +152,10 @@ class Credentials:
                     return kept.value
                 try:
                     value = await self._secret_token(auth)
-                except _AwayError as error:
+                except _NotReadError as error:
                     if kept is None or kept.value == refused:
                         raise
-                    self._go_on(kept, error)
+                    self._keep(kept, error)
                     return kept.value
                 self._tokens[key] = _Kept(value=value, until=self._clock.monotonic() + KEEP_SECONDS)
                 return value
@@ -124,7 +169,7 @@ class Credentials:
         return None
 
     async def trust(self, auth: Auth, *, fresh: bool = False) -> ssl.SSLContext | None:
-        """The private CA as a TLS context, or None for the system's CAs. Raises CallError with
+        """A TLS context that trusts the private CA, or None for the system's CAs. Raises CallError with
         CA_UNAVAILABLE.
         """
         ref = auth.ca
@@ -136,31 +181,31 @@ class Credentials:
                 return kept.value[1]
             try:
                 text = await self._ca_text(ref)
-            except _AwayError as error:
+            except _NotReadError as error:
                 if kept is None:
                     raise
-                self._go_on(kept, error)
+                self._keep(kept, error)
                 return kept.value[1]
             digest = hashlib.sha256(text.encode()).hexdigest()
-            # The same context for the same text: connections are pooled per context.
+            # Reuse the context of an equal text, because connections are pooled per context.
             context = kept.value[1] if kept is not None and kept.value[0] == digest else _context(ref, text)
             self._cas[ref] = _Kept(value=(digest, context), until=self._clock.monotonic() + KEEP_SECONDS)
             return context
 
-    def _go_on(self, kept: _Kept[Any], error: _AwayError) -> None:
-        """An API server that restarts must not stop the scorers whose peers are well."""
+    def _keep(self, kept: _Kept[Any], error: _NotReadError) -> None:
+        """Keeps using the old value, so that a restart of the API server does not stop scorers."""
         if not kept.stale:
-            log.warning("%s; what was read before is used", error, extra={"reason": error.reason.value})
+            log.warning("%s; the old value is used", error, extra={"reason": error.reason.value})
         kept.stale = True
         kept.until = self._clock.monotonic() + STALE_SECONDS
 
     async def _secret_token(self, auth: Auth) -> str:
         where = f"key {auth.secret_key!r} of Secret {auth.secret_name!r}"
         try:
-            found = await self._vault.secret(auth.secret_name)
+            found = await self._reader.secret(auth.secret_name)
         except PublishError as error:
             msg = f"{where} cannot be read: {error}"
-            kind = CallError if error.reason in _GONE else _AwayError
+            kind = CallError if error.reason in _GONE else _NotReadError
             raise kind(msg, reason=Reason.TOKEN_UNAVAILABLE) from error
         data = found.get("data")
         encoded = data.get(auth.secret_key) if isinstance(data, dict) else None
@@ -187,10 +232,10 @@ class Credentials:
     async def _ca_text(self, ref: ConfigMapRef) -> str:
         where = f"key {ref.key!r} of ConfigMap {ref.name!r}"
         try:
-            found = await self._vault.config_map(ref.name)
+            found = await self._reader.config_map(ref.name)
         except PublishError as error:
             msg = f"{where} cannot be read: {error}"
-            kind = CallError if error.reason in _GONE else _AwayError
+            kind = CallError if error.reason in _GONE else _NotReadError
             raise kind(msg, reason=Reason.CA_UNAVAILABLE) from error
         data = found.get("data")
         text = data.get(ref.key) if isinstance(data, dict) else None

@@ -1,28 +1,27 @@
-"""Puts one scorer's stages together, and the adapters that all scorers share."""
+"""Builds the parts that all scorers share, and the stages of each scorer."""
 
 import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dsf_agent.apiserver import ApiServer
 from dsf_agent.budget import Budget
 from dsf_agent.cadence import Cadence, fraction
-from dsf_agent.credentials import Credentials
+from dsf_agent.configuration.settings import Settings
+from dsf_agent.configuration.snapshot import publishes
 from dsf_agent.cycle import Cycle
+from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.endpoints.credentials import Credentials, NoSecretReader, SecretReader, SpokeSecretReader
 from dsf_agent.fetch import Fetch
-from dsf_agent.labelset import LabelSets
-from dsf_agent.metrics import Metrics
-from dsf_agent.publish import Publication
-from dsf_agent.publish_rule import Rule
-from dsf_agent.score import Score
-from dsf_agent.settings import Settings
-from dsf_agent.snapshot import publishes
-from dsf_agent.store import ScoreStore
-from dsf_agent.store_directory import DirectoryStore
-from dsf_agent.store_hub import HubStore
+from dsf_agent.metrics.registry import Metrics
+from dsf_agent.publish.directory import DirectoryStore
+from dsf_agent.publish.hub import HubStore
+from dsf_agent.publish.publication import Publication
+from dsf_agent.publish.rule import Rule
+from dsf_agent.publish.store import ScoreStore
+from dsf_agent.scoring.labels import LabelSets
+from dsf_agent.scoring.stage import Score
 from dsf_agent.transport import Transport
-from dsf_agent.vault import NoVault, SpokeVault, Vault
 from dsf_agent.worker import Worker
 from dsf_runtime.access import Access, InCluster, Kubeconfig, runs_in_pod
 from dsf_runtime.clock import Clock
@@ -31,9 +30,7 @@ from dsf_wire.summary import Summary
 
 @dataclass(kw_only=True)
 class Adapters:
-    """Everything that touches the outside, made once per process. ``store`` is None where nothing is
-    published.
-    """
+    """What all scorers share, built once per process. ``store`` is None if nothing is published."""
 
     settings: Settings
     clock: Clock
@@ -76,7 +73,7 @@ class Adapters:
         )
 
     def worker(self, scorer: Summary) -> Worker:
-        """A fresh worker; see schedule.WorkerMaker."""
+        """A new worker; see WorkerMaker."""
         cluster, interval = self.settings.cluster, float(scorer.scoring_interval)
         publication = None
         if self.store is not None and publishes(scorer):
@@ -101,7 +98,7 @@ class Adapters:
 
 
 def adapters(settings: Settings, *, clock: Clock) -> Adapters:
-    """The adapters of these settings. Opens no connection."""
+    """The shared parts for these settings. Opens no connection."""
     timeout = settings.hub_timeout_seconds
     hub = None
     if settings.hub_kubeconfig is not None:
@@ -110,7 +107,9 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
         )
     load = _spoke_access(settings)
     spoke = None if load is None else ApiServer(load=load, clock=clock, timeout_seconds=timeout)
-    vault: Vault = NoVault() if spoke is None else SpokeVault(server=spoke, namespace=settings.namespace)
+    secrets: SecretReader = (
+        NoSecretReader() if spoke is None else SpokeSecretReader(server=spoke, namespace=settings.namespace)
+    )
     store: ScoreStore | None = None
     if hub is not None:
         store = HubStore(server=hub, cluster=settings.cluster)
@@ -125,7 +124,7 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
         metrics=metrics,
         transport=Transport(limits=settings.limits),
         budget=Budget(limit=settings.bytes_in_flight),
-        credentials=Credentials(vault=vault, clock=clock, token_file=settings.token_file),
+        credentials=Credentials(reader=secrets, clock=clock, token_file=settings.token_file),
         hub=hub,
         spoke=spoke,
         store=store,

@@ -1,4 +1,6 @@
-"""score: series to the scoring API, its results back (wire contract: ``POST {scoringEndpoint}``)."""
+"""The stage ``score``: sends series to the scoring API and reads its results (wire contract: ``POST
+{scoringEndpoint}``).
+"""
 
 import itertools
 
@@ -6,12 +8,12 @@ import msgspec
 
 from dsf_agent import callfault, results
 from dsf_agent.budget import Share
-from dsf_agent.credentials import Credentials, scoring_auth
 from dsf_agent.endpoint import Endpoint
+from dsf_agent.endpoints.credentials import Credentials, scoring_auth
 from dsf_agent.errors import CallError, ScoreError
-from dsf_agent.labelset import LabelSets
 from dsf_agent.reasons import Reason
 from dsf_agent.results import Results
+from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.sources import Series
 from dsf_agent.transport import Body, Call, Transport
 from dsf_runtime.calls import display
@@ -20,7 +22,7 @@ from dsf_wire.summary import Summary
 
 
 class Score:
-    """The second stage of a cycle, bound to one scorer."""
+    """The second stage of a cycle, for one scorer."""
 
     def __init__(
         self,
@@ -44,7 +46,7 @@ class Score:
         self._expected = 0
 
     async def __call__(self, series: Series) -> Results:
-        """The results of these series, perhaps none; see ``nothing``. Raises ScoreError."""
+        """The results for these series; there may be none. Raises ScoreError."""
         try:
             return await self._called(series)
         except (CallError, ScoreError) as error:
@@ -76,10 +78,10 @@ class Score:
         self._expected = len(answer.body)
         return found
 
-    def nothing(self, found: Results, *, series: int) -> ScoreError:
-        """The failure of an answer without a usable result."""
+    def no_results(self, found: Results, *, series: int) -> ScoreError:
+        """The error for an answer without a usable result."""
         told = (
-            f"{found.total} results and none can be used: {found.first_fault}"
+            f"{found.total} results, but none is usable: {found.first_fault}"
             if found.total
             else f"no results for {series} series"
         )

@@ -1,7 +1,7 @@
-"""Which score names the hub suspended: ConfigMap gitops-dsf-suspended, key ``scorers``, a JSON array (wire
-contract).
+"""Reads the suspended score names from the hub: a JSON array in key ``scorers`` of ConfigMap
+gitops-dsf-suspended (wire contract).
 
-If it cannot be read, nothing is suspended: silence of the hub must not stop a fleet.
+If it cannot be read, no scorer is suspended, so that an unreachable hub does not stop a fleet.
 """
 
 import logging
@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from dsf_agent.apiserver import ApiServer
+from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import PublishError
-from dsf_agent.metrics import Metrics
+from dsf_agent.metrics.registry import Metrics
 from dsf_agent.reasons import Reason
 from dsf_runtime.clock import Clock
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
@@ -25,7 +25,7 @@ JITTER: Final = 0.2
 
 
 class Suspension:
-    """Polls the ConfigMap and calls ``emit`` when the set of names changed."""
+    """Reads the ConfigMap periodically and calls ``emit`` when the set of names changed."""
 
     def __init__(
         self,
@@ -49,18 +49,18 @@ class Suspension:
         self._fault = ""
 
     async def run(self) -> None:
-        """For ever."""
+        """Runs until it is cancelled."""
         while True:
             try:
-                await self.look()
+                await self.check()
             except Exception:
                 log.exception(
-                    "reading the suspended scorers failed inside the agent",
+                    "reading the suspended scorers failed because of a bug in the agent",
                     extra={"reason": Reason.INTERNAL.value},
                 )
             await self._clock.sleep(self._poll * self._chance.uniform(1 - JITTER, 1 + JITTER))
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         """Reads the names once."""
         fault = ""
         try:
@@ -71,7 +71,7 @@ class Suspension:
             self._metrics.suspension_failures.labels(fault).inc()
             if fault != self._fault:
                 log.warning(
-                    "the suspended scorers cannot be read, so none is suspended: %s",
+                    "cannot read the suspended scorers, so none is suspended: %s",
                     error,
                     extra={"reason": fault},
                 )

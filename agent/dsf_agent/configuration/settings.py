@@ -1,6 +1,4 @@
-"""What the process is told: flags and environment, read once into frozen Settings. docs/agent.md has the same
-table.
-"""
+"""Flags and environment variables, read once into frozen Settings. docs/agent.md has the same table."""
 
 import argparse
 import re
@@ -16,13 +14,13 @@ from dsf_wire.constants import AGENT_NAMESPACE
 DEFAULT_HUB_NAMESPACE: Final = "open-cluster-management"
 MAX_CLUSTER_NAME: Final = 253
 _CLUSTER_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-"""A name of Kubernetes (RFC 1123 subdomain)."""
+"""An RFC 1123 subdomain, as Kubernetes asks for."""
 SERVICE_ACCOUNT_TOKEN: Final = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
 
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """Where to listen. An empty host is every interface; port 0 takes a free one."""
+    """Where to listen. An empty host means all interfaces, port 0 a free port."""
 
     host: str
     port: int
@@ -36,33 +34,35 @@ class Settings:
     config_dir: Path
     """The mounted ConfigMap directory; the file ``summaries`` in it is read."""
     cluster: str
-    """Name of this managed cluster, which is its namespace on the hub."""
+    """Name of this managed cluster and of its namespace on the hub."""
     publish_dir: Path | None
-    """Where AddOnPlacementScores become files; None publishes to the hub."""
+    """Directory for AddOnPlacementScores as files. None means that they are published to the hub."""
     hub_kubeconfig: Path | None
     hub_namespace: str
-    """Namespace on the hub that holds the ConfigMap of suspended scorers."""
+    """Namespace on the hub with the ConfigMap of suspended scorers."""
     spoke_kubeconfig: Path | None
-    """How to reach the managed cluster's own API; None is the pod's ServiceAccount."""
+    """Kubeconfig of the managed cluster's API. None means the pod's ServiceAccount."""
     namespace: str
-    """Namespace on the managed cluster that holds token Secrets and CA ConfigMaps."""
+    """Namespace on the managed cluster with token Secrets and CA ConfigMaps."""
     token_file: Path
-    """The pod's own token, for serviceAccountToken: true."""
+    """The pod's token, for serviceAccountToken: true."""
     metrics_address: Address
     poll_seconds: float
     suspension_seconds: float
-    settle_seconds: float
+    prune_delay_seconds: float
     splay_seconds: float
     grace_seconds: float
     hub_timeout_seconds: float
     limits: Limits
     bytes_in_flight: int
-    """Bytes of large answers that are held at one time."""
+    """Bytes of large answers that may be in memory at one time."""
     log_format: str
     log_level: str
 
 
-_EPILOG: Final = "Every flag can be given as the environment variable named in brackets; a flag wins."
+_EPILOG: Final = (
+    "Every flag can also be set by the environment variable in brackets. A flag overrides its variable."
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -121,7 +121,7 @@ def _common(verb: argparse.ArgumentParser) -> None:
     add(
         "--max-bytes-in-flight",
         metavar="BYTES",
-        help="large answers held at one time [MAX_BYTES_IN_FLIGHT; 67108864]",
+        help="bytes of large answers in memory at one time [MAX_BYTES_IN_FLIGHT; 67108864]",
     )
     add("--max-calls-per-origin", metavar="N", help="calls to one host at one time [MAX_CALLS_PER_ORIGIN; 8]")
     add("--log-format", metavar="text|json", help="[LOG_FORMAT; text]")
@@ -144,7 +144,11 @@ def _running(run: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         help="where /metrics, /healthz and /readyz are served [METRICS_ADDRESS; :8080]",
     )
-    add("--config-poll", metavar="SECONDS", help="safety net beside file events [CONFIG_POLL; 10]")
+    add(
+        "--config-poll",
+        metavar="SECONDS",
+        help="how often the file is read besides file events [CONFIG_POLL; 10]",
+    )
     add(
         "--suspension-poll",
         metavar="SECONDS",
@@ -153,15 +157,21 @@ def _running(run: argparse.ArgumentParser) -> None:
     add(
         "--prune-delay",
         metavar="SECONDS",
-        help="how long a file must stand before scores of removed scorers go [PRUNE_DELAY; 10]",
+        help="how long a file must be unchanged before scores of removed scorers go [PRUNE_DELAY; 10]",
     )
-    add("--splay", metavar="SECONDS", help="longest delay of first runs at start [SPLAY; 10]")
-    add("--shutdown-grace", metavar="SECONDS", help="time for work under way at SIGTERM [SHUTDOWN_GRACE; 3]")
+    add("--splay", metavar="SECONDS", help="longest delay of the first runs after the start [SPLAY; 10]")
+    add(
+        "--shutdown-grace",
+        metavar="SECONDS",
+        help="time to finish running work after SIGTERM [SHUTDOWN_GRACE; 3]",
+    )
     add("--hub-timeout", metavar="SECONDS", help="longest call of an API server [HUB_TIMEOUT; 15]")
 
 
 class _Source:
-    """Flag, else environment, else default; names both in complaints."""
+    """Values of flags, else of environment variables, else defaults. Error messages name flag and
+    variable.
+    """
 
     def __init__(self, flags: Mapping[str, object], environ: Mapping[str, str]) -> None:
         self._flags = flags
@@ -204,7 +214,7 @@ class _Source:
 
 
 def variable(flag: str) -> str:
-    """The environment variable of a flag."""
+    """The environment variable for a flag."""
     return flag.upper().replace("-", "_")
 
 
@@ -213,7 +223,9 @@ def name(flag: str) -> str:
 
 
 def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, argparse.Namespace]:
-    """Settings of ``run`` and ``check``. Raises SettingsError; argparse itself exits on unknown flags."""
+    """The settings of ``run`` and ``check``. Raises SettingsError. For unknown flags argparse ends the
+    process.
+    """
     flags = parser().parse_args(argv)
     source = _Source(vars(flags), environ)
     cluster = source.text("cluster-name")
@@ -240,7 +252,7 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
         metrics_address=_address(source.text("metrics-address", ":8080")),
         poll_seconds=source.seconds("config-poll", 10, least=0.1),
         suspension_seconds=source.seconds("suspension-poll", 30, least=1),
-        settle_seconds=source.seconds("prune-delay", 10),
+        prune_delay_seconds=source.seconds("prune-delay", 10),
         splay_seconds=source.seconds("splay", 10),
         grace_seconds=source.seconds("shutdown-grace", 3),
         hub_timeout_seconds=source.seconds("hub-timeout", 15, least=0.1),

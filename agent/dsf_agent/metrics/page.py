@@ -1,4 +1,4 @@
-"""The agent's page of metrics, in both formats, with and without gzip."""
+"""The page /metrics in both text formats, with and without gzip."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -7,14 +7,14 @@ from typing import Any, Final
 from prometheus_client import exposition
 from prometheus_client.openmetrics import exposition as openmetrics
 
-from dsf_agent.metrics import Metrics
+from dsf_agent.metrics.registry import Metrics
 from dsf_runtime.pages import Page, Query
 
 EOF: Final = b"# EOF\n"
 
 
 class MetricsPage:
-    """Answers a scrape."""
+    """Handles requests for /metrics."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -26,20 +26,19 @@ class MetricsPage:
         if "application/openmetrics-text" in query.headers.get("accept", ""):
             generate, content_type = openmetrics.generate_latest, openmetrics.CONTENT_TYPE_LATEST
             end = EOF
-        # Rendering the agent's own series holds no lock of ours and may take some milliseconds with hundreds
-        # of scorers.
+        # In a thread, because it can take some milliseconds with hundreds of scorers.
         own = (await asyncio.to_thread(generate, self._metrics.registry)).removesuffix(EOF)
         headers = {"Vary": "Accept, Accept-Encoding"}
         if not _accepts_gzip(query.headers.get("accept-encoding", "")):
             return Page(
-                content_type=content_type, parts=[own, *self._metrics.board.plain(), end], headers=headers
+                content_type=content_type, parts=[own, *self._metrics.samples.plain(), end], headers=headers
             )
-        parts = await self._metrics.board.gzipped(before=own, after=end)
+        parts = await self._metrics.samples.gzipped(before=own, after=end)
         return Page(content_type=content_type, parts=parts, headers={**headers, "Content-Encoding": "gzip"})
 
 
 def _accepts_gzip(header: str) -> bool:
-    """RFC 9110 section 12.5.3; a quality of zero is a refusal."""
+    """RFC 9110 section 12.5.3. A quality of zero means no."""
     return any(name == "gzip" and quality > 0 for name, quality in _codings(header))
 
 

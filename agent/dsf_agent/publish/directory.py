@@ -1,5 +1,5 @@
-"""AddOnPlacementScores as YAML files, one per object, each replaced atomically: for laptops, demos
-and tests.
+"""AddOnPlacementScores as YAML files, one per object, for laptops, demos and tests. Files are replaced
+atomically.
 """
 
 import asyncio
@@ -15,28 +15,27 @@ from typing import Any, Final
 
 import yaml
 
-from dsf_agent import store
 from dsf_agent.errors import PublishError
+from dsf_agent.publish import store
+from dsf_agent.publish.store import Stored
 from dsf_agent.reasons import Reason
-from dsf_agent.store import Stored
 from dsf_runtime.clock import Clock
 
 MAX_STEM: Final = 240
-"""Characters of a file name before the extension; file systems allow 255 bytes and a temporary name needs
-some.
+"""Longest file name without extension. File systems allow 255 bytes, and a temporary name needs some of them.
 """
 
 
 class DirectoryStore:
-    """Files of one directory. The reader's clock is this machine's."""
+    """Files in one directory. The clock is this machine's."""
 
     def __init__(self, *, directory: Path, cluster: str, clock: Clock) -> None:
         self._directory = directory
         self._cluster = cluster
         self._clock = clock
-        self._turns: dict[str, threading.Lock] = {}
-        """By name: a write whose task was cancelled goes on in its thread, and must not land after the one
-        that follows.
+        self._locks: dict[str, threading.Lock] = {}
+        """By object name. A write whose task was cancelled continues in its thread, and must not finish after
+        the next write.
         """
 
     def wall(self) -> float:
@@ -48,21 +47,21 @@ class DirectoryStore:
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
         await asyncio.to_thread(
-            self._in_turn, name, lambda: self._write(self._path(name), body, values, valid_until)
+            self._locked, name, lambda: self._write(self._path(name), body, values, valid_until)
         )
 
-    async def gone(self, name: str, *, written: float) -> bool:
+    async def deleted_by_others(self, name: str, *, written: float) -> bool:
         del written
         return not await asyncio.to_thread(self._path(name).exists)
 
-    async def ours(self) -> list[Stored]:
-        return await asyncio.to_thread(self._ours)
+    async def list_owned(self) -> list[Stored]:
+        return await asyncio.to_thread(self._list_owned)
 
     async def delete(self, stored: Stored) -> None:
-        await asyncio.to_thread(self._in_turn, stored.name, lambda: self._delete(stored))
+        await asyncio.to_thread(self._locked, stored.name, lambda: self._delete(stored))
 
-    def _in_turn(self, name: str, change: Callable[[], None]) -> None:
-        with self._turns.setdefault(name, threading.Lock()):
+    def _locked(self, name: str, change: Callable[[], None]) -> None:
+        with self._locks.setdefault(name, threading.Lock()):
             change()
 
     def _path(self, name: str) -> Path:
@@ -74,16 +73,16 @@ class DirectoryStore:
         return self._directory / f"{stem}.yaml"
 
     def _read(self, path: Path, *, before: bytes = b"") -> Stored | None:
-        """The object of a file; with ``before``, only what stands before that text."""
+        """The object in a file. With ``before``, only the part of the file before that text is parsed."""
         try:
             content = path.read_bytes()
-            plain = yaml.load(content.partition(before)[0] if before else content, Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
+            plain = yaml.load(content.partition(before)[0] if before else content, Loader=_LOADER)  # noqa: S506 - a safe loader, in C if available
         except FileNotFoundError:
             return None
         except OSError as error:
             raise _failed(path, error) from error
         except (yaml.YAMLError, ValueError, RecursionError):
-            # Not a file of ours as it is now (ValueError: a date that is none); the next write makes it one.
+            # Not a valid file (ValueError: an impossible date). The next write replaces it.
             return None
         return store.stored(plain) if isinstance(plain, dict) else None
 
@@ -104,7 +103,7 @@ class DirectoryStore:
                 Path(temporary).unlink(missing_ok=True)
             raise _failed(path, error) from error
 
-    def _ours(self) -> list[Stored]:
+    def _list_owned(self) -> list[Stored]:
         try:
             paths = (
                 sorted(path for path in self._directory.iterdir() if path.suffix == ".yaml")
@@ -113,10 +112,9 @@ class DirectoryStore:
             )
         except OSError as error:
             raise _failed(self._directory, error) from error
-        # Whose they are and until when they count is said above the items, of which there may be tens of
-        # thousands.
+        # Labels and validUntil come before the items, of which there may be tens of thousands.
         found = (self._read(path, before=b"\n  scores:") for path in paths)
-        return [one for one in found if one is not None and one.ours]
+        return [one for one in found if one is not None and one.owned]
 
     def _delete(self, stored: Stored) -> None:
         path = self._path(stored.name)
@@ -127,7 +125,7 @@ class DirectoryStore:
 
 
 def render(body: Mapping[str, Any], status: Mapping[str, Any]) -> str:
-    """YAML with one line per item; a JSON string is a YAML string, and tens of thousands of items stay quick
+    """YAML with one line per item. Names are written as JSON strings, which are valid YAML and fast
     to write.
     """
     head = yaml.dump(dict(body), Dumper=_DUMPER, sort_keys=False, allow_unicode=True)
@@ -137,7 +135,7 @@ def render(body: Mapping[str, Any], status: Mapping[str, Any]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A double-quoted scalar; JSON's spelling is YAML's too where nothing needs an escape beyond ASCII."""
+    """A double-quoted scalar. For ASCII text JSON and YAML use the same escapes."""
     if text.isascii():
         return json.dumps(text)
     return str(yaml.dump(text, Dumper=yaml.SafeDumper, default_style='"', width=math.inf)).rstrip("\n")

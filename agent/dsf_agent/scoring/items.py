@@ -1,6 +1,4 @@
-"""Results to the items of an AddOnPlacementScore: dimension names, aggregation, range map, clamp, floor.
-Pure.
-"""
+"""Turns results into items of an AddOnPlacementScore: item names, aggregation, range, clamp, floor. Pure."""
 
 import math
 from collections import Counter
@@ -8,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dsf_agent.labelset import LabelSet
+from dsf_agent.scoring.labels import LabelSet
 from dsf_wire import scorevalue
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.scorevalue import Aggregation
 from dsf_wire.summary import Summary
 
 DROP_NO_NAME: Final = "no_name"
-"""The dimension format yields the empty string for these labels; a Placement cannot name such an item."""
+"""The dimension format gives the empty string for these labels. A Placement cannot name such an item."""
 DROP_OVERFLOW: Final = "overflow"
-"""The sum of finite scores of one dimension is not finite."""
+"""The aggregate of finite scores of one item is not finite."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Items:
-    """Names to values, sorted by name; how many values a bound held, and how many items were dropped by
-    reason.
+    """Values by item name, sorted by name. ``clamped`` counts values that were cut to a bound of the range,
+    ``dropped`` counts results by reason.
     """
 
     values: dict[str, int]
@@ -31,26 +29,26 @@ class Items:
     dropped: Counter[str] = field(default_factory=Counter)
 
 
-class Builder:
-    """Collects results in batches and builds the items; the caller yields to the event loop in between."""
+class ItemBuilder:
+    """Builds items from results in batches. The caller yields to the event loop between batches."""
 
     def __init__(self, *, scorer: Summary) -> None:
         self._aggregation = Aggregation(scorer.score_aggregation or Aggregation.LAST)
         self._range = scorer.score_range
         self._raw: dict[str, float] = {}
         self._several: dict[str, list[float]] = {}
-        """All scores of the names that have more than one."""
+        """All scores of names that have more than one."""
         self._names: list[str] = []
         self._values: dict[str, int] = {}
         self._clamped = 0
         self._dropped: Counter[str] = Counter()
 
     def add(self, label_sets: Sequence[LabelSet], scores: Sequence[float]) -> None:
-        """Takes results in the order of the answer (Last means the last one)."""
+        """Adds results, in the order of the answer. The aggregation Last takes the last one."""
         raw, names = self._raw, [label_set.item for label_set in label_sets]
         single = dict(zip(names, scores, strict=True))
         if len(single) == len(names) and raw.keys().isdisjoint(single):
-            # As nearly always: one result per item.
+            # The usual case: one result per item.
             raw |= single
             new = names
         else:
@@ -59,13 +57,13 @@ class Builder:
             nameless = self._several.pop("", [raw.pop("")])
             self._dropped[DROP_NO_NAME] += len(nameless)
             new.remove("")
-        # Sorted runs, which the final sort merges in linear time: sorting 50,000 names at once would hold the
-        # loop too long.
+        # Each batch is sorted now, so that the final sort only merges sorted runs. Sorting 50,000 names at
+        # once would block the event loop too long.
         new.sort()
         self._names += new
 
     def _grouped(self, names: Sequence[str], scores: Sequence[float]) -> list[str]:
-        """Adds scores that share names, and gives the names that are new."""
+        """Adds scores that share names. Returns the names that are new."""
         raw, several = self._raw, self._several
         new: list[str] = []
         for name, score in zip(names, scores, strict=True):
@@ -79,18 +77,17 @@ class Builder:
         return new
 
     def order(self) -> list[str]:
-        """All names, sorted by code point (what Go's string order and the API server's clients use)."""
+        """All names, sorted by code point, as Go sorts strings."""
         self._names.sort()
         return self._names
 
     def map(self, names: Sequence[str]) -> None:
-        """Maps the values of some of the names; in the order of ``order``, so that the items are sorted."""
+        """Computes the values of some names. Call it in the order of ``order``, so that items are sorted."""
         raw, several = self._raw, self._several
         if self._range is None and not several:
             scores = [raw[name] for name in names]
             if scores and min(scores) >= SCORE_MIN and max(scores) <= SCORE_MAX:
-                # What map_score says of such values, without the price of a call for each of tens of
-                # thousands.
+                # The same as map_score for such values, without one call per item.
                 self._values.update(zip(names, map(math.floor, scores), strict=True))
                 return
         for name in names:

@@ -1,4 +1,4 @@
-"""When scores are written: spec.publish as a pure rule."""
+"""When scores are written (spec.publish of a DynamicScorer). Pure."""
 
 import operator
 from collections.abc import Iterator, Mapping
@@ -9,20 +9,22 @@ from dsf_wire.constants import DEFAULT_DEADBAND, DEFAULT_MIN_INTERVAL_SECONDS, d
 from dsf_wire.summary import Summary
 
 REFRESH_FRACTION: Final = 0.5
-"""Part of the TTL after which unchanged scores are written again."""
+"""Unchanged scores are written again after this part of the TTL."""
 REFRESH_JITTER: Final = 0.1
-"""Part of the refresh delay by which clusters and scores differ from each other, always earlier."""
+"""A refresh comes up to this part of its delay earlier, by an amount that differs between clusters and
+scores.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """deadband in score points, the rest in seconds."""
+    """``deadband`` is in score points, the other values in seconds."""
 
     deadband: int
     min_interval: float
     ttl: float
     jitter: float
-    """A number in [0, 1) that is fixed for this cluster and score."""
+    """A number in [0, 1) that never changes for this cluster and score."""
 
     @classmethod
     def of(cls, scorer: Summary, *, jitter: float) -> "Rule":
@@ -42,9 +44,7 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """What readers of the hub see: the items, and when they were written and expire (Unix seconds of the
-    hub's clock).
-    """
+    """Published items, and when they were written and expire (Unix seconds of the hub's clock)."""
 
     values: Mapping[str, int] = field(default_factory=dict)
     written: float
@@ -53,8 +53,8 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """When to write (Unix seconds of the hub's clock; a time in the past means at once), and whether the
-    scores call for it.
+    """When to write (Unix seconds of the hub's clock; a past time means now), and whether the scores
+    changed.
     """
 
     at: float
@@ -62,20 +62,20 @@ class Decision:
 
 
 def changed(wanted: Mapping[str, int], published: Mapping[str, int], *, deadband: int) -> bool:
-    """Whether an item came, went, or moved by at least the deadband; a deadband of 0 means any move."""
+    """Whether an item was added, was removed, or changed by at least the deadband. With a deadband of 0 every
+    change counts.
+    """
     if wanted == published:
         return False
     if wanted.keys() != published.keys():
         return True
-    # Loops of the interpreter's own: tens of thousands of items in some milliseconds.
+    # map() compares tens of thousands of items in a few milliseconds.
     moves: Iterator[int] = map(operator.sub, wanted.values(), map(published.__getitem__, wanted))
     return max(map(abs, moves)) >= max(1, deadband)
 
 
 def decide(wanted: Mapping[str, int], published: Published | None, *, rule: Rule) -> Decision:
-    """The rule: a change at once but not before the least interval is over, everything else at the
-    refresh.
-    """
+    """A change is written once the minimum interval is over, unchanged scores at the refresh time."""
     if published is None:
         return Decision(at=0.0, changed=True)
     refresh = min(published.written + rule.refresh, published.valid_until - rule.ttl * REFRESH_FRACTION)

@@ -1,4 +1,4 @@
-"""The process: root tasks, the state they share, readiness, and an orderly end."""
+"""The running agent: its root tasks, the state they share, readiness, and shutdown."""
 
 import asyncio
 import logging
@@ -8,14 +8,15 @@ from typing import Any
 
 import msgspec
 
-from dsf_agent import garbage, transport
-from dsf_agent.build import Adapters
-from dsf_agent.pages import MetricsPage
-from dsf_agent.prune import Pruner
+from dsf_agent import transport
+from dsf_agent.configuration.snapshot import Snapshot
+from dsf_agent.configuration.suspension import Suspension
+from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher
+from dsf_agent.metrics.page import MetricsPage
+from dsf_agent.process import memory
+from dsf_agent.process.build import Adapters
+from dsf_agent.publish.prune import Pruner
 from dsf_agent.schedule import Scheduler
-from dsf_agent.snapshot import Snapshot
-from dsf_agent.suspension import Suspension
-from dsf_agent.watch import Observation, Trouble, Watcher
 from dsf_agent.worker import WorkerState
 from dsf_runtime.pages import Page, PageServer, Probes
 
@@ -23,14 +24,14 @@ log = logging.getLogger(__name__)
 
 
 class Agent:
-    """Owns the root tasks; the first of them to end ends the process."""
+    """Owns the root tasks. If one of them ends, the process ends."""
 
     def __init__(self, *, adapters: Adapters) -> None:
         settings = adapters.settings
         self._adapters = adapters
         self._metrics = adapters.metrics
         self._snapshot: Snapshot | None = None
-        self._trouble: Trouble | None = Trouble(reason="missing", text="not read yet")
+        self._trouble: UnusableFile | None = UnusableFile(reason="missing", text="not read yet")
         self._suspended: frozenset[str] = frozenset()
         self._changing = asyncio.Lock()
         self._stop = asyncio.Event()
@@ -48,7 +49,7 @@ class Agent:
             self._pruner = Pruner(
                 store=adapters.store,
                 metrics=adapters.metrics,
-                settle_seconds=settings.settle_seconds,
+                delay_seconds=settings.prune_delay_seconds,
                 chance=adapters.chance,
             )
         address = settings.metrics_address
@@ -56,11 +57,11 @@ class Agent:
         self.server = PageServer(host=address.host, port=address.port, handler=probes)
 
     def stop(self) -> None:
-        """Asks for an orderly end; safe to call often."""
+        """Requests a graceful shutdown. May be called more than once."""
         self._stop.set()
 
     async def run(self) -> int:
-        """Until ``stop`` or a root task's end. Returns the exit code."""
+        """Runs until ``stop`` is called or a root task ends. Returns the exit code."""
         try:
             await self.server.start()
         except OSError as error:
@@ -92,7 +93,7 @@ class Agent:
         adapters = self._adapters
         roots: list[tuple[str, Coroutine[Any, Any, None]]] = [
             ("watch", self._watcher.run()),
-            ("garbage", garbage.collect()),
+            ("garbage collection", memory.collect_periodically()),
         ]
         if self._pruner is not None:
             roots.append(("prune", self._pruner.run()))
@@ -111,12 +112,12 @@ class Agent:
 
     async def _observed(self, observation: Observation) -> None:
         self._metrics.config_usable.set(int(isinstance(observation, Snapshot)))
-        if isinstance(observation, Trouble):
+        if isinstance(observation, UnusableFile):
             self._trouble = observation
             self._metrics.config_failures.labels(observation.reason).inc()
             log.warning(
                 "the configuration cannot be used%s: %s",
-                ", the last good one stays" if self._snapshot is not None else "",
+                ", the last good one stays active" if self._snapshot is not None else "",
                 observation.text,
                 extra={"reason": observation.reason},
             )
@@ -139,7 +140,7 @@ class Agent:
             self._pruner.set(observation)
 
     async def _suspend(self, names: frozenset[str]) -> None:
-        log.info("suspended by the hub: %s", ", ".join(sorted(names)) or "none")
+        log.info("scorers suspended by the hub: %s", ", ".join(sorted(names)) or "none")
         self._suspended = names
         await self._apply()
 
@@ -163,12 +164,12 @@ class Agent:
         return Page(status=200 if ready else 503, content_type="application/json", parts=[text])
 
     def detail(self) -> tuple[bool, dict[str, Any]]:
-        """Whether a configuration was seen, and what /readyz tells about it."""
+        """Whether a configuration was read, and the JSON of /readyz."""
         snapshot, trouble = self._snapshot, self._trouble
         states = self._scheduler.states()
         scorers = []
         for scorer in snapshot.scorers if snapshot else ():
-            # One that is about to start has no worker yet, like a suspended one.
+            # A scorer that is about to start has no worker yet, and neither has a suspended one.
             state = None if scorer.score_name in self._suspended else states.get(scorer.name, WorkerState())
             scorers.append(_scorer(scorer.name, scorer.score_name, state))
         hub = self._adapters.hub
@@ -219,8 +220,6 @@ async def serve(adapters: Adapters) -> int:
 
 
 def tune() -> None:
-    """Settings of the whole process: wide reads, and a garbage collector that keeps out of the way of the
-    event loop.
-    """
-    garbage.settle()
+    """Settings of the whole process: large reads from sockets, and a garbage collector that rarely blocks."""
+    memory.freeze_startup_objects()
     transport.read_widely()

@@ -1,7 +1,7 @@
-"""publish: the newest scores of one scorer, written when the rule says so, whatever the hub does in between.
+"""Writes the newest scores of one scorer when the rule says that a write is due.
 
-Runs beside the worker, so that a hub that is slow or away never delays the next cycle. Only the newest value
-is kept.
+It runs beside the worker, so a slow or unreachable hub never delays the next cycle. Only the newest scores
+are kept.
 """
 
 import asyncio
@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from dsf_agent.errors import PublishError
-from dsf_agent.metrics import ScorerMetrics
-from dsf_agent.publish_rule import Published, Rule, decide
+from dsf_agent.metrics.registry import ScorerMetrics
+from dsf_agent.publish.rule import Published, Rule, decide
+from dsf_agent.publish.store import ScoreStore, Stored
 from dsf_agent.reasons import Reason
-from dsf_agent.store import ScoreStore, Stored
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 from dsf_wire import scorename
@@ -23,19 +23,19 @@ from dsf_wire.summary import Summary
 log = logging.getLogger(__name__)
 
 BACKOFF: Final = Backoff(first=2.0, ceiling=120.0, jitter=0.3)
-"""Between attempts to reach the store; a whole fleet meets a returning hub, hence the wide jitter."""
+"""Delays between failed attempts. The jitter is wide because a whole fleet retries when a hub returns."""
 RETRY_FRACTION: Final = 0.25
-"""Part of the TTL after which a failed write is tried again at the latest, whatever the hub asks for:
-unchanged scores are written again at half of the TTL, and must not expire meanwhile.
+"""A failed write is tried again after this part of the TTL at the latest, even if the hub asks for a longer
+pause. Unchanged scores are written again at half of the TTL and must not expire before the retry.
 """
 CLOCK_SLACK_SECONDS: Final = 60.0
-"""By how much an expiry may seem too late before it counts as somebody else's, or as one of a clock that was
-set back since.
+"""Tolerance for a validUntil that is later than this rule would set it. A later one was written by another
+program, or the clock was set back since.
 """
 
 
 class Publication:
-    """Owns one object in the store. ``offer`` and ``withdraw`` never wait."""
+    """Writes one object in the store. ``offer`` and ``withdraw`` return at once."""
 
     def __init__(
         self, *, scorer: Summary, store: ScoreStore, rule: Rule, metrics: ScorerMetrics, chance: random.Random
@@ -54,45 +54,47 @@ class Publication:
         self._idle.set()
         self._failures = 0
         self.fault: PublishError | None = None
-        """Why the last attempt failed; None after one that did not."""
+        """Why the last attempt failed; None if it succeeded."""
 
     def offer(self, values: Mapping[str, int]) -> None:
-        """The scores of a cycle that succeeded."""
+        """Takes the scores of a successful cycle."""
         self._wanted = values
         if not self._failures:
             self._idle.clear()
         self._news.set()
 
     def withdraw(self) -> None:
-        """A cycle failed: nothing old is written or refreshed; what is published expires at its
+        """Call this when a cycle failed. Old scores are not written again; the published ones expire at their
         validUntil.
         """
         self._wanted = None
         self._idle.set()
 
-    async def settled(self) -> None:
-        """Returns once what was offered is written, or not due yet, or its write failed."""
+    async def wait_until_handled(self) -> None:
+        """Waits until the offered scores are written, or are not due yet, or their write failed."""
         await self._idle.wait()
 
     async def run(self) -> None:
-        """For ever: waits for scores and for the time to write them."""
+        """Waits for scores and writes them when they are due, until it is cancelled."""
         while True:
             self._news.clear()
             delay = await self._step()
             if self._wanted is None or delay is None:
                 await self._news.wait()
                 continue
-            # After a failure the back-off is served to its end, and the newest value goes then.
+            # After a failure, new scores do not shorten the back-off.
             await happens_within(self._news if self._failures == 0 else asyncio.Event(), seconds=delay)
 
     async def _step(self) -> float | None:
-        """Writes if due. Seconds until the next look, or None when there is nothing to do."""
+        """Writes if a write is due. Returns the seconds until the next step, or None if there is nothing to
+        do.
+        """
         wanted = self._wanted
         if wanted is None:
             return None
         try:
-            await self._look()
-            # The hub may have taken its time: newer scores came meanwhile, or these were withdrawn.
+            await self._read_published()
+            # The scores may have been replaced or withdrawn during the request.
             wanted = self._wanted
             if wanted is None:
                 return None
@@ -100,8 +102,8 @@ class Publication:
             if self._published is not None and _too_late(
                 self._published.valid_until, rule=self._rule, now=now
             ):
-                # The readers' clock was set back: what stands there lives too long, and would put off every
-                # change until it caught up.
+                # The hub's clock was set back. The published validUntil is too late and would delay every
+                # write until the clock catches up.
                 self._published = None
             decision = decide(wanted, self._published, rule=self._rule)
             wait = decision.at - now
@@ -114,7 +116,7 @@ class Publication:
             return self._failed(error)
         except Exception as error:
             log.exception(
-                "publishing failed inside the agent",
+                "publishing failed because of a bug in the agent",
                 extra={"scorer": self._scorer, "reason": Reason.INTERNAL.value},
             )
             return self._failed(PublishError(str(error), reason=Reason.INTERNAL))
@@ -127,17 +129,18 @@ class Publication:
             if self._wanted is wanted:
                 self._idle.set()
 
-    async def _look(self) -> None:
-        """What is published already: after a restart the fleet must not write everything again. Also tells
-        the hub's time.
+    async def _read_published(self) -> None:
+        """Reads the published scores, so that a restart does not make the whole fleet write again.
+
+        The answer also tells the hub's time.
         """
         if self._seeded:
-            if self._published is None or not await self._store.gone(
+            if self._published is None or not await self._store.deleted_by_others(
                 self._name, written=self._published.written
             ):
                 return
             log.warning(
-                "%s was deleted by somebody else, looking again",
+                "%s was deleted by another program, reading it again",
                 self._name,
                 extra={"scorer": self._scorer, "object": self._name},
             )
@@ -157,7 +160,7 @@ class Publication:
 
     def _failed(self, error: PublishError) -> float:
         self._failures, self.fault = self._failures + 1, error
-        # Whatever was read or written before may not be what stands there now.
+        # The object may differ from what was read or written before.
         self._seeded = False
         self._metrics.published("failed")
         self._metrics.failed("publish", error.reason)
@@ -173,15 +176,15 @@ class Publication:
 
 
 def _too_late(valid_until: float, *, rule: Rule, now: float) -> bool:
-    """Whether this rule could not have given this expiry by now."""
+    """Whether the expiry is later than this rule would set it now."""
     return valid_until > now + rule.ttl + CLOCK_SLACK_SECONDS
 
 
 def _published(stored: Stored | None, *, rule: Rule, now: float) -> Published | None:
-    """What counts as published: an object that we alone write, and whose expiry is one that this rule could
-    have given it.
+    """The published scores, or None if the object must be written anyway: another program writes it too, or
+    this rule would not set such an expiry.
     """
-    if stored is None or not stored.ours or stored.shared or stored.valid_until is None:
+    if stored is None or not stored.owned or stored.shared or stored.valid_until is None:
         return None
     if _too_late(stored.valid_until, rule=rule, now=now):
         return None

@@ -1,7 +1,8 @@
-"""watch: the mounted ConfigMap directory as a sequence of Snapshots.
+"""Watches the mounted ConfigMap directory and reports every state of the file ``summaries``.
 
-The kubelet replaces the ``..data`` symlink, so the directory is watched, not the file; a slow poll is the
-safety net. A state that cannot be used leaves the last good configuration in force.
+The kubelet replaces the symlink ``..data``, so the directory is watched and not the file. The file is also
+read every few seconds, in case an event is missed. While it cannot be used, the last good configuration stays
+active.
 """
 
 import asyncio
@@ -15,59 +16,59 @@ from typing import Final
 
 from watchfiles import awatch
 
-from dsf_agent import snapshot
-from dsf_agent.snapshot import Snapshot, SummariesError
+from dsf_agent.configuration import snapshot
+from dsf_agent.configuration.snapshot import Snapshot, SummariesError
 from dsf_runtime.clock import happens_within
 from dsf_wire.constants import CONFIGMAP_KEY
 
 log = logging.getLogger(__name__)
 
 MAX_BYTES: Final = 4 << 20
-"""A ConfigMap holds at most 1 MiB (API server); four times that is somebody's accident."""
+"""Largest file that is read. The API server limits a ConfigMap to 1 MiB."""
 DEBOUNCE_MS: Final = 100
-"""Longest time that a burst of changes is collected."""
+"""Changes within this time are reported together."""
 STEP_MS: Final = 100
-"""Between two looks of the watch; each wakes the process, all day, on every cluster: 0.7 ms of CPU per
-second, half of what 50 ms take.
+"""How often watchfiles checks for events. Each check wakes the process: 0.7 ms of CPU per second, half as
+much as with 50 ms.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trouble:
-    """Why the file as it is now cannot be used: a short reason for metrics, and a text."""
+class UnusableFile:
+    """Why the file cannot be used: a short reason for metrics, and a text."""
 
     reason: str
     text: str
 
 
-Observation = Snapshot | Trouble
+Observation = Snapshot | UnusableFile
 
 
 def observe(path: Path) -> Observation:
-    """Reads and parses the file as it is now. Blocking."""
+    """Reads and parses the file. Blocking."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        return Trouble(reason="missing", text=f"{path} is not there")
+        return UnusableFile(reason="missing", text=f"{path} does not exist")
     except OSError as error:
-        return Trouble(reason="unreadable", text=f"{path}: {error.strerror}")
+        return UnusableFile(reason="unreadable", text=f"{path}: {error.strerror}")
     try:
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return Trouble(reason="unreadable", text=f"{path} is not a regular file")
+                return UnusableFile(reason="unreadable", text=f"{path} is not a regular file")
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        return Trouble(reason="unreadable", text=f"{path}: {error.strerror}")
+        return UnusableFile(reason="unreadable", text=f"{path}: {error.strerror}")
     if len(content) > MAX_BYTES:
-        return Trouble(reason="too_large", text=f"{path} has more than {MAX_BYTES} bytes")
+        return UnusableFile(reason="too_large", text=f"{path} has more than {MAX_BYTES} bytes")
     try:
         return snapshot.parse(content)
     except SummariesError as error:
-        return Trouble(reason="empty" if not content.strip() else "not_json", text=f"{path}: {error}")
+        return UnusableFile(reason="empty" if not content.strip() else "not_json", text=f"{path}: {error}")
 
 
 class Watcher:
-    """Calls ``emit`` with every state of the file that differs from the one before."""
+    """Calls ``emit`` when the state of the file changed."""
 
     def __init__(
         self, *, directory: Path, poll_seconds: float, emit: Callable[[Observation], Awaitable[None]]
@@ -79,27 +80,27 @@ class Watcher:
         self._last: Observation | None = None
 
     async def run(self) -> None:
-        """For ever."""
+        """Runs until it is cancelled."""
         touched = asyncio.Event()
         touched.set()
         while True:
             identity = _identity(self._directory)
             events = asyncio.create_task(self._events(touched), name="watch events")
             try:
-                # A directory that was replaced has a new identity: the kernel's watch is on the old one.
+                # If the directory is replaced, inotify still watches the old one.
                 while identity == _identity(self._directory) and not events.done():
                     await happens_within(touched, seconds=self._poll)
                     touched.clear()
-                    await self.look()
+                    await self.check()
                 if events.done():
-                    await self.look()
+                    await self.check()
                     await happens_within(touched, seconds=min(self._poll, 1.0))
             finally:
                 events.cancel()
                 await asyncio.gather(events, return_exceptions=True)
 
-    async def look(self) -> None:
-        """Reads the file now and emits if it differs."""
+    async def check(self) -> None:
+        """Reads the file now and calls ``emit`` if its state changed."""
         found = await asyncio.to_thread(observe, self._path)
         if _same(found, self._last):
             return
@@ -113,7 +114,7 @@ class Watcher:
             ):
                 touched.set()
         except OSError as error:
-            # Not there yet, or the system's inotify limit: the poll goes on alone.
+            # The directory does not exist yet, or the inotify limit is reached. Polling continues.
             log.debug("no file events for %s: %s", self._directory, error)
 
 

@@ -1,6 +1,6 @@
-"""check: one cycle of every scorer, printed as a table; publishes nothing. For a laptop, or inside the pod.
+"""The verb ``check``: runs one cycle of every scorer, prints a table and publishes nothing.
 
-Exit code 0 when every entry of the file gave scores, else 1.
+The exit code is 0 if every entry of the file gave scores, else 1.
 """
 
 import asyncio
@@ -8,25 +8,25 @@ import logging
 import sys
 from dataclasses import dataclass
 
-from dsf_agent.build import Adapters
+from dsf_agent.configuration.snapshot import Snapshot, Summary, publishes
+from dsf_agent.configuration.watch import UnusableFile, observe
 from dsf_agent.errors import AgentError, FetchError
+from dsf_agent.process.build import Adapters
 from dsf_agent.reasons import Reason
-from dsf_agent.snapshot import Snapshot, Summary, publishes
-from dsf_agent.watch import Trouble, observe
 from dsf_wire import scorename
 from dsf_wire.constants import CONFIGMAP_KEY
 
 HEAD = ("SCORER", "SERIES", "BYTES", "RESULTS", "DROPPED", "CLAMPED", "PUBLISH", "STATE")
 ITEMS_SHOWN = 5
 NAME_SHOWN = 60
-"""Characters of a name."""
+"""Longest name that is printed, in characters."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One scorer's line, and what is printed below the table about it."""
+    """The line of one scorer, and its notes below the table."""
 
     cells: tuple[str, ...]
     notes: tuple[str, ...]
@@ -38,7 +38,7 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
     try:
         path = adapters.settings.config_dir / CONFIGMAP_KEY
         found = await asyncio.to_thread(observe, path)
-        if isinstance(found, Trouble):
+        if isinstance(found, UnusableFile):
             print(f"gitops-dsf-agent: {found.text}", file=sys.stderr)
             return 1
         unknown = sorted(
@@ -49,7 +49,7 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
         if unknown:
             names = ", ".join(_shown(scorer.name) for scorer in found.scorers) or "none"
             print(
-                f"gitops-dsf-agent: no scorer {', '.join(unknown)} in {path}; there are: {names}",
+                f"gitops-dsf-agent: no scorer {', '.join(unknown)} in {path}; the scorers there are: {names}",
                 file=sys.stderr,
             )
             return 2
@@ -58,7 +58,7 @@ async def run(adapters: Adapters, *, only: list[str]) -> int:
         await adapters.close()
     _print(rows)
     if not rows:
-        print(f"{path} names no scorer")
+        print(f"{path} has no scorers")
     return 0 if all(row.good for row in rows) else 1
 
 
@@ -89,7 +89,8 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
         )
     except Exception as error:
         log.exception(
-            "a cycle failed inside the agent", extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value}
+            "a cycle failed because of a bug in the agent",
+            extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value},
         )
         return Row(
             cells=(own, *"------", Reason.INTERNAL.value),
@@ -104,7 +105,7 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
     notes = [f"{own}: {target}: {', '.join(shown) or 'no items'}"]
     notes += [f"{own}: dropped {count}: {reason}" for reason, count in sorted(result.dropped.items())]
     if result.first_fault:
-        notes.append(f"{own}: the first one dropped: {result.first_fault}")
+        notes.append(f"{own}: the first dropped result: {result.first_fault}")
     notes += [f"{own}: the source warns: {warning}" for warning in result.warnings]
     cells = (
         own,
@@ -120,7 +121,7 @@ async def _row(adapters: Adapters, scorer: Summary) -> Row:
 
 
 def _shown(name: str) -> str:
-    """A name for a terminal: labels and entries may hold whatever text has, and any amount of it."""
+    """A name that is safe to print: without control characters and not too long."""
     text = "".join(char if char.isprintable() else "?" for char in name)
     return text if len(text) <= NAME_SHOWN else f"{text[: NAME_SHOWN - 1]}…"
 

@@ -1,8 +1,8 @@
-"""``dynamic_score`` as text: rendered once per cycle and scorer, joined at scrape, so that a scrape of 50,000
-series costs next to nothing.
+"""The samples of ``dynamic_score`` as text.
 
-Text format: https://prometheus.io/docs/instrumenting/exposition_formats/. A gauge sample reads the same in
-OpenMetrics.
+The text of a scorer is rendered once per cycle and only joined at a scrape, so a scrape of 50,000 series is
+cheap. Text format: https://prometheus.io/docs/instrumenting/exposition_formats/. A gauge sample looks the
+same in OpenMetrics.
 """
 
 import asyncio
@@ -18,17 +18,19 @@ import msgspec
 NAME: Final = "dynamic_score"
 HEAD: Final = f"# HELP {NAME} Dynamic score from each scorer, as the scoring API gave it\n# TYPE {NAME} gauge\n".encode()  # noqa: E501
 MAX_LABEL: Final = 256
-"""Characters of a label value on /metrics; upstream cuts there too. Item names of the hub are not cut."""
+"""Longest label value on /metrics, in characters. Longer values are cut, as the upstream agent does. Item
+names on the hub are not cut.
+"""
 
 PIECE_LINES: Final = 2500
 
 KEPT_LEVEL: Final = 6
-"""Of zlib, for the text of a scorer, which is compressed once and sent with every scrape until the next
-cycle: up to a third fewer bytes than level 1 for twice the time. Level 7 takes more time for the same bytes
-(benchmarks/bench_agent.py --only gzip).
+"""Level of zlib for the text of a scorer, which is compressed once and sent with every scrape until the next
+cycle. It gives up to a third fewer bytes than level 1 and takes twice the time. Level 7 takes more time for
+the same bytes (benchmarks/bench_agent.py --only gzip).
 """
 PASSING_LEVEL: Final = 1
-"""For what differs from scrape to scrape."""
+"""Level of zlib for text that differs from scrape to scrape."""
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _SPECIAL: Final = re.compile(r'[\\"\n]').search
@@ -41,15 +43,15 @@ def escape(value: str) -> str:
     return value.translate(_ESCAPES)
 
 
-class Lines:
-    """How the lines of one scorer on one cluster begin."""
+class SamplePrefix:
+    """The text of a sample up to its value, for one scorer on one cluster."""
 
     def __init__(self, *, cluster: str, score_name: str) -> None:
         self._head = f'{NAME}{{ds_cluster="{escape(cluster)}",ds_node="'
         self._tail = f'",ds_score_name="{escape(score_name)}"}} '
 
-    def begin(self, labels: tuple[str, ...]) -> bytes:
-        """A line up to its value; the labels in the order of dsf_wire.dimension.LABELS."""
+    def of(self, labels: tuple[str, ...]) -> bytes:
+        """The prefix for these labels, in the order of dsf_wire.dimension.LABELS."""
         joined = "".join(labels)
         if _SPECIAL(joined) or len(joined) > MAX_LABEL:
             labels = tuple([escape(value) for value in labels])
@@ -62,7 +64,7 @@ class Lines:
 
 
 class SampleText:
-    """Collects one scorer's samples in batches. Of results with the same labels the last one counts, as
+    """Collects one scorer's samples in batches. If results have the same labels, the last one counts, as
     upstream.
     """
 
@@ -70,11 +72,11 @@ class SampleText:
         self._samples: dict[bytes, float] = {}
 
     def add(self, lines: Iterable[bytes], scores: Sequence[float]) -> None:
-        """``lines`` up to their values, see Lines; the scores are finite."""
+        """``lines`` are texts of SamplePrefix. The scores must be finite."""
         self._samples.update(zip(lines, scores, strict=True))
 
     def pieces(self) -> Iterator[bytes]:
-        """The lines, some thousands at a time."""
+        """The text, PIECE_LINES lines at a time."""
         samples = iter(self._samples.items())
         while batch := list(itertools.islice(samples, PIECE_LINES)):
             parts: list[bytes] = [b""] * (2 * len(batch))
@@ -84,18 +86,19 @@ class SampleText:
 
 
 def _values(scores: list[float]) -> list[bytes]:
-    """The shortest text that reads back as the same number, each with its end of line. JSON's encoder is six
-    times as fast as repr().
+    """The shortest text of each number, with a newline. msgspec's JSON encoder is six times as fast as
+    repr().
     """
     return (msgspec.json.encode(scores)[1:-1].replace(b",", b"\n,") + b"\n").split(b",")
 
 
-class Board:
-    """The current text of every scorer. A scorer that failed or is gone has none, so no old score looks live.
+class RenderedSamples:
+    """The current text of every scorer. The text of a scorer that failed or was removed is dropped, so that
+    no old score looks current.
 
-    For gzip each scorer is compressed once per cycle and never per scrape: pieces of a deflate stream that
-    end on a byte boundary may follow each other (RFC 1951 section 3.2; zlib's full flush). One member,
-    because many clients read only the first of several.
+    For gzip, the text of a scorer is compressed once per cycle, not per scrape: pieces of a deflate stream
+    can be joined if each ends on a byte boundary (RFC 1951 section 3.2; zlib's full flush). All is one gzip
+    member, because many clients read only the first one.
     """
 
     def __init__(self) -> None:
@@ -114,8 +117,8 @@ class Board:
         return [HEAD, *self._plain.values()]
 
     async def gzipped(self, *, before: bytes, after: bytes) -> list[bytes]:
-        """A gzip file of ``before``, head and scorers, and ``after``. New texts are compressed off the event
-        loop.
+        """A gzip file: ``before``, the head of dynamic_score, all scorers, ``after``. New texts are
+        compressed in a thread.
         """
         texts = [before, HEAD]
         pieces = [_GZIP_HEADER, await asyncio.to_thread(_deflate, before + HEAD, level=PASSING_LEVEL)]
@@ -137,9 +140,9 @@ class Board:
 
 
 _GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
-"""RFC 1952 section 2.3: deflate, no flags, no time, no extra flags, unknown system."""
+"""RFC 1952 section 2.3: deflate, no flags, no time, no extra flags, unknown operating system."""
 _LAST_BLOCK: Final = b"\x03\x00"
-"""RFC 1951: an empty block with the final bit."""
+"""RFC 1951: an empty block with the final bit set."""
 
 
 def _deflate(data: bytes, *, level: int) -> bytes:

@@ -1,6 +1,4 @@
-"""What the agent says about itself. Every series exists once, and those of a scorer that is gone are removed
-with it.
-"""
+"""The agent's own metrics. When a scorer is removed, its series are removed too."""
 
 import math
 import sys
@@ -14,7 +12,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from dsf_agent import __version__
 from dsf_agent.errors import Stage
-from dsf_agent.exposition import Board
+from dsf_agent.metrics.samples import RenderedSamples
 from dsf_agent.reasons import Reason
 from dsf_runtime.clock import HubClock
 
@@ -30,15 +28,15 @@ _WIRE_SECONDS: Final = {
 
 
 class Metrics:
-    """All series. ``board`` holds dynamic_score, which is rendered apart because it may have tens of
-    thousands of series.
+    """All metrics of the process. ``samples`` holds dynamic_score, which may have tens of thousands of series
+    and is rendered separately.
     """
 
     def __init__(self, *, cluster: str) -> None:
-        # One more series per counter, which nobody asks for and every scrape would carry.
+        # A *_created series per counter would make every scrape larger, and nobody uses it.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
-        self.board = Board()
+        self.samples = RenderedSamples()
         registry = self.registry
         one = ["score_name"]
         self.requests = Counter(
@@ -149,15 +147,15 @@ class Metrics:
         return ScorerMetrics(metrics=self, score_name=score_name)
 
     def watch_hub_offset(self, clock: HubClock) -> None:
-        """Exports the hub's clock offset; NaN until the hub answered."""
+        """Exports the offset of the hub's clock. It is NaN until the hub has answered."""
         gauge = Gauge(
             f"{PREFIX}_hub_clock_offset_seconds", "Hub clock minus local clock.", registry=self.registry
         )
         gauge.set_function(lambda: math.nan if clock.offset is None else clock.offset)
 
     def forget(self, score_name: str) -> None:
-        """Removes every series of a scorer."""
-        self.board.drop(score_name)
+        """Removes all series of a scorer."""
+        self.samples.drop(score_name)
         for metric in (
             self.requests,
             *self.seconds.values(),
@@ -176,7 +174,7 @@ class Metrics:
 
 
 class ScorerMetrics:
-    """The series of one scorer."""
+    """The metrics of one scorer."""
 
     def __init__(self, *, metrics: Metrics, score_name: str) -> None:
         self._all = metrics
@@ -186,7 +184,7 @@ class ScorerMetrics:
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[None]:
-        """Times a stage, also one that fails."""
+        """Measures the duration of a stage, whether it succeeds or fails."""
         start = time.perf_counter()
         try:
             yield
@@ -201,10 +199,10 @@ class ScorerMetrics:
         self._all.results.labels(self._name).set(results)
 
     def cycle_failed(self, stage: Stage, reason: Reason) -> None:
-        """Counts the cycle and takes its old scores off /metrics."""
+        """Counts a failed cycle and removes the scorer's samples from /metrics."""
         self._all.requests.labels(self._name, "failure").inc()
         self.failed(stage, reason)
-        self._all.board.drop(self._name)
+        self._all.samples.drop(self._name)
 
     def failed(self, stage: Stage, reason: Reason) -> None:
         self._all.failures.labels(self._name, stage, reason.value).inc()
@@ -228,7 +226,7 @@ class ScorerMetrics:
         self._all.lateness.observe(max(0.0, late))
 
     def exposed(self, text: bytes) -> None:
-        self._all.board.put(self._name, text)
+        self._all.samples.put(self._name, text)
 
     def hidden(self) -> None:
-        self._all.board.drop(self._name)
+        self._all.samples.drop(self._name)

@@ -1,5 +1,5 @@
-"""An API server as the agent asks it: JSON objects in and out, and every failure a PublishError with its
-reason.
+"""The agent's client of an API server: JSON objects in and out, and a PublishError with a reason for every
+failure.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,8 +18,8 @@ from dsf_runtime.calls import display
 from dsf_runtime.clock import Clock, HubClock
 
 ETCD_TOO_LARGE: Final = ("etcdserver: request is too large", "trying to send message larger than max")
-"""What the API server passes on, as a 500, when an object is more than etcd takes, or than etcd's client
-sends.
+"""Messages that the API server answers with status 500 when an object is larger than etcd or its client
+allows.
 """
 
 T = TypeVar("T")
@@ -27,29 +27,27 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """The body of an answer that is a success. ``url`` is for messages."""
+    """The body of a successful answer. ``url`` is for messages."""
 
     url: str
     body: bytes
 
     @property
     def object(self) -> dict[str, Any]:
-        """The whole object. Raises PublishError when the body is none."""
+        """The whole object. Raises PublishError if the body is not a JSON object."""
         return self.read(dict[str, Any])
 
     def read(self, shape: type[T]) -> T:
-        """What ``shape`` names of the object; the rest is skipped. Raises PublishError when the body does not
-        fit.
-        """
+        """The fields of ``shape``; other fields are skipped. Raises PublishError if the body does not fit."""
         try:
             return msgspec.json.decode(self.body or b"{}", type=shape)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            msg = f"{display(self.url)} did not answer with the JSON object that was asked for: {error}"
+            msg = f"{display(self.url)} did not answer with the expected JSON object: {error}"
             raise PublishError(msg, reason=Reason.INVALID_BODY) from error
 
 
 class ApiServer:
-    """Owns one connection pool. ``server_clock`` is the server's time."""
+    """Owns one connection pool. ``server_clock`` is the server's clock."""
 
     def __init__(self, *, load: Callable[[], Access], clock: Clock, timeout_seconds: float) -> None:
         agent = f"gitops-dsf-agent/{__version__}"
@@ -71,8 +69,8 @@ class ApiServer:
         content_type: str = JSON,
         accept: str = JSON,
     ) -> Reply:
-        """One request, its body encoded unless it is bytes already. Raises PublishError unless the status is
-        2xx.
+        """Sends one request. A body that is not bytes is encoded as JSON. Raises PublishError unless the
+        status is 2xx.
         """
         try:
             found = await self._server.request(

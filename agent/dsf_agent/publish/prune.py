@@ -1,10 +1,12 @@
-"""Removes AddOnPlacementScores of ours whose scorer is gone, and nothing else.
+"""Deletes our AddOnPlacementScores whose scorer was removed from the configuration, and no other object.
 
-Only a file that is complete and valid may lead to a deletion, and only after it stood unchanged for a while:
-a missing, empty, broken or partly bad file deletes nothing (their scores expire at validUntil). ``[]`` is
-complete and valid, and is what a cluster gets whose last scorer was removed or suspended in git. Since an
-accident looks the same, it must stand longer, and it removes at once only what this process saw named before;
-of the rest what has expired, which no placement counts any more.
+Only a complete and valid file leads to a deletion, and only if it is unchanged for a while. A missing, empty,
+broken or partly invalid file deletes nothing; scores then expire at their validUntil.
+
+The file ``[]`` is complete and valid: a cluster gets it when its last scorer is removed or suspended in git.
+A mistake can look the same, so there are two more guards. The file must be unchanged for longer. And it
+deletes at once only objects that an earlier file of this process named; others are deleted after they expire,
+when no Placement counts them any more.
 """
 
 import asyncio
@@ -12,62 +14,62 @@ import logging
 import random
 from typing import Final
 
+from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.errors import PublishError
-from dsf_agent.metrics import Metrics
+from dsf_agent.metrics.registry import Metrics
+from dsf_agent.publish.store import ScoreStore, Stored
 from dsf_agent.reasons import Reason
-from dsf_agent.snapshot import Snapshot
-from dsf_agent.store import ScoreStore, Stored
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 
 log = logging.getLogger(__name__)
 
 BACKOFF: Final = Backoff(first=5.0, ceiling=300.0, jitter=0.3)
-EMPTY_STANDS: Final = 6
-"""How many times longer than other files an empty array must stand: a minute by default."""
+EMPTY_FACTOR: Final = 6
+"""The file ``[]`` must be unchanged this many times longer than other files: a minute by default."""
 EXPIRED_SLACK_SECONDS: Final = 1.0
-"""validUntil is in whole seconds, and so is what an API server says of its clock."""
-LOOKS: Final = (1.0, 3600.0)
-"""Shortest and longest time in seconds between two looks at what has not expired yet."""
+"""validUntil and the Date header of an API server are in whole seconds."""
+RECHECK_SECONDS: Final = (1.0, 3600.0)
+"""Shortest and longest pause before objects that have not expired are checked again."""
 
 
 class Pruner:
-    """Told about every state of the file; acts on the last one."""
+    """Deletes objects by the last state of the file."""
 
     def __init__(
-        self, *, store: ScoreStore, metrics: Metrics, settle_seconds: float, chance: random.Random
+        self, *, store: ScoreStore, metrics: Metrics, delay_seconds: float, chance: random.Random
     ) -> None:
         self._store = store
         self._metrics = metrics
-        self._settle = settle_seconds
+        self._delay = delay_seconds
         self._chance = chance
         self._current: Snapshot | None = None
         self._named: set[str] = set()
-        """Objects that some file of this process stood for and that may still be there."""
+        """Objects that an earlier file of this process named and that may still exist."""
         self._news = asyncio.Event()
 
     def set(self, current: Snapshot | None) -> None:
-        """The file as it is now; None while it cannot be used."""
+        """Takes a new state of the file; None if it cannot be used."""
         self._current = current
         if current is not None:
             self._named |= current.object_names
             if current.empty and self._named:
                 log.warning(
-                    "the configuration names no scorer any more: if that stands for %.0f s, their scores are"
+                    "the configuration has no scorers any more: if it stays so for %.0f s, their scores are"
                     " deleted",
-                    self._stand,
+                    self._quiet_seconds,
                 )
         self._news.set()
 
     async def run(self) -> None:
-        """For ever."""
+        """Runs until it is cancelled."""
         failures = 0
         delay: float | None = None
         while True:
             if delay is None:
                 await self._news.wait()
             self._news.clear()
-            if await happens_within(self._news, seconds=self._stand if delay is None else delay):
+            if await happens_within(self._news, seconds=self._quiet_seconds if delay is None else delay):
                 failures, delay = 0, None
                 continue
             try:
@@ -76,32 +78,34 @@ class Pruner:
             except PublishError as error:
                 failures += 1
                 log.warning(
-                    "scores of removed scorers could not be looked for: %s",
+                    "could not delete the scores of removed scorers: %s",
                     error,
                     extra={"reason": error.reason.value},
                 )
             except Exception:
                 failures += 1
                 log.exception(
-                    "looking for scores of removed scorers failed inside the agent",
+                    "deleting the scores of removed scorers failed because of a bug in the agent",
                     extra={"reason": Reason.INTERNAL.value},
                 )
             if failures:
                 delay = BACKOFF.delay(failures, chance=self._chance)
 
     @property
-    def _stand(self) -> float:
-        """Seconds that the file as it is now must stand."""
+    def _quiet_seconds(self) -> float:
+        """How long the current file must be unchanged."""
         empty = self._current is not None and self._current.empty
-        return self._settle * EMPTY_STANDS if empty else self._settle
+        return self._delay * EMPTY_FACTOR if empty else self._delay
 
     async def _prune(self) -> float | None:
-        """Deletes what may go. Seconds until something else will have expired that may go then, or None."""
+        """Deletes what may be deleted now. Returns the seconds until another object will have expired, or
+        None.
+        """
         current = self._current
         if current is None or not current.complete:
             return None
         waits = []
-        for stored in await self._store.ours():
+        for stored in await self._store.list_owned():
             if stored.name in current.object_names:
                 continue
             wait = self._wait(stored, current)
@@ -114,14 +118,14 @@ class Pruner:
             self._named.discard(stored.name)
             self._metrics.deletions.inc()
             log.info(
-                "deleted AddOnPlacementScore %s: no scorer of the configuration has it",
+                "deleted AddOnPlacementScore %s: its scorer is not in the configuration",
                 stored.name,
                 extra={"object": stored.name},
             )
-        return min(max(min(waits), LOOKS[0]), LOOKS[1]) if waits else None
+        return min(max(min(waits), RECHECK_SECONDS[0]), RECHECK_SECONDS[1]) if waits else None
 
     def _wait(self, stored: Stored, current: Snapshot) -> float | None:
-        """Seconds until an object that the file does not name may go; None for never."""
+        """Seconds until an object that the file does not name may be deleted; None for never."""
         if not current.empty or stored.name in self._named:
             return 0.0
         if stored.valid_until is None:

@@ -1,5 +1,5 @@
-"""The bytes of the ``summaries`` file as a Snapshot: which scorers run here, and what is wrong with the
-others. Pure.
+"""Parses the file ``summaries`` into a Snapshot: the scorers to run, and what is wrong with other entries.
+Pure.
 """
 
 import hashlib
@@ -15,8 +15,8 @@ from dsf_wire.constants import SCORE_MAX, SCORE_MIN
 from dsf_wire.summary import Problem, SummariesError, Summary
 
 LONGEST_SECONDS: Final = 31_536_000
-"""A year, the generator's bound too: a longer interval or lifetime is a slip of the unit, and has no date to
-expire at.
+"""A year, which is also the generator's limit. A longer interval or lifetime is probably a wrong unit, and
+its expiry may not be a valid date.
 """
 
 DESTINATION_HUB: Final = "AddOnPlacementScore"
@@ -27,9 +27,7 @@ __all__ = ["DESTINATION_HUB", "Problem", "Snapshot", "SummariesError", "Summary"
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """One state of the file. ``names`` holds every object name that any readable entry stands for, usable or
-    not.
-    """
+    """One state of the file."""
 
     digest: str
     scorers: tuple[Summary, ...]
@@ -37,29 +35,30 @@ class Snapshot:
 
     @property
     def complete(self) -> bool:
-        """Every entry could be used: only such a file may lead to a deletion."""
+        """Whether every entry is usable. Only such a file may lead to a deletion."""
         return not self.problems
 
     @property
     def empty(self) -> bool:
-        """The array ``[]``: what a cluster gets that runs no scorer, and what an accident may look like; see
+        """Whether the file is ``[]``, as for a cluster without scorers. It may also be a mistake, see
         prune.
         """
         return not self.problems and not self.scorers
 
     @property
     def object_names(self) -> frozenset[str]:
+        """Names of the scorers' AddOnPlacementScores."""
         return frozenset(scorename.sanitise(scorer.score_name) for scorer in self.scorers)
 
 
 def publishes(scorer: Summary) -> bool:
-    """Whether the scores of this scorer go to the hub; upstream's default is that they do."""
+    """Whether the scores of this scorer are published. As upstream, they are by default."""
     return scorer.score_destination != "None"
 
 
 def parse(content: bytes) -> Snapshot:
-    """Reads the file. Raises SummariesError when nothing in it can be trusted; bad entries become
-    problems.
+    """Parses the file. An invalid entry becomes a problem. Raises SummariesError if the whole file is
+    invalid.
     """
     if not content.strip():
         msg = "the file is empty; an agent without scorers has the JSON array []"
@@ -74,10 +73,9 @@ def parse(content: bytes) -> Snapshot:
         reason = _fault(scorer)
         name = scorename.sanitise(scorer.score_name)
         if reason is None and name in owners:
-            # Upstream lets two scorers of one score name overwrite each other in silence; the first one wins
-            # here.
+            # In the upstream agent such scorers overwrite each other. Here the first one runs.
             reason = (
-                f"scoreName {scorer.score_name!r} stands for the same AddOnPlacementScore {name!r} as scorer"
+                f"scoreName {scorer.score_name!r} means the same AddOnPlacementScore {name!r} as scorer"
                 f" {owners[name]!r}; rename one"
             )
         if reason is not None:
@@ -92,7 +90,7 @@ def parse(content: bytes) -> Snapshot:
 
 
 def _fault(scorer: Summary) -> str | None:
-    """What keeps a well-formed entry from running, or None."""
+    """Why a well-formed entry cannot run, or None."""
     if not 1 <= scorer.scoring_interval <= LONGEST_SECONDS:
         return (
             f"scoringInterval is {scorer.scoring_interval}; write the seconds between two runs, from 1 to"

@@ -1,4 +1,4 @@
-"""Where AddOnPlacementScores are kept: the hub, or a directory."""
+"""The interface of stores for AddOnPlacementScores, and what the hub and the directory have in common."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,9 +12,7 @@ KIND: Final = "AddOnPlacementScore"
 
 @dataclass(frozen=True, kw_only=True)
 class Stored:
-    """An object as it stands: its items, its expiry (Unix seconds, None for never), its labels and its
-    version.
-    """
+    """A stored object. ``valid_until`` is in Unix seconds, None for never."""
 
     name: str
     values: Mapping[str, int]
@@ -22,50 +20,52 @@ class Stored:
     labels: Mapping[str, str]
     version: str = ""
     shared: bool = False
-    """Whether another program writes its items, too."""
+    """Whether another program writes its items too."""
 
     @property
-    def ours(self) -> bool:
-        """Whether an agent of ours says that it writes this object."""
+    def owned(self) -> bool:
+        """Whether the label says that a gitops-dsf agent writes this object."""
         return self.labels.get(MANAGED_BY_LABEL) == AGENT_MANAGER
 
 
 class ScoreStore(Protocol):
-    """All methods raise PublishError. Times are Unix seconds of the store's own clock."""
+    """All methods raise PublishError. Times are Unix seconds of the store's clock."""
 
     def wall(self) -> float:
-        """The store's time, because its readers compare validUntil with it."""
+        """The store's time. OCM compares validUntil with it."""
         ...
 
     async def read(self, name: str) -> Stored | None:
-        """The object of this name, or None."""
+        """The object with this name, or None."""
         ...
 
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
-        """Makes the object hold exactly these items. PublishError with CONFLICT while another program writes
-        it.
+        """Makes the object contain exactly these items. Raises PublishError with CONFLICT while another
+        program writes it.
         """
         ...
 
-    async def gone(self, name: str, *, written: float) -> bool:
-        """Whether somebody deleted an object that was written at this time, as far as the store knows.
+    async def deleted_by_others(self, name: str, *, written: float) -> bool:
+        """Whether another program deleted the object that was written at this time.
 
-        Cheap enough for every cycle; so it may take some minutes until the answer is yes, and it raises
-        nothing.
+        It is cheap enough for every cycle, so it may notice a deletion only after some minutes. It raises no
+        exception.
         """
         ...
 
-    async def ours(self) -> list[Stored]:
-        """Every object labelled ours."""
+    async def list_owned(self) -> list[Stored]:
+        """All objects with our label."""
         ...
 
     async def delete(self, stored: Stored) -> None:
-        """Removes the object if it is still the one that was read; gone already is fine."""
+        """Deletes the object unless it changed since it was read. An object that no longer exists is no
+        error.
+        """
         ...
 
 
 def labels(scorer: str) -> dict[str, str]:
-    """Labels of an object of ours; the scorer's name only where it is a valid label value."""
+    """The labels of our objects. The scorer's name is left out if it is not a valid label value."""
     found = {MANAGED_BY_LABEL: AGENT_MANAGER}
     if is_label_value(scorer):
         found[SCORER_LABEL] = scorer
@@ -73,7 +73,7 @@ def labels(scorer: str) -> dict[str, str]:
 
 
 def is_label_value(text: str) -> bool:
-    """Kubernetes' rule: at most 63 of [A-Za-z0-9._-], beginning and ending with a letter or digit."""
+    """Kubernetes' rule: at most 63 characters of [A-Za-z0-9._-], the first and last a letter or digit."""
     return (
         0 < len(text) <= 63
         and text.isascii()
@@ -84,8 +84,8 @@ def is_label_value(text: str) -> bool:
 
 
 def manifest(*, name: str, namespace: str, scorer: str | None = None) -> dict[str, Any]:
-    """The object without its status; without a scorer also without labels, as an apply of the status alone
-    wants it.
+    """The object without its status. Without a scorer it has no labels, as needed to apply the status
+    alone.
     """
     metadata: dict[str, Any] = {"name": name, "namespace": namespace}
     if scorer is not None:
@@ -94,7 +94,7 @@ def manifest(*, name: str, namespace: str, scorer: str | None = None) -> dict[st
 
 
 def status(values: Mapping[str, int], *, valid_until: float) -> dict[str, Any]:
-    """The status; items sorted by name, the time in UTC and whole seconds."""
+    """The status. The time is in UTC and whole seconds."""
     return {
         "scores": [{"name": name, "value": values[name]} for name in values],
         "validUntil": timestamp(valid_until),
@@ -102,12 +102,12 @@ def status(values: Mapping[str, int], *, valid_until: float) -> dict[str, Any]:
 
 
 def timestamp(seconds: float) -> str:
-    """RFC 3339 as the API server writes it."""
+    """An RFC 3339 time as the API server writes it."""
     return datetime.fromtimestamp(int(seconds), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def stored(plain: Mapping[str, Any]) -> Stored:
-    """An object as read. Tolerant: what cannot be understood counts as absent, so that it is written anew."""
+    """The object as read. Parts that are not valid count as absent, so that the object is written again."""
     metadata, state = _mapping(plain.get("metadata")), _mapping(plain.get("status"))
     values: dict[str, int] = {}
     scores = state.get("scores")
@@ -132,7 +132,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def seconds(text: object) -> float | None:
-    """Unix seconds of an RFC 3339 time, or None where it is none."""
+    """Unix seconds of an RFC 3339 time, or None if the text is no such time."""
     if isinstance(text, datetime):
         return text.timestamp()
     if not isinstance(text, str):

@@ -1,0 +1,1 @@
+"""Calls to metric sources, scoring APIs and API servers, with their credentials and limits."""

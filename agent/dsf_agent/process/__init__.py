@@ -1,0 +1,1 @@
+"""The process: builds the parts, runs them until SIGTERM, or checks every scorer once."""

@@ -1,0 +1,311 @@
+"""AddOnPlacementScores on the hub, in the namespace of the cluster.
+
+Rights that it needs: addonplacementscores get, list, create, patch, delete and addonplacementscores/status
+patch.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.errors import PublishError
+from dsf_agent.publish import store
+from dsf_agent.publish.hubobject import HubObject, ObjectList, Table, sole_owner, status_body, stored_bytes
+from dsf_agent.publish.store import Stored
+from dsf_agent.reasons import Reason
+from dsf_runtime.apiserver import APPLY, JSON_PATCH
+from dsf_wire import ownership
+from dsf_wire.constants import (
+    AGENT_MANAGER,
+    MANAGED_BY_LABEL,
+    MAX_ITEM_NAME,
+    MAX_SCORE_ITEMS,
+    SCORE_GROUP,
+    SCORE_PLURAL,
+    SCORE_VERSION,
+)
+from dsf_wire.ownership import Writer
+
+log = logging.getLogger(__name__)
+
+SILENT_SECONDS: Final = 3600.0
+"""A program that has not written for this time counts as removed."""
+LIST_SECONDS: Final = 300.0
+"""Time between two lists of the object names: one request for all scorers of a cluster."""
+LIST_LAG_SECONDS: Final = 10.0
+"""An object written less than this before a list may be missing in it, because the API server answers from
+its cache.
+"""
+TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
+"""A list in the form that `kubectl get` asks for. A row without its object has about 100 bytes; managedFields
+alone can have hundreds of kB.
+"""
+
+MAX_OBJECT_BYTES: Final = 1_500_000
+"""Largest object to store, in bytes. etcd refuses requests above 1.5 MiB."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SeenVersion:
+    """A version of an object, since when it was seen, and whether another version was seen before it. If not,
+    the last write may have been just before.
+    """
+
+    version: str
+    since: float
+    changed: bool
+
+
+class HubStore:
+    """Creates an object, then writes its status with server-side apply. A create alone drops the status,
+    because OCM's CRD has the subresource.
+
+    An apply removes only items that the same field manager applied before. So the items of another program
+    are taken over before the first apply. After an apply the hub would record both programs as owners.
+    """
+
+    def __init__(
+        self,
+        *,
+        server: ApiServer,
+        cluster: str,
+        limit: int = MAX_OBJECT_BYTES,
+        silent_seconds: float = SILENT_SECONDS,
+    ) -> None:
+        self._server = server
+        self._limit = limit
+        self._silent = silent_seconds
+        self._cluster = cluster
+        self._base = (
+            f"/apis/{SCORE_GROUP}/{SCORE_VERSION}/namespaces/{quote(cluster, safe='')}/{SCORE_PLURAL}"
+        )
+        self._exclusive: set[str] = set()
+        """Objects that only our agent wrote when they were last read, or that did not exist."""
+        self._seen_versions: dict[str, _SeenVersion] = {}
+        """Objects that another program wrote, by name."""
+        self._listed: float | None = None
+        self._names: frozenset[str] | None = None
+        """Our objects in the last list; None if it could not be read."""
+
+    def wall(self) -> float:
+        return self._server.server_clock.wall()
+
+    async def read(self, name: str) -> Stored | None:
+        found = await self._get(name)
+        return None if found is None else found.stored()
+
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        _check(values)
+        # In a thread, because it takes long for tens of thousands of items.
+        body = await asyncio.to_thread(
+            status_body, values, name=name, namespace=self._cluster, valid_until=valid_until
+        )
+        size = stored_bytes(len(body), items=len(values))
+        if size > self._limit:
+            msg = (
+                f"{len(values)} items make an object of {size} bytes, the limit is {self._limit}; use a"
+                " coarser scoreDimensionFormat"
+            )
+            raise PublishError(msg, reason=Reason.TOO_LARGE)
+        if name not in self._exclusive:
+            await self._take_over(name, scorer=scorer)
+        try:
+            written = await self._apply(name, body, scorer=scorer)
+            # Items of another program stay if their names differ from ours.
+            complete = written.exclusive and len(written.status.scores) == len(values)
+        except PublishError as error:
+            # INVALID_OBJECT: without our item, a value that another program owns would remain.
+            if error.reason not in {Reason.CONFLICT, Reason.INVALID_OBJECT} or not await self._take_over(
+                name, scorer=scorer
+            ):
+                raise
+            complete = False
+        else:
+            if not complete:
+                await self._take_over(name, scorer=scorer, leftovers=True)
+        if not complete:
+            written = await self._apply(name, body, scorer=scorer)
+        if not store.labels(scorer).items() <= written.metadata.labels.items():
+            await self._label(name, scorer=scorer)
+
+    async def deleted_by_others(self, name: str, *, written: float) -> bool:
+        now = self.wall()
+        if self._listed is None:
+            # At the start every object has just been read or written.
+            self._listed = now
+        elif abs(now - self._listed) >= LIST_SECONDS:
+            # Set before the request, so that other scorers do not send a second one.
+            self._listed, self._names = now, None
+            self._names = await self._list_names()
+        return (
+            self._names is not None and name not in self._names and written + LIST_LAG_SECONDS < self._listed
+        )
+
+    async def list_owned(self) -> list[Stored]:
+        reply = await self._server.call("GET", self._base, params=_OWNED)
+        return [item.stored() for item in reply.read(ObjectList).items]
+
+    async def delete(self, stored: Stored) -> None:
+        body = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"resourceVersion": stored.version},
+        }
+        try:
+            await self._server.call("DELETE", self._path(stored.name), body=body)
+        except PublishError as error:
+            if error.reason is not Reason.NOT_FOUND:
+                raise
+        self._exclusive.discard(stored.name)
+
+    async def _get(self, name: str) -> HubObject | None:
+        try:
+            reply = await self._server.call("GET", self._path(name))
+        except PublishError as error:
+            if error.reason is not Reason.NOT_FOUND:
+                raise
+            self._exclusive.add(name)
+            return None
+        found = reply.read(HubObject)
+        self._note(name, exclusive=found.exclusive)
+        return found
+
+    def _note(self, name: str, *, exclusive: bool) -> None:
+        if exclusive:
+            self._exclusive.add(name)
+            self._seen_versions.pop(name, None)
+        else:
+            self._exclusive.discard(name)
+
+    async def _list_names(self) -> frozenset[str] | None:
+        params = {**_OWNED, "includeObject": "None", "resourceVersion": "0"}
+        try:
+            table = (await self._server.call("GET", self._base, params=params, accept=TABLE)).read(Table)
+        except PublishError as error:
+            log.debug("could not list the published scores: %s", error, extra={"reason": error.reason.value})
+            return None
+        return frozenset(str(row.cells[0]) for row in table.rows if row.cells)
+
+    async def _create(self, name: str, *, scorer: str) -> None:
+        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
+        try:
+            await self._server.call("POST", self._base, params={"fieldManager": AGENT_MANAGER}, body=body)
+        except PublishError as error:
+            if error.reason is not Reason.CONFLICT:
+                raise
+            # Another program created it in the meantime.
+
+    async def _take_over(self, name: str, *, scorer: str, leftovers: bool = False) -> bool:
+        """Makes our agent the owner of the whole status, so that the next apply removes all other items.
+
+        Returns whether the object was changed: it had items of another program, or with ``leftovers`` items
+        without an owner. Raises CONFLICT until the other program has written nothing for long enough, because
+        a field must not have two writers.
+        """
+        found = await self._get(name)
+        if found is None or (found.exclusive and not leftovers):
+            return False
+        for writer in found.writers:
+            self._require_silence(name, writer, version=found.metadata.resource_version)
+        log.warning(
+            "taking over %s, which no other program wrote for long",
+            name,
+            extra={"scorer": scorer, "object": name},
+        )
+        kept = [entry for entry in found.metadata.managed_fields if entry.subresource != ownership.STATUS]
+        change = [
+            # The hub refuses the patch if the object changed since it was read.
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": found.metadata.resource_version},
+            {
+                "op": "add",
+                "path": "/metadata/managedFields",
+                "value": [*kept, sole_owner(found.status, now=self.wall())],
+            },
+        ]
+        await self._server.call(
+            "PATCH",
+            self._path(name),
+            params={"fieldManager": AGENT_MANAGER},
+            body=change,
+            content_type=JSON_PATCH,
+        )
+        self._note(name, exclusive=True)
+        return True
+
+    def _require_silence(self, name: str, writer: Writer, *, version: str) -> None:
+        """Raises CONFLICT unless the writer has written nothing for long, by the hub's record and by what
+        this process saw.
+
+        An upstream agent writes its items in a different order each time, so the version changes while it
+        runs.
+        """
+        now = self.wall()
+        seen = self._seen_versions.get(name)
+        if seen is None or seen.version != version:
+            seen = self._seen_versions[name] = _SeenVersion(
+                version=version, since=now, changed=seen is not None
+            )
+        # A writer that repeats its values does not update its time in managedFields.
+        last = seen.since if seen.changed or writer.at is None else 0.0
+        silent = now - max(writer.at or 0.0, last)
+        if silent > self._silent:
+            return
+        who = (
+            writer.manager
+            or "another program, which the hub does not name and which may be an upstream agent,"
+        )
+        msg = (
+            f"{who} wrote the scores of {name}, perhaps {max(0.0, silent):.0f} s ago; stop that program: this"
+            f" agent takes over {self._silent:.0f} s after its last write, or as soon as you delete the"
+            " object"
+        )
+        raise PublishError(msg, reason=Reason.CONFLICT)
+
+    async def _apply(self, name: str, body: bytes, *, scorer: str) -> HubObject:
+        """Applies the status. Creates the object if it does not exist."""
+        try:
+            return await self._apply_status(name, body)
+        except PublishError as error:
+            if error.reason is not Reason.NOT_FOUND:
+                raise
+        await self._create(name, scorer=scorer)
+        return await self._apply_status(name, body)
+
+    async def _apply_status(self, name: str, body: bytes) -> HubObject:
+        params = {"fieldManager": AGENT_MANAGER, "force": "false"}
+        reply = await self._server.call(
+            "PATCH", f"{self._path(name)}/status", params=params, body=body, content_type=APPLY
+        )
+        return reply.read(HubObject)
+
+    async def _label(self, name: str, *, scorer: str) -> None:
+        """Sets our labels on an object that another program created, or whose scorer was renamed. Without
+        them the object would not be deleted with its scorer.
+        """
+        body = store.manifest(name=name, namespace=self._cluster, scorer=scorer)
+        params = {"fieldManager": AGENT_MANAGER, "force": "true"}
+        await self._server.call("PATCH", self._path(name), params=params, body=body, content_type=APPLY)
+
+    def _path(self, name: str) -> str:
+        return f"{self._base}/{quote(name, safe='')}"
+
+
+def _check(values: Mapping[str, int]) -> None:
+    """Raises PublishError for scores that the hub's admission policy would refuse
+    (gitops_dsf/render/agentscores.py).
+    """
+    longest = max(map(len, values), default=0)
+    if longest > MAX_ITEM_NAME:
+        words = f"the name of an item has {longest} characters, the limit is {MAX_ITEM_NAME}"
+    elif len(values) > MAX_SCORE_ITEMS:
+        words = f"there are {len(values)} items, the limit is {MAX_SCORE_ITEMS}"
+    else:
+        return
+    raise PublishError(f"{words}; use a coarser scoreDimensionFormat", reason=Reason.TOO_LARGE)
+
+
+_OWNED: Final = {"labelSelector": f"{MANAGED_BY_LABEL}={AGENT_MANAGER}"}

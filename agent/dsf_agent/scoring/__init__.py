@@ -1,0 +1,1 @@
+"""Sends series to the scoring API and turns its results into items of an AddOnPlacementScore."""

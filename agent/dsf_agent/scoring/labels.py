@@ -1,0 +1,123 @@
+"""What the labels of a result stand for: the name of its item on the hub, and its line on /metrics.
+
+A scoring API repeats the same labels in every cycle while the scores change. So each label set is worked out
+once and found again by the bytes of its JSON. That saves a third of the CPU of 10,000 results.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from dsf_agent.metrics.samples import SamplePrefix
+from dsf_wire import dimension
+
+MAX_KEPT: Final = 20_000
+"""Label sets that are kept for one scorer, about 600 bytes each. Others are worked out again in every cycle.
+"""
+MAX_KEPT_BYTES: Final = 1024
+"""A label set with longer JSON is not kept."""
+
+
+class Labels(msgspec.Struct, gc=False):
+    """The labels that the agent uses, in the order of dsf_wire.dimension.LABELS. Others are skipped without
+    being decoded.
+    """
+
+    node: str = ""
+    device: str = ""
+    namespace: str = ""
+    app: str = ""
+    pod: str = ""
+    container: str = ""
+    meta: str = ""
+
+
+class LabelSet(msgspec.Struct, frozen=True, gc=False):
+    """``item`` is empty if the dimension format gives an empty name. ``line`` ends where the value begins."""
+
+    item: str
+    line: bytes
+
+
+_LABELS: Final = msgspec.json.Decoder(list[Labels])
+
+
+class LabelSets:
+    """The label sets of one scorer on one cluster."""
+
+    def __init__(self, *, template: str, cluster: str, score_name: str) -> None:
+        self._item_name = item_namer(template=template, cluster=cluster, score_name=score_name)
+        self._prefix = SamplePrefix(cluster=cluster, score_name=score_name)
+        self._before: dict[bytes, LabelSet] = {}
+        self._now: dict[bytes, LabelSet] = {}
+
+    def turn(self) -> None:
+        """Call this when a new answer begins. Label sets that the last answer did not have are dropped."""
+        self._before, self._now = self._now, {}
+
+    def read(self, metrics: Sequence[bytes]) -> list[LabelSet]:
+        """The label sets of these JSON objects. Raises msgspec.DecodeError or UnicodeDecodeError if one of
+        them is not valid.
+        """
+        known = list(map(self._before.get, metrics))
+        found = self._completed(metrics, known)
+        if len(self._now) < MAX_KEPT:
+            if max(map(len, metrics), default=0) <= MAX_KEPT_BYTES:
+                self._now.update(zip(metrics, found, strict=True))
+            else:
+                self._now |= {
+                    metric: one
+                    for metric, one in zip(metrics, found, strict=True)
+                    if len(metric) <= MAX_KEPT_BYTES
+                }
+        return found
+
+    def _completed(self, metrics: Sequence[bytes], known: Sequence[LabelSet | None]) -> list[LabelSet]:
+        """``known`` with the missing label sets filled in."""
+        present = [label_set for label_set in known if label_set is not None]
+        if len(present) == len(known):
+            return present
+        new = [metric for metric, label_set in zip(metrics, known, strict=True) if label_set is None]
+        made = map(self.of, map(msgspec.structs.astuple, _LABELS.decode(b"[%b]" % b",".join(new))))
+        return [next(made) if label_set is None else label_set for label_set in known]
+
+    def of(self, labels: tuple[str, ...]) -> LabelSet:
+        """The label set of these labels, in the order of dsf_wire.dimension.LABELS."""
+        return LabelSet(item=self._item_name(labels), line=self._prefix.of(labels))
+
+
+def item_namer(*, template: str, cluster: str, score_name: str) -> Callable[[tuple[str, ...]], str]:
+    """A function from labels, in the order of dsf_wire.dimension.LABELS, to the item name.
+
+    It gives the same names as dsf_wire.dimension.fill and is three times as fast over 50,000 results, because
+    the template is parsed once.
+    """
+    pattern = ""
+    indexes: list[int] = []
+    template = template or dimension.DEFAULT_FORMAT
+    position = 0
+    for found in dimension.placeholders(template):
+        pattern += _literal(template[position : found.offset])
+        written = f"${{{found.name}}}"
+        position = found.offset + len(written)
+        if found.name in dimension.LABELS:
+            pattern += "%s"
+            indexes.append(dimension.LABELS.index(found.name))
+        else:
+            pattern += _literal({"cluster": cluster, "scoreName": score_name}.get(found.name, written))
+    pattern += _literal(template[position:])
+    if pattern == "%s":
+        return operator.itemgetter(indexes[0])
+    pick = _picker(indexes)
+    return lambda labels: pattern % pick(labels)
+
+
+def _literal(text: str) -> str:
+    return text.replace("%", "%%")
+
+
+def _picker(indexes: list[int]) -> Callable[[tuple[str, ...]], object]:
+    """The arguments of a format string: the chosen labels, as one value or a tuple."""
+    return operator.itemgetter(*indexes) if indexes else lambda _labels: ()
