@@ -111,14 +111,14 @@ def _health(item: ScorerView) -> str:
     if item.suspended:
         return f"suspended by {'the reconciler' if item.suspended == 'reconciler' else item.suspended}"
     reason = item.scorer.condition("Healthy").reason
-    health = item.scorer.health or "not looked at"
+    health = item.scorer.health or "not probed"
     return f"{health} ({reason})" if item.scorer.health in {"Inactive", "Unknown"} and reason else health
 
 
 def _config(item: ScorerView) -> str:
     if item.scorer.spec.mode != "Full":
         return "-"
-    return item.scorer.condition("ConfigSynced").reason or "not looked at"
+    return item.scorer.condition("ConfigSynced").reason or "not probed"
 
 
 def _scores(view: Overview, *, everything: bool) -> Iterator[str]:
