@@ -92,6 +92,8 @@ async def read(
     if inflate is not None and body.size and not inflate.complete:
         msg = "the compressed body ends early"
         raise InflateError(msg)
+    while size := body.settle():
+        await turns.take(size // BYTES_PER_UNIT)
     return Body(content=body.taken(body.size), ascii=ascii_)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsf_runtime.buffer import BLOCK, Buffer
 from dsf_runtime.inflate import EMPTY_MEMBERS, WINDOW, InflateError, Inflater
 from dsf_runtime.streams import (
     BARREN_BYTES,
@@ -166,3 +167,14 @@ def test_members_without_content_end_a_body() -> None:
     assert inflater.take() == b"content"
     assert inflater.take() == b""
     assert inflater.complete
+
+
+def test_small_pieces_are_kept_together() -> None:
+    """A million pieces of some bytes would take many times their size."""
+    buffer = Buffer(0)
+    for _ in range(100_000):
+        buffer.add(b"12345678")
+    buffer.add(b"9" * 3 * BLOCK)
+    assert [len(block) for block in buffer._beyond] == [800_000, 3 * BLOCK]
+    assert buffer.settle() == 800_000
+    assert buffer.taken(buffer.size) == b"12345678" * 100_000 + b"9" * 3 * BLOCK
