@@ -1,16 +1,18 @@
-"""What git cannot know, observed on the hub, made safe, and brought back to git.
+"""The reconciler: it observes on the hub what git cannot know, acts on it, and proposes changes to git.
 
-`run` leads and starts the duties (`duty.Duty`); every duty has a room of its own and shares with the others
-only the view of the hub (`hub.view.HubView`), the API client and the metrics:
+`run` waits for leadership (`lease`) and starts the controllers (`controller.Controller`). Every controller
+has a package of its own. It shares with the others the informers (`hub.view.HubView`), the API client and
+Events:
 
-    hub/         writes under the Lease, informers, and what is kept of each kind
-    events       what was seen and done, as Kubernetes Events
-    freshness/   which scores are where they should be, and which Placements miss one
-    scorers/     health, /config and freshness of every DynamicScorer, in its status
-    suspension/  agents do not call a scoring API that is down
-    scoregc/     deletes expired scores that no agent will renew
-    moves/       Argo CD looks at a decision when it changed; the old copy goes when the new one is healthy
-    git/         the git program; credentials that nobody else sees
-    forge/       pull requests
-    proposals/   locks that drifted and clusters that joined, left or changed, as commits for people to merge
+    hub/          informers, what is kept of each kind, and writes that need leadership
+    events        Kubernetes Events
+    freshness/    on which clusters scores are fresh, and which Placements count clusters as 0
+    scorers/      the status of every DynamicScorer: health, /config, freshness
+    suspension/   agents do not call a scoring API that is down
+    scoregc/      deletes expired scores that no agent will renew
+    moves/        asks Argo CD to look at changed decisions, and deletes old copies of moved applications
+    statebranch/  a snapshot of the hub on a branch, for previews
+    git/          the git program and its credentials
+    forge/        pull requests
+    proposals/    drifted locks and changed clusters, as commits for people to merge
 """

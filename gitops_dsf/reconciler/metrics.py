@@ -10,7 +10,7 @@ from gitops_dsf.reconciler.proposals.metrics import ProposalMetrics
 from gitops_dsf.reconciler.scoregc.controller import ScoreGCMetrics
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.series import PREFIX
-from gitops_dsf.reconciler.state.metrics import StateMetrics
+from gitops_dsf.reconciler.statebranch.controller import StateMetrics
 from gitops_dsf.reconciler.suspension.controller import SuspensionMetrics
 
 

@@ -29,7 +29,7 @@ from gitops_dsf.reconciler.proposals.duty import ProposalDuty
 from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings
-from gitops_dsf.reconciler.state.duty import StateDuty
+from gitops_dsf.reconciler.statebranch.controller import StateBranchController
 from gitops_dsf.reconciler.suspension.controller import SuspensionController
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
@@ -197,7 +197,9 @@ def _git_controllers(
 ) -> Iterator[Controller]:
     """Controllers that need a git repository, when the settings ask for them."""
     if settings.git is not None and settings.state.branch:
-        yield StateDuty(api=api, view=view, git=settings.git, settings=settings.state, metrics=metrics.state)
+        yield StateBranchController(
+            api=api, view=view, git=settings.git, settings=settings.state, metrics=metrics.state
+        )
     if settings.git is not None and settings.proposals.kinds:
         proposals, seconds = settings.proposals, settings.probe_timeout
         yield ProposalDuty(

@@ -1,4 +1,4 @@
-"""The branch that holds the snapshot: one commit without a parent, made anew each time, so that clones stay
+"""The branch that holds the snapshot: one commit without a parent, replaced each time, so that clones stay
 small.
 """
 
@@ -11,7 +11,7 @@ from typing import Final
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git import Clone
-from gitops_dsf.reconciler.state.collect import MOMENT, README
+from gitops_dsf.reconciler.statebranch.snapshot import MOMENT, README
 
 _OURS: Final = re.compile(r"README\.md|(snapshot|decisions|clusters)\.json|scores/[^/]+\.json")
 MESSAGE: Final = (
@@ -20,7 +20,7 @@ MESSAGE: Final = (
 )
 
 Digests = Mapping[str, str]
-"""By path, without what changes with every look."""
+"""By path, without the files that change with every pass."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,22 +40,22 @@ class StateBranch:
         self._tip: Tip | None = None
 
     async def tip(self) -> Tip | None:
-        """What the branch holds now; None where there is none. Raises RepositoryError when somebody else's
-        files are in it.
+        """What the branch holds now; None when it does not exist. Raises RepositoryError when it holds other
+        files than a snapshot's.
         """
         commit = (await self._clone.heads(self._name)).get(self._name)
         if commit is None:
             self._tip = None
         elif self._tip is None or self._tip.commit != commit:
-            # It may have moved on between the two questions; then the lease of the push refuses.
+            # If the branch moves between the two requests, the push will be refused.
             commit = await self._clone.fetch(self._name)
             held = await self._clone.read(commit)
             foreign = sorted(path for path in held if not _OURS.fullmatch(path))
             if foreign or MOMENT not in held:
                 what = f"holds {', '.join(foreign[:3])}" if foreign else f"has no {MOMENT}"
                 msg = (
-                    f"branch {self._name} {what}: it is no snapshot, and is left alone; name another one with"
-                    " --state-branch"
+                    f"branch {self._name} {what}, so it is not a snapshot and is not changed; name another"
+                    " branch with --state-branch"
                 )
                 raise RepositoryError(msg)
             self._tip = Tip(
@@ -64,8 +64,8 @@ class StateBranch:
         return self._tip
 
     async def replace(self, files: Mapping[str, bytes], *, at: datetime) -> None:
-        """Puts a snapshot in the place of the one that `tip` told of. GitError (Rejected): somebody else did
-        so meanwhile.
+        """Replaces the snapshot that `tip` returned. Raises GitError (Rejected) when the branch changed
+        since.
         """
         commit = await self._clone.commit(parent=None, files=files, message=MESSAGE, at=at)
         await self._clone.push(commit, branch=self._name, expected=self._tip.commit if self._tip else None)
@@ -73,9 +73,7 @@ class StateBranch:
 
 
 def digests(files: Mapping[str, bytes]) -> Digests:
-    """What tells two snapshots of the same state from two of different ones: every file but those that say
-    when and what for.
-    """
+    """Digests of every file whose content depends on the state of the hub, and not on the time."""
     return {
         path: hashlib.sha256(content).hexdigest()
         for path, content in files.items()

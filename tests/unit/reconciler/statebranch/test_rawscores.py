@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.state.rawscores import _Sample, by_cluster
+from gitops_dsf.reconciler.statebranch.rawscores import _Sample, by_cluster
 
 
 def scorer(**spec: Any) -> DynamicScorer:

@@ -10,18 +10,18 @@ from typing import Final
 from urllib.parse import urlencode
 
 import msgspec
+from prometheus_client import Counter
 
 from dsf_wire.dimension import LABELS, fill
 from dsf_wire.scorevalue import Aggregation, aggregate
 from gitops_dsf.hub.scorers import DynamicScorer
-from gitops_dsf.reconciler.state.metrics import StateMetrics
 from gitops_dsf.sync.fetch import Fault, Fetcher
 
 LOG = logging.getLogger(__name__)
 AT_A_TIME: Final = 4
-"""Queries at a time: nobody waits for a snapshot, and the Prometheus has other users."""
+"""Concurrent queries. Few, because a snapshot is not urgent and Prometheus has other users."""
 
-Raw = Mapping[str, Mapping[str, Mapping[str, float]]]
+RawScoreTable = Mapping[str, Mapping[str, Mapping[str, float]]]
 """By name of the AddOnPlacementScore, cluster and dimension."""
 
 
@@ -46,18 +46,18 @@ class _Answer(msgspec.Struct, frozen=True):
 class RawScores:
     """Asks one Prometheus HTTP API; `url` is its base, as sources of scorers name it."""
 
-    def __init__(self, *, url: str, fetcher: Fetcher, metrics: StateMetrics) -> None:
+    def __init__(self, *, url: str, fetcher: Fetcher, failures: Counter) -> None:
         self._query = f"{url.rstrip('/')}/api/v1/query"
-        self._fetcher, self._metrics = fetcher, metrics
+        self._fetcher, self._failures = fetcher, failures
 
-    async def read(self, scorers: Iterable[DynamicScorer]) -> Raw:
-        """What is there now. A scorer whose answer is no use has no raw scores in this snapshot; the log says
-        why.
+    async def read(self, scorers: Iterable[DynamicScorer]) -> RawScoreTable:
+        """Raw scores as they are now. A scorer whose query fails gets none in this snapshot; the log has the
+        reason.
         """
-        turn = asyncio.Semaphore(AT_A_TIME)
+        places = asyncio.Semaphore(AT_A_TIME)
 
         async def one(item: DynamicScorer) -> tuple[str, Mapping[str, Mapping[str, float]]]:
-            async with turn:
+            async with places:
                 return item.resource, await self._of(item)
 
         return dict(await asyncio.gather(*(one(item) for item in scorers)))
@@ -72,21 +72,21 @@ class RawScores:
         try:
             samples = msgspec.json.decode(answer.body, type=_Answer).data.result
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return self._nothing(name, f"not an instant vector of Prometheus: {error}")
+            return self._nothing(name, f"the answer is not an instant vector of Prometheus: {error}")
         return by_cluster(item, samples)
 
     def _nothing(self, name: str, why: str) -> Mapping[str, Mapping[str, float]]:
-        self._metrics.raw_failures.inc()
-        LOG.warning("no raw scores of %s: %s", name, why)
+        self._failures.inc()
+        LOG.warning("no raw scores of scorer %s in the snapshot: %s", name, why)
         return {}
 
 
 def by_cluster(item: DynamicScorer, samples: Iterable[_Sample]) -> dict[str, dict[str, float]]:
-    """Raw scores by cluster and dimension, with the scorer's format and aggregation, as the agent computes
-    them.
+    """Raw scores by cluster and dimension, computed as the agent does: with the scorer's format and
+    aggregation.
 
-    With scoreAggregation Last the order of the API's results decides, which metrics do not tell: where they
-    differ, the raw score is left out.
+    With scoreAggregation Last the order of the API's results decides, and metrics do not keep it. So a raw
+    score is left out when the results differ.
     """
     found: dict[str, dict[str, list[float]]] = {}
     name, template = item.score_name, item.spec.dimension

@@ -1,9 +1,13 @@
-"""Keeps the snapshot on its branch as new as it is worth."""
+"""The control loop of the state branch: pushes a snapshot when the hub changed, and once an hour."""
 
 import asyncio
 import logging
+import math
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from dsf_runtime.apiserver import ApiError
 from dsf_runtime.backoff import Backoff
@@ -11,21 +15,49 @@ from gitops_dsf.errors import RepositoryError
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.series import PREFIX
 from gitops_dsf.reconciler.settings import GitSettings, StateSettings
-from gitops_dsf.reconciler.state.branch import Digests, StateBranch, Tip, digests
-from gitops_dsf.reconciler.state.collect import collect
-from gitops_dsf.reconciler.state.metrics import StateMetrics
-from gitops_dsf.reconciler.state.rawscores import RawScores
+from gitops_dsf.reconciler.statebranch.branch import Digests, StateBranch, Tip, digests
+from gitops_dsf.reconciler.statebranch.rawscores import RawScores
+from gitops_dsf.reconciler.statebranch.snapshot import collect
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 LOG = logging.getLogger(__name__)
 RAW_LIMITS: Final = FetchLimits(seconds=30, answer_bytes=64 * 1024 * 1024)
 OLDEST: Final = timedelta(hours=1)
-"""After which a snapshot is pushed although nothing changed: previews print its age."""
+"""A snapshot of this age is pushed again although nothing changed: previews print its age."""
 RETRIES: Final = Backoff(first=10.0, ceiling=600.0, jitter=0)
 
 
-class StateDuty:
+class StateMetrics:
+    """Pushes of snapshots, and the age of the latest."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.pushes = Counter(
+            f"{PREFIX}_state_pushes",
+            "Snapshots by outcome: pushed, unchanged or failed.",
+            ["outcome"],
+            registry=registry,
+        )
+        self.raw_failures = Counter(
+            f"{PREFIX}_state_raw_failures",
+            "Scorers whose raw scores could not be read.",
+            registry=registry,
+        )
+        self._seen_at = math.nan
+        age = Gauge(
+            f"{PREFIX}_state_age_seconds",
+            "Seconds since the snapshot on the branch was taken; NaN before that is known.",
+            registry=registry,
+        )
+        age.set_function(lambda: time.time() - self._seen_at)
+
+    def seen(self, at: float) -> None:
+        """Sets when the snapshot on the branch was taken, in seconds since 1970; NaN when it is not known."""
+        self._seen_at = at
+
+
+class StateBranchController:
     """Writes one branch and nothing else."""
 
     name = "state"
@@ -37,7 +69,7 @@ class StateDuty:
 
     @property
     def ready(self) -> bool:
-        """Previews can wait: a repository that is away must not keep the reconciler from being ready."""
+        """Always, so that an unreachable repository does not make the reconciler unready."""
         return True
 
     async def run(self) -> None:
@@ -48,7 +80,9 @@ class StateDuty:
         await self._view.scorers.synced.wait()
         async with Fetcher(limits=RAW_LIMITS) as fetcher, work_folder(self._git, "state") as folder:
             branch = StateBranch(clone=Clone(settings=self._git, folder=folder), name=self._settings.branch)
-            raw = RawScores(url=self._settings.raw_scores_url, fetcher=fetcher, metrics=self._metrics)
+            raw = RawScores(
+                url=self._settings.raw_scores_url, fetcher=fetcher, failures=self._metrics.raw_failures
+            )
             failures = 0
             while True:
                 try:
@@ -58,7 +92,10 @@ class StateDuty:
                     failures += 1
                     outcome, wait = "failed", RETRIES.delay(failures)
                     LOG.warning(
-                        "no snapshot on branch %s; next try in %g s: %s", self._settings.branch, wait, error
+                        "no snapshot pushed to branch %s; next try in %g s: %s",
+                        self._settings.branch,
+                        wait,
+                        error,
                     )
                 self._metrics.pushes.labels(outcome=outcome).inc()
                 await asyncio.sleep(wait)
@@ -79,7 +116,5 @@ class StateDuty:
 
 
 def worth_a_push(tip: Tip | None, found: Digests, *, now: datetime) -> bool:
-    """Whether the branch should get a new snapshot: something changed, or the one that is there would be
-    called old.
-    """
+    """Whether something changed since the snapshot on the branch, or that snapshot is too old."""
     return tip is None or tip.digests != found or now - tip.seen_at >= OLDEST

@@ -1,9 +1,13 @@
-"""A hub as the files of a snapshot. Scores are read page by page and become lines at once: no object of the
-hub is kept.
+"""The hub as the files of a snapshot.
+
+Scores are read page by page and become lines at once, so no object of the hub is kept. Values are rounded so
+that a file changes only when the hub did. Published scores are never rounded: one point can decide a
+Placement.
 """
 
 import asyncio
-from datetime import UTC, datetime
+import math
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -16,20 +20,22 @@ from gitops_dsf.hub.snapshotfile import clusters_file, decisions_file, moment_fi
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.scores import SCORES_PATH
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.state import rounding
-from gitops_dsf.reconciler.state.rawscores import Raw
+from gitops_dsf.reconciler.statebranch.rawscores import RawScoreTable
 
 MOMENT: Final = "snapshot.json"
 README: Final = "README.md"
 HUB: Final = "hub"
+HOUR: Final = timedelta(hours=1)
+DIGITS: Final = 4
+"""Significant digits of a raw score. A new scoreRange maps it to 200 steps at most."""
 _README: Final = b"""Written by `gitops-dsf reconcile`: what the hub held when it last looked. Previews of pull requests read it.
 Do not edit: the next snapshot replaces the whole branch.
 """  # noqa: E501
 
 
-async def collect(*, api: HubApi, view: HubView, raw: Raw) -> dict[str, bytes]:
-    """Every file of the branch. Raises ApiError: a snapshot of half a hub would say that the other half has
-    no scores.
+async def collect(*, api: HubApi, view: HubView, raw: RawScoreTable) -> dict[str, bytes]:
+    """Every file of the branch. Raises ApiError when a list fails: a partial snapshot would say that the rest
+    of the hub has no scores.
     """
     observed = datetime.fromtimestamp(api.now(), tz=UTC)
     rows: dict[str, list[tuple[str, str]]] = {}
@@ -52,15 +58,17 @@ async def collect(*, api: HubApi, view: HubView, raw: Raw) -> dict[str, bytes]:
     )
     if decisions:
         files["decisions.json"] = decisions_file(decisions, hub=HUB)
-    clusters = {name: facts(cluster) for name, cluster in view.clusters.items.items() if not cluster.deleting}
+    clusters = {
+        name: selectable(cluster) for name, cluster in view.clusters.items.items() if not cluster.deleting
+    }
     if clusters:
         files["clusters.json"] = clusters_file(clusters, hub=HUB)
     return files
 
 
-def facts(cluster: ManagedCluster) -> ManagedCluster:
-    """What a Placement can ask a ManagedCluster for: labels, taints, claims, resources. Annotations and
-    addresses stay on the hub.
+def selectable(cluster: ManagedCluster) -> ManagedCluster:
+    """What a Placement can select a ManagedCluster by: labels, taints, claims, resources. Annotations and
+    addresses are left out.
     """
     status = cluster.status or ManagedClusterStatus()
     return ManagedCluster(
@@ -74,7 +82,7 @@ def facts(cluster: ManagedCluster) -> ManagedCluster:
     )
 
 
-def _row(found: AddOnPlacementScore, raw: Raw, observed: datetime) -> str:
+def _row(found: AddOnPlacementScore, raw: RawScoreTable, observed: datetime) -> str:
     cluster, name = found.metadata.namespace or "", found.metadata.name
     status = found.status or ScoreStatus()
     known = raw.get(name, {}).get(cluster, {})
@@ -83,9 +91,9 @@ def _row(found: AddOnPlacementScore, raw: Raw, observed: datetime) -> str:
         cluster,
         score_of(
             values,
-            valid_until=rounding.valid_until(status.valid_until, observed=observed),
+            valid_until=rounded_valid_until(status.valid_until, observed=observed),
             raw={
-                dimension: rounding.raw_score(known[dimension]) for dimension in values if dimension in known
+                dimension: rounded_raw_score(known[dimension]) for dimension in values if dimension in known
             },
         ),
     )
@@ -95,3 +103,24 @@ def _decision(name: str, page: DecisionPage, namespace: str) -> PlacementDecisio
     return decision_of(
         namespace=namespace, name=name, placement=page.placement, clusters=sorted(page.clusters)
     )
+
+
+def rounded_valid_until(until: datetime | None, *, observed: datetime) -> datetime | None:
+    """The next full hour. A score that was expired when it was observed gets the last full hour instead.
+
+    So a fresh score stays fresh at the moment of observation, and an expired one stays expired. Agents renew
+    validUntil at half of the TTL, so the exact time would change every line of every snapshot.
+    """
+    if until is None:
+        return None
+    until = until.astimezone(UTC)
+    floor = until.replace(minute=0, second=0, microsecond=0)
+    if until <= observed or floor == until:
+        return floor
+    return floor + HOUR
+
+
+def rounded_raw_score(value: float) -> float:
+    """Rounded to DIGITS significant digits, unless the value is not finite."""
+    rounded = float(f"{value:.{DIGITS}g}")
+    return rounded if math.isfinite(rounded) else value

@@ -21,8 +21,7 @@ from gitops_dsf.hubreader.files import from_path
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.settings import GitSettings, StateSettings
-from gitops_dsf.reconciler.state.duty import StateDuty
-from gitops_dsf.reconciler.state.metrics import StateMetrics
+from gitops_dsf.reconciler.statebranch.controller import StateBranchController, StateMetrics
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
 from tests.support import hubobjects
@@ -52,8 +51,8 @@ def hub() -> Iterator[ApiServer]:
         yield server
 
 
-class Stage:
-    """A duty, and what it did so far."""
+class StateBranchHub:
+    """A hub, a repository, and a controller that keeps the state branch."""
 
     def __init__(
         self,
@@ -78,14 +77,14 @@ class Stage:
         async with HubApi(load=lambda: access) as api:
             view = HubView(api=api, hub_namespace=hubobjects.HUB, argocd_namespace=hubobjects.ARGOCD)
             await view.refresh()
-            duty = StateDuty(
+            controller = StateBranchController(
                 api=api,
                 view=view,
                 git=GitSettings(url=self.url, author=AUTHOR, work_dir=self.work),
                 settings=StateSettings(branch=BRANCH, interval=self.interval, raw_scores_url=self.prometheus),
                 metrics=self.metrics,
             )
-            work = asyncio.create_task(duty.run())
+            work = asyncio.create_task(controller.run())
             try:
                 yield
             finally:
@@ -116,7 +115,7 @@ async def test_a_snapshot_is_what_the_hub_holds(
     hub: ApiServer, repository: GitRepository, tmp_path: Path
 ) -> None:
     hub.page = 2
-    stage = Stage(hub, repository, tmp_path / "work")
+    stage = StateBranchHub(hub, repository, tmp_path / "work")
     async with stage.running():
         await stage.until("unchanged")
     found = stage.snapshot(tmp_path / "out")
@@ -147,7 +146,7 @@ async def test_a_snapshot_is_what_the_hub_holds(
 async def test_what_changes_is_pushed_in_place_of_what_was(
     hub: ApiServer, repository: GitRepository, tmp_path: Path
 ) -> None:
-    stage = Stage(hub, repository, tmp_path / "work")
+    stage = StateBranchHub(hub, repository, tmp_path / "work")
     async with stage.running():
         await stage.until("unchanged")
         first = repository.branches()[BRANCH]
@@ -164,7 +163,7 @@ async def test_what_changes_is_pushed_in_place_of_what_was(
 async def test_a_new_leader_goes_on_from_the_branch(
     hub: ApiServer, repository: GitRepository, tmp_path: Path
 ) -> None:
-    stage = Stage(hub, repository, tmp_path / "work")
+    stage = StateBranchHub(hub, repository, tmp_path / "work")
     async with stage.running():
         await stage.until("pushed")
     tip = repository.branches()[BRANCH]
@@ -199,7 +198,7 @@ async def test_raw_scores_come_from_prometheus_and_are_missed_without_harm(
 
     with PageServer() as prometheus:
         prometheus.pages["/prometheus/api/v1/query"] = answer
-        stage = Stage(hub, repository, tmp_path / "work", prometheus=f"{prometheus.url}/prometheus/")
+        stage = StateBranchHub(hub, repository, tmp_path / "work", prometheus=f"{prometheus.url}/prometheus/")
         async with stage.running():
             await stage.until("pushed")
         found = stage.snapshot(tmp_path / "out")
@@ -214,15 +213,15 @@ async def test_a_branch_of_somebody_else_is_left_alone(
 ) -> None:
     git("branch", BRANCH, "main", folder=repository.bare)
     before = repository.branches()
-    stage = Stage(hub, repository, tmp_path / "work")
+    stage = StateBranchHub(hub, repository, tmp_path / "work")
     async with stage.running():
         await stage.until("failed")
     assert repository.branches() == before
-    assert "has no snapshot.json: it is no snapshot, and is left alone" in caplog.text
+    assert "has no snapshot.json, so it is not a snapshot and is not changed" in caplog.text
 
 
 async def test_half_a_hub_is_no_snapshot(hub: ApiServer, repository: GitRepository, tmp_path: Path) -> None:
-    stage = Stage(hub, repository, tmp_path / "work")
+    stage = StateBranchHub(hub, repository, tmp_path / "work")
     async with stage.running():
         await stage.until("pushed")
         tip = repository.branches()[BRANCH]
@@ -234,7 +233,7 @@ async def test_half_a_hub_is_no_snapshot(hub: ApiServer, repository: GitReposito
 async def test_a_server_that_is_away_is_asked_again(
     hub: ApiServer, repository: GitRepository, tmp_path: Path
 ) -> None:
-    stage = Stage(hub, repository, tmp_path / "work", url="http://127.0.0.1:9/fleet.git")
+    stage = StateBranchHub(hub, repository, tmp_path / "work", url="http://127.0.0.1:9/fleet.git")
     async with stage.running():
         await stage.until("failed")
     assert stage.count("pushed") == 0
@@ -243,7 +242,9 @@ async def test_a_server_that_is_away_is_asked_again(
 async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(
     hub: ApiServer, repository: GitRepository, tmp_path: Path
 ) -> None:
-    one, other = (Stage(hub, repository, tmp_path / name, interval=0.01) for name in ("one", "other"))
+    one, other = (
+        StateBranchHub(hub, repository, tmp_path / name, interval=0.01) for name in ("one", "other")
+    )
     async with one.running(), other.running():
         for value in range(60, 66):
             hub.objects[SCORES][0]["status"]["scores"][0]["value"] = value
@@ -256,7 +257,7 @@ async def test_two_that_write_at_once_do_not_overwrite_each_other_unseen(
 def test_a_preview_reads_the_branch(
     hub: ApiServer, repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stage = Stage(hub, repository, tmp_path / "work")
+    stage = StateBranchHub(hub, repository, tmp_path / "work")
 
     async def once() -> None:
         async with stage.running():

@@ -1,6 +1,4 @@
-"""Rounding may make a snapshot change less often, and never say something else about the moment when it was
-seen.
-"""
+"""Rounding makes a snapshot change less often, and never changes what was fresh when it was observed."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -8,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_dsf.reconciler.state.branch import Tip
-from gitops_dsf.reconciler.state.duty import worth_a_push
-from gitops_dsf.reconciler.state.rounding import raw_score, valid_until
+from gitops_dsf.reconciler.statebranch.branch import Tip
+from gitops_dsf.reconciler.statebranch.controller import worth_a_push
+from gitops_dsf.reconciler.statebranch.snapshot import rounded_raw_score, rounded_valid_until
 
 NOW = datetime(2026, 6, 1, 12, 20, 0, tzinfo=UTC)
 moments = st.datetimes(min_value=datetime(2020, 1, 1), max_value=datetime(2030, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis adds it
@@ -18,7 +16,7 @@ moments = st.datetimes(min_value=datetime(2020, 1, 1), max_value=datetime(2030, 
 
 @given(until=moments, observed=moments)
 def test_what_was_fresh_stays_fresh_and_what_was_expired_expired(until: datetime, observed: datetime) -> None:
-    rounded = valid_until(until, observed=observed)
+    rounded = rounded_valid_until(until, observed=observed)
     assert rounded is not None
     assert (rounded > observed) == (until > observed)
     assert abs(rounded - until) <= timedelta(hours=1)
@@ -26,25 +24,25 @@ def test_what_was_fresh_stays_fresh_and_what_was_expired_expired(until: datetime
 
 
 def test_a_renewal_within_the_hour_changes_nothing() -> None:
-    first = valid_until(NOW + timedelta(minutes=15), observed=NOW)
+    first = rounded_valid_until(NOW + timedelta(minutes=15), observed=NOW)
     assert (
         first
-        == valid_until(NOW + timedelta(minutes=22), observed=NOW + timedelta(minutes=7))
+        == rounded_valid_until(NOW + timedelta(minutes=22), observed=NOW + timedelta(minutes=7))
         == datetime(2026, 6, 1, 13, tzinfo=UTC)
     )
-    assert valid_until(None, observed=NOW) is None
+    assert rounded_valid_until(None, observed=NOW) is None
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_raw_scores_keep_four_digits(value: float) -> None:
-    rounded = raw_score(value)
+    rounded = rounded_raw_score(value)
     assert math.isclose(rounded, value, rel_tol=1e-3, abs_tol=1e-300)
-    assert raw_score(rounded) == rounded
+    assert rounded_raw_score(rounded) == rounded
 
 
 def test_raw_scores_that_are_no_numbers_stay() -> None:
-    assert raw_score(math.inf) == math.inf
-    assert math.isnan(raw_score(math.nan))
+    assert rounded_raw_score(math.inf) == math.inf
+    assert math.isnan(rounded_raw_score(math.nan))
 
 
 def test_a_snapshot_is_pushed_when_it_says_something_new_or_would_be_called_old() -> None:
