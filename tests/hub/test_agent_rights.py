@@ -153,6 +153,16 @@ def test_it_creates_scores_of_the_fleets_scorers_only(rights: Rights, objects: C
         objects.create(item)
 
 
+def test_an_agent_that_registers_by_token_has_the_same_limits(rights: Rights, objects: Client) -> None:
+    user = f"system:serviceaccount:cluster1:{ADDON_NAME}-agent"
+    identity = Identity(user=user, groups=("system:serviceaccounts", "system:serviceaccounts:cluster1"))
+    with rights.installation.plane.hub.client(identity) as agent:
+        with pytest.raises(ApiError, match="of the fleet's scorers and no others"):
+            agent.create(score("somebody-elses"))
+        agent.create(score(RESOURCE))
+        agent.apply_status(filled(RESOURCE, {"a": 1}))
+
+
 def test_it_writes_nothing_into_scores_of_others(rights: Rights, objects: Client) -> None:
     objects.create(score("somebody-elses"))
     with pytest.raises(ApiError, match="of the fleet's scorers and no others"):
