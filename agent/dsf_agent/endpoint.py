@@ -23,9 +23,20 @@ class Endpoint:
         self._auth = auth
         self._trust: ssl.SSLContext | None = None
         self._sent: tuple[str | None, ...] = ()
+        self._doubtful = False
+        """Whether the last call gave no answer."""
 
     async def call(self, call: Call) -> Answer:
         """Raises CallError; an HTTP error status is an Answer."""
+        try:
+            answer = await self._call(replace(call, doubtful=self._doubtful))
+        except CallError:
+            self._doubtful = True
+            raise
+        self._doubtful = False
+        return answer
+
+    async def _call(self, call: Call) -> Answer:
         token = await self._credentials.token(self._auth)
         self._sent = (token,)
         trust = self._trusted(await self._credentials.trust(self._auth))

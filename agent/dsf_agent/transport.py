@@ -62,6 +62,8 @@ class Call:
     expected: int = 0
     arrives: Callable[[int], None] = lambda _size: None
     """Hears of every piece of the answer before it is kept, and may refuse it by an exception."""
+    doubtful: bool = False
+    """The last call of this scorer to this endpoint gave no answer; see Admission."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +112,7 @@ class Transport:
 
     async def call(self, call: Call) -> Answer:
         """Sends and reads one call. Raises CallError; an HTTP error status is an Answer, not an exception."""
-        async with self._admission.origin(_origin(call.url)):
+        async with self._admission.origin(_origin(call.url), doubtful=call.doubtful):
             with callfault.named(url=call.url, seconds=self._limits.total_seconds):
                 async with asyncio.timeout(self._limits.total_seconds):
                     return await self._exchange(call)

@@ -64,6 +64,35 @@ async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) ->
             assert [fake.open for fake in silent] == [8] * 10, "no more calls to one origin than allowed"
 
 
+async def test_a_hundred_hanging_paths_of_one_origin_leave_turns_to_the_others(tmp_path: Path) -> None:
+    """Once each of them has hung, which takes a time-out for every eight, they share four of the eight calls
+    at a time, and a healthy scorer of the same host and port keeps its cadence.
+    """
+    volume = ConfigMapVolume(tmp_path / "config")
+
+    def answer(seen: Seen) -> Reply | Fault:
+        return scores(1.0)(seen) if seen.path.startswith("/well/") else Fault(hang=True)
+
+    async with HttpFake(answer) as fake:
+        hanging = [entry(f"h{number}", scoring=f"{fake.url}/h", scoringInterval=1) for number in range(100)]
+        volume.put(*hanging, entry("well", scoring=f"{fake.url}/well", scoringInterval=1))
+        async with running(
+            "--config-dir",
+            volume.directory,
+            "--publish",
+            f"dir:{tmp_path / 'out'}",
+            "--request-timeout",
+            "4",
+        ) as agent_:
+            began = asyncio.get_running_loop().time()
+            await until(lambda: len(fake.to("h")) > 100, what="all have hung, some again")
+            assert asyncio.get_running_loop().time() - began < 4 * (100 / 8 + 1) + 10
+            calls = len(fake.to("well"))
+            await until(lambda: len(fake.to("well")) >= calls + 20, what="the healthy one goes on")
+            keeps(fake.to("well")[calls + 1 :], cadence=beat("well"), least=10)
+            assert "well-score" not in await agent_.failures()
+
+
 async def test_series_that_wait_for_a_hanging_api_count_as_held(tmp_path: Path) -> None:
     """Large series stay in memory until they are scored: no more of them than the budget are fetched, and
     small scorers keep their beat.

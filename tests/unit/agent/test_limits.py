@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import zlib
+from contextlib import AsyncExitStack
 
 import pytest
 from hypothesis import given
@@ -33,6 +34,38 @@ async def test_one_origin_never_waits_for_another() -> None:
     await asyncio.gather(*hanging)
     async with asyncio.timeout(60), admission.origin("slow"):
         pass
+
+
+async def test_those_that_get_no_answer_leave_half_of_the_turns_to_the_others() -> None:
+    """A hundred of them wait in their order for four of eight turns; one that gets answers goes at once."""
+    admission, hanging, order = Admission(per_origin=8), asyncio.Event(), list[int]()
+
+    async def hang(number: int) -> None:
+        async with admission.origin("slow", doubtful=True):
+            order.append(number)
+            await hanging.wait()
+
+    tasks = [asyncio.create_task(hang(number)) for number in range(100)]
+    await asyncio.sleep(0)
+    assert order == [0, 1, 2, 3]
+    # The one that waits is cancelled while its turn would come.
+    tasks[0].cancel()
+    tasks[4].cancel()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert order == [0, 1, 2, 3, 5]
+    async with AsyncExitStack() as stack:
+        for _ in range(4):
+            await asyncio.wait_for(stack.enter_async_context(admission.origin("slow")), timeout=60)
+        fifth = asyncio.create_task(stack.enter_async_context(admission.origin("slow")))
+        await asyncio.sleep(0)
+        assert not fifth.done(), "eight are at work"
+        tasks[1].cancel()
+        await asyncio.wait_for(fifth, timeout=60)
+        assert order == [0, 1, 2, 3, 5], "those with answers come first"
+    hanging.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert order == [0, 1, 2, 3, *range(5, 100)]
 
 
 def _inflate(data: bytes, *, size: int) -> bytes:
