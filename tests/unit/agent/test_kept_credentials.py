@@ -1,5 +1,6 @@
 """Tokens and CAs that were read before, while the managed cluster's API server is away or says no."""
 
+import asyncio
 import base64
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,52 @@ async def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_
         assert (await _get(endpoint, two)).ok
         await until(lambda: not one.open, what="the old CA's connection is closed")
         await transport.close()
+
+
+async def test_a_ca_that_is_read_again_and_is_the_same_keeps_its_context_and_connections() -> None:
+    """Connections are pooled by context: a new one each minute would open all connections anew."""
+    old, new = Authority("old"), Authority("new")
+    vault, clock = Vault(ca=old.pem), Hands()
+    kept = _credentials(vault, clock)
+    first = await kept.trust(CA)
+    assert await kept.trust(CA) is first
+    assert vault.reads == 1
+    clock.now += KEEP_SECONDS + 1
+    assert await kept.trust(CA) is first
+    assert vault.reads == 2
+    assert await kept.trust(CA, fresh=True) is first
+    assert vault.reads == 3
+    vault.ca = new.pem
+    assert await kept.trust(CA) is first
+    assert await kept.trust(CA, fresh=True) is not first
+
+
+async def test_what_many_scorers_name_is_read_once_a_minute() -> None:
+    vault, clock = Vault(token="one"), Hands()
+    kept = _credentials(vault, clock)
+    assert await asyncio.gather(*(kept.token(TOKEN) for _ in range(10))) == ["one"] * 10
+    assert vault.reads == 1
+    clock.now += KEEP_SECONDS - 1
+    await kept.token(TOKEN)
+    assert vault.reads == 1
+    clock.now += 1
+    await kept.token(TOKEN)
+    assert vault.reads == 2
+
+
+async def test_each_absence_of_the_api_server_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    vault, clock = Vault(token="one"), Hands()
+    kept = _credentials(vault, clock)
+    await kept.token(TOKEN)
+    for absence in (1, 2):
+        vault.fault = Reason.UNREACHABLE
+        clock.now += KEEP_SECONDS
+        for _ in range(3):
+            await kept.token(TOKEN)
+            clock.now += STALE_SECONDS
+        assert [record.__dict__["reason"] for record in caplog.records] == ["token_unavailable"] * absence
+        vault.fault = None
+        await kept.token(TOKEN)
 
 
 async def _get(endpoint: Endpoint, server: HttpFake) -> Answer:
