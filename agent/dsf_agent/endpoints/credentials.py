@@ -48,10 +48,6 @@ class Auth:
     service_account_token: bool = False
     ca: ConfigMapRef | None = None
 
-    @property
-    def has_token(self) -> bool:
-        return bool(self.secret_name) or self.service_account_token
-
 
 def source_auth(scorer: Summary) -> Auth:
     extra = scorer.source_auth

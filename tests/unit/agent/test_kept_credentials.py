@@ -48,20 +48,21 @@ class FakeSecretReader:
         self.fault: Reason | None = None
         self.reads = 0
 
-    def _asked(self) -> None:
+    async def _asked(self) -> None:
         self.reads += 1
+        await asyncio.sleep(0)
         if self.fault is not None:
             msg = "no"
             raise PublishError(msg, reason=self.fault)
 
     async def secret(self, name: str) -> dict[str, Any]:
         assert name == "s"
-        self._asked()
+        await self._asked()
         return {"data": {"k": base64.b64encode(self.token.encode()).decode()}}
 
     async def config_map(self, name: str) -> dict[str, Any]:
         assert name == "cas"
-        self._asked()
+        await self._asked()
         return {"data": {"ca.crt": self.ca}}
 
 
@@ -153,6 +154,14 @@ async def test_a_ca_that_is_read_again_and_is_the_same_keeps_its_context_and_con
     vault.ca = new.pem
     assert await kept.trust(CA) is first
     assert await kept.trust(CA, fresh=True) is not first
+
+
+async def test_a_ca_that_was_never_read_is_a_failure_of_its_scorers() -> None:
+    vault = Vault()
+    vault.fault = Reason.UNREACHABLE
+    with pytest.raises(CallError, match=r"key 'ca.crt' of ConfigMap 'cas' cannot be read: no") as caught:
+        await _credentials(vault, Hands()).trust(CA)
+    assert caught.value.reason is Reason.CA_UNAVAILABLE
 
 
 async def test_what_many_scorers_name_is_read_once_a_minute() -> None:
