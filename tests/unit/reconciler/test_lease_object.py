@@ -205,6 +205,23 @@ def test_a_lease_that_says_little_is_taken_after_our_own_duration() -> None:
     virtual_time.run(main())
 
 
+@pytest.mark.parametrize(
+    ("spec", "seconds"),
+    [({}, 0), ({"holderIdentity": ""}, 0), ({"holderIdentity": "two", "leaseDurationSeconds": 40}, 40)],
+)
+def test_a_lease_is_free_without_a_holder_or_after_the_time_that_it_names(
+    spec: dict[str, Any], seconds: float
+) -> None:
+    async def main() -> None:
+        store = Store()
+        store.write(spec)
+        began = asyncio.get_running_loop().time()
+        await lease(store).acquire()
+        assert seconds <= asyncio.get_running_loop().time() - began <= seconds + RENEW
+
+    virtual_time.run(main())
+
+
 def test_one_that_waits_with_patience_waits_that_long_and_says_once_for_whom(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
