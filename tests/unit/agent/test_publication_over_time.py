@@ -1,0 +1,223 @@
+"""What a publication writes over hours, what it counts, and how it goes on after failures; in virtual time on
+a store in memory.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from dsf_agent.errors import PublishError
+from dsf_agent.metrics import Metrics
+from dsf_agent.publish import CLOCK_SLACK_SECONDS, Publication
+from dsf_agent.publish_rule import Rule
+from dsf_agent.reasons import Reason
+from dsf_agent.store import Stored, labels
+from dsf_wire.summary import Summary
+
+TTL, LEAST = 900.0, 60.0
+REFRESH = TTL / 2
+
+
+class Store:
+    """One object, and every write with the seconds since the start."""
+
+    def __init__(self) -> None:
+        self.start = asyncio.get_running_loop().time()
+        self.stored: Stored | None = None
+        self.writes: list[tuple[float, Mapping[str, int]]] = []
+        self.reads = 0
+        self.fault: Exception | None = None
+        self.deleted = False
+
+    @property
+    def elapsed(self) -> float:
+        return asyncio.get_running_loop().time() - self.start
+
+    def wall(self) -> float:
+        return 1_700_000_000.0 + self.elapsed
+
+    async def read(self, name: str) -> Stored | None:
+        assert name == "cpu-score"
+        self.reads += 1
+        if self.fault is not None:
+            raise self.fault
+        return self.stored
+
+    async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
+        if self.fault is not None:
+            raise self.fault
+        self.writes.append((self.elapsed, values))
+        self.stored = Stored(name=name, values=values, valid_until=valid_until, labels=labels(scorer))
+
+    async def gone(self, name: str, *, written: float) -> bool:
+        del name, written
+        return self.deleted
+
+    async def ours(self) -> list[Stored]:
+        return []
+
+    async def delete(self, stored: Stored) -> None:
+        raise AssertionError(stored)
+
+    @property
+    def times(self) -> list[float]:
+        return [at for at, _ in self.writes]
+
+
+class NoChance(random.Random):
+    """The middle of every range."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return (a + b) / 2
+
+
+@asynccontextmanager
+async def publishing(store: Store, metrics: Metrics | None = None) -> AsyncIterator[Publication]:
+    publication = Publication(
+        scorer=Summary(name="cpu", score_name="cpu_score"),
+        store=store,
+        rule=Rule(deadband=2, min_interval=LEAST, ttl=TTL, jitter=0),
+        metrics=(metrics or Metrics(cluster="c1")).of("cpu-score"),
+        chance=NoChance(),
+    )
+    task = asyncio.create_task(publication.run())
+    try:
+        yield publication
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def outcomes(metrics: Metrics) -> dict[str, float]:
+    return {
+        sample.labels["outcome"]: sample.value
+        for family in metrics.publishes.collect()
+        for sample in family.samples
+        if sample.name.endswith("_total") and sample.value
+    }
+
+
+async def test_scores_that_stay_are_written_at_half_of_the_ttl_and_moves_after_the_least_interval() -> None:
+    store, metrics = Store(), Metrics(cluster="c1")
+    async with publishing(store, metrics) as publication:
+        publication.offer({"a": 10})
+        await publication.settled()
+        assert (store.times, outcomes(metrics)) == ([0], {"written": 1})
+        publication.offer({"a": 11})
+        await publication.settled()
+        assert outcomes(metrics) == {"written": 1, "unchanged": 1}
+        publication.offer({"a": 20})
+        await publication.settled()
+        assert outcomes(metrics) == {"written": 1, "unchanged": 1, "deferred": 1}
+        assert len(store.writes) == 1
+        await asyncio.sleep(LEAST + 3 * REFRESH + 1)
+        assert store.times == pytest.approx([0, LEAST, *(LEAST + REFRESH * n for n in (1, 2, 3))], abs=0.1)
+        assert store.writes[1][1] == {"a": 20}
+        assert store.reads == 1
+        assert store.stored is not None
+        assert store.stored.valid_until == pytest.approx(store.wall() - 1 + TTL, abs=0.1)
+
+
+async def test_nothing_is_refreshed_after_a_cycle_that_failed() -> None:
+    store = Store()
+    async with publishing(store) as publication:
+        publication.offer({"a": 10})
+        await publication.settled()
+        publication.withdraw()
+        await asyncio.sleep(10 * TTL)
+        assert len(store.writes) == 1
+        publication.offer({"a": 10})
+        await publication.settled()
+        assert len(store.writes) == 2
+
+
+async def test_after_a_restart_what_stands_is_left_until_it_is_due() -> None:
+    store = Store()
+    store.stored = Stored(
+        name="cpu-score", values={"a": 10}, valid_until=store.wall() + TTL - 100, labels=labels("cpu")
+    )
+    async with publishing(store) as publication:
+        publication.offer({"a": 10})
+        await asyncio.sleep(TTL / 2)
+        assert store.times == pytest.approx([REFRESH - 100], abs=0.1)
+
+
+FOREIGN = {
+    "nobody's": {"labels": {}},
+    "written by another program, too": {"shared": True},
+    "without an expiry": {"valid_until": None},
+    "with an expiry that is too late": {"valid_until": 1_700_000_000.0 + TTL + CLOCK_SLACK_SECONDS + 1},
+}
+
+
+@pytest.mark.parametrize("fields", FOREIGN.values(), ids=FOREIGN)
+async def test_after_a_restart_what_is_not_as_we_write_it_is_written_anew(fields: dict[str, object]) -> None:
+    store = Store()
+    ours = Stored(name="cpu-score", values={"a": 10}, valid_until=store.wall() + TTL, labels=labels("cpu"))
+    store.stored = replace(ours, **fields)  # type: ignore[arg-type] # one field each
+    async with publishing(store) as publication:
+        publication.offer({"a": 10})
+        await publication.settled()
+        assert store.times == [0]
+
+
+async def test_what_somebody_deletes_is_looked_for_and_written_again() -> None:
+    store = Store()
+    async with publishing(store) as publication:
+        publication.offer({"a": 10})
+        await publication.settled()
+        await asyncio.sleep(10)
+        store.stored, store.deleted = None, True
+        publication.offer({"a": 10})
+        await publication.settled()
+        assert store.times == pytest.approx([0, 10], abs=0.1)
+        assert store.reads == 2
+
+
+@pytest.mark.parametrize("fault", [PublishError("away", reason=Reason.UNREACHABLE), ValueError("a bug")])
+async def test_failures_are_counted_kept_and_tried_again_with_growing_pauses(fault: Exception) -> None:
+    """The newest scores go when the pause is over; newer ones do not shorten it."""
+    store, metrics = Store(), Metrics(cluster="c1")
+    store.fault = fault
+    async with publishing(store, metrics) as publication:
+        publication.offer({"a": 10})
+        await publication.settled()
+        kept = publication.fault
+        assert kept is not None
+        assert kept.reason is (fault.reason if isinstance(fault, PublishError) else Reason.INTERNAL)
+        for _ in range(5):
+            publication.offer({"a": 30})
+            await publication.settled()
+            await asyncio.sleep(1)
+        # At 0, 2 and 6 seconds.
+        assert store.reads == 2
+        await asyncio.sleep(2)
+        assert store.reads == 3
+        assert outcomes(metrics) == {"failed": 3}
+        store.fault = None
+        await asyncio.sleep(60)
+        assert store.writes == [(pytest.approx(14, abs=0.1), {"a": 30})]
+        assert publication.fault is None
+        store.fault = fault
+        publication.offer({"a": 90})
+        await asyncio.sleep(LEAST)
+        store.fault = None
+        await asyncio.sleep(10)
+        assert len(store.writes) == 2, "pauses are short again"
+        assert store.reads >= 5, "after a failure nobody knows what stands there"
+
+
+async def test_a_readers_clock_that_is_set_back_does_not_put_changes_off() -> None:
+    store = Store()
+    async with publishing(store) as publication:
+        publication.offer({"a": 10})
+        await publication.settled()
+        await asyncio.sleep(10)
+        store.start += 3600
+        publication.offer({"a": 10})
+        await publication.settled()
+        assert len(store.writes) == 2
