@@ -35,7 +35,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     "publish": Target(
         sources=("agent/dsf_agent/publish/rule.py", "agent/dsf_agent/publish/publication.py"),
         tests=(
-            "tests/unit/agent/test_publication.py",
+            "tests/unit/agent/test_publication*.py",
             "tests/unit/agent/test_pace.py",
             "tests/unit/agent/test_cancellation.py",
             "tests/unit/agent/test_scores.py",
@@ -82,7 +82,7 @@ TARGETS: Final[Mapping[str, Target]] = {
             "tests/unit/wire/test_*.py",
             "tests/unit/agent/test_scores.py",
             "tests/unit/agent/test_snapshot.py",
-            "tests/unit/agent/test_publication.py",
+            "tests/unit/agent/test_publication*.py",
             "tests/unit/scorer/test_*.py",
             "tests/unit/plan/test_plan.py",
         ),
