@@ -141,54 +141,54 @@ async def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_
 async def test_a_ca_that_is_read_again_and_is_the_same_keeps_its_context_and_connections() -> None:
     """Connections are pooled by context: a new one each minute would open all connections anew."""
     old, new = Authority("old"), Authority("new")
-    vault, clock = Vault(ca=old.pem), Hands()
-    kept = _credentials(vault, clock)
+    reader, clock = FakeSecretReader(ca=old.pem), ManualClock()
+    kept = _credentials(reader, clock)
     first = await kept.trust(CA)
     assert await kept.trust(CA) is first
-    assert vault.reads == 1
+    assert reader.reads == 1
     clock.now += KEEP_SECONDS + 1
     assert await kept.trust(CA) is first
-    assert vault.reads == 2
+    assert reader.reads == 2
     assert await kept.trust(CA, fresh=True) is first
-    assert vault.reads == 3
-    vault.ca = new.pem
+    assert reader.reads == 3
+    reader.ca = new.pem
     assert await kept.trust(CA) is first
     assert await kept.trust(CA, fresh=True) is not first
 
 
 async def test_a_ca_that_was_never_read_is_a_failure_of_its_scorers() -> None:
-    vault = Vault()
-    vault.fault = Reason.UNREACHABLE
+    reader = FakeSecretReader()
+    reader.fault = Reason.UNREACHABLE
     with pytest.raises(CallError, match=r"key 'ca.crt' of ConfigMap 'cas' cannot be read: no") as caught:
-        await _credentials(vault, Hands()).trust(CA)
+        await _credentials(reader, ManualClock()).trust(CA)
     assert caught.value.reason is Reason.CA_UNAVAILABLE
 
 
 async def test_what_many_scorers_name_is_read_once_a_minute() -> None:
-    vault, clock = Vault(token="one"), Hands()
-    kept = _credentials(vault, clock)
+    reader, clock = FakeSecretReader(token="one"), ManualClock()
+    kept = _credentials(reader, clock)
     assert await asyncio.gather(*(kept.token(TOKEN) for _ in range(10))) == ["one"] * 10
-    assert vault.reads == 1
+    assert reader.reads == 1
     clock.now += KEEP_SECONDS - 1
     await kept.token(TOKEN)
-    assert vault.reads == 1
+    assert reader.reads == 1
     clock.now += 1
     await kept.token(TOKEN)
-    assert vault.reads == 2
+    assert reader.reads == 2
 
 
 async def test_each_absence_of_the_api_server_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    vault, clock = Vault(token="one"), Hands()
-    kept = _credentials(vault, clock)
+    reader, clock = FakeSecretReader(token="one"), ManualClock()
+    kept = _credentials(reader, clock)
     await kept.token(TOKEN)
     for absence in (1, 2):
-        vault.fault = Reason.UNREACHABLE
+        reader.fault = Reason.UNREACHABLE
         clock.now += KEEP_SECONDS
         for _ in range(3):
             await kept.token(TOKEN)
             clock.now += STALE_SECONDS
         assert [record.__dict__["reason"] for record in caplog.records] == ["token_unavailable"] * absence
-        vault.fault = None
+        reader.fault = None
         await kept.token(TOKEN)
 
 
