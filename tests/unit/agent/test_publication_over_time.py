@@ -53,11 +53,11 @@ class Store:
         self.writes.append((self.elapsed, values))
         self.stored = Stored(name=name, values=values, valid_until=valid_until, labels=labels(scorer))
 
-    async def gone(self, name: str, *, written: float) -> bool:
+    async def deleted_by_others(self, name: str, *, written: float) -> bool:
         del name, written
         return self.deleted
 
-    async def ours(self) -> list[Stored]:
+    async def list_owned(self) -> list[Stored]:
         return []
 
     async def delete(self, stored: Stored) -> None:
@@ -105,13 +105,13 @@ async def test_scores_that_stay_are_written_at_half_of_the_ttl_and_moves_after_t
     store, metrics = Store(), Metrics(cluster="c1")
     async with publishing(store, metrics) as publication:
         publication.offer({"a": 10})
-        await publication.settled()
+        await publication.wait_until_handled()
         assert (store.times, outcomes(metrics)) == ([0], {"written": 1})
         publication.offer({"a": 11})
-        await publication.settled()
+        await publication.wait_until_handled()
         assert outcomes(metrics) == {"written": 1, "unchanged": 1}
         publication.offer({"a": 20})
-        await publication.settled()
+        await publication.wait_until_handled()
         assert outcomes(metrics) == {"written": 1, "unchanged": 1, "deferred": 1}
         assert len(store.writes) == 1
         await asyncio.sleep(LEAST + 3 * REFRESH + 1)
@@ -126,12 +126,12 @@ async def test_nothing_is_refreshed_after_a_cycle_that_failed() -> None:
     store = Store()
     async with publishing(store) as publication:
         publication.offer({"a": 10})
-        await publication.settled()
+        await publication.wait_until_handled()
         publication.withdraw()
         await asyncio.sleep(10 * TTL)
         assert len(store.writes) == 1
         publication.offer({"a": 10})
-        await publication.settled()
+        await publication.wait_until_handled()
         assert len(store.writes) == 2
 
 
@@ -161,7 +161,7 @@ async def test_after_a_restart_what_is_not_as_we_write_it_is_written_anew(fields
     store.stored = replace(ours, **fields)  # type: ignore[arg-type] # one field each
     async with publishing(store) as publication:
         publication.offer({"a": 10})
-        await publication.settled()
+        await publication.wait_until_handled()
         assert store.times == [0]
 
 
@@ -169,11 +169,11 @@ async def test_what_somebody_deletes_is_looked_for_and_written_again() -> None:
     store = Store()
     async with publishing(store) as publication:
         publication.offer({"a": 10})
-        await publication.settled()
+        await publication.wait_until_handled()
         await asyncio.sleep(10)
         store.stored, store.deleted = None, True
         publication.offer({"a": 10})
-        await publication.settled()
+        await publication.wait_until_handled()
         assert store.times == pytest.approx([0, 10], abs=0.1)
         assert store.reads == 2
 
@@ -185,13 +185,13 @@ async def test_failures_are_counted_kept_and_tried_again_with_growing_pauses(fau
     store.fault = fault
     async with publishing(store, metrics) as publication:
         publication.offer({"a": 10})
-        await publication.settled()
+        await publication.wait_until_handled()
         kept = publication.fault
         assert kept is not None
         assert kept.reason is (fault.reason if isinstance(fault, PublishError) else Reason.INTERNAL)
         for _ in range(5):
             publication.offer({"a": 30})
-            await publication.settled()
+            await publication.wait_until_handled()
             await asyncio.sleep(1)
         # At 0, 2 and 6 seconds.
         assert store.reads == 2
@@ -215,9 +215,9 @@ async def test_a_readers_clock_that_is_set_back_does_not_put_changes_off() -> No
     store = Store()
     async with publishing(store) as publication:
         publication.offer({"a": 10})
-        await publication.settled()
+        await publication.wait_until_handled()
         await asyncio.sleep(10)
         store.start += 3600
         publication.offer({"a": 10})
-        await publication.settled()
+        await publication.wait_until_handled()
         assert len(store.writes) == 2
