@@ -288,7 +288,8 @@ def _check_branches(args: argparse.Namespace) -> None:
 
 
 def _loader(args: argparse.Namespace) -> "Callable[[], Access]":
-    from dsf_runtime.access import InCluster, Kubeconfig
+    from dsf_runtime.access import InCluster
+    from dsf_runtime.kubeconfig import Kubeconfig
 
     inside = args.context is None and args.kubeconfig is None
     return InCluster().load if inside else Kubeconfig(path=args.kubeconfig, context=args.context).load

@@ -18,11 +18,12 @@ from gitops_dsf.hub.collect import JsonDocument, collect
 from gitops_dsf.hub.snapshot import Snapshot
 
 try:
-    from dsf_runtime.access import AccessError, Kubeconfig
+    from dsf_runtime.access import AccessError
     from dsf_runtime.apiserver import JSON, ApiError
     from dsf_runtime.blocking import BlockingApiServer
     from dsf_runtime.blocking import Page as RawPage
     from dsf_runtime.calls import Kind
+    from dsf_runtime.kubeconfig import Kubeconfig
 except ImportError as error:
     msg = f"{error.name} is not installed; asking a hub needs: pip install 'gitops-dsf[live]'"
     raise HubError(msg) from error

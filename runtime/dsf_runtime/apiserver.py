@@ -1,5 +1,5 @@
-"""One Kubernetes API server: requests, lists and watches as raw JSON over one pool of connections, with
-credentials that may change.
+"""A client of one Kubernetes API server: requests, lists and watches as raw JSON over one pool of
+connections. Credentials may change while it runs.
 """
 
 import asyncio
@@ -14,98 +14,67 @@ import httpx
 import msgspec
 
 from dsf_runtime.access import Access, AccessError, fingerprint
-from dsf_runtime.calls import CallFault, Kind, Retirement, excerpt, hide, named, retry_after
+from dsf_runtime.apianswers import (
+    ANSWER_BYTES,
+    ApiError,
+    ListMetadata,
+    ListPage,
+    Paging,
+    WatchEvent,
+    refused,
+    silent,
+    watch_event,
+)
+from dsf_runtime.calls import CallFault, Kind, Retirement, named
 from dsf_runtime.clock import Clock, HubClock, SystemClock
+
+__all__ = ["APPLY", "JSON", "JSON_PATCH", "MERGE", "SILENCE", "ApiError", "ApiServer", "Reply", "WatchEvent"]
 
 log = logging.getLogger(__name__)
 
 RECHECK_SECONDS: Final = 1.0
-"""Credential files are read again at most this often."""
-MAX_RETRY_AFTER: Final = 3600.0
+"""Shortest time between two checks of the credential files."""
 WATCH_SECONDS: Final = 240
-"""After which the server ends a watch; bookmarks come about every minute."""
+"""The server ends a watch after this time. It sends a bookmark about every minute."""
 SILENCE: Final = WATCH_SECONDS / 2
-"""Seconds after which a watch that says nothing is given up."""
-PAGE: Final = 500
-"""Objects that are asked for at a time, where they are small: the API server answers such pages in
-milliseconds.
-"""
-PAGE_BYTES: Final = 4 << 20
-"""What a page should have. Pages are cut by number of objects, so the number follows the sizes of those that
-were read.
-"""
-MOST_PAGE_BYTES: Final = 4 * PAGE_BYTES
-"""A page that goes on after this is given up, and asked for again with fewer objects."""
-ANSWER_BYTES: Final = 64 << 20
-"""The largest other answer. etcd takes objects of 1.5 MB."""
+"""A watch without any event for this time is closed."""
 TURN_BYTES: Final = 256 << 10
-"""Items of a page that are taken before other tasks have their turn."""
+"""Bytes of items after which other tasks may run."""
 
 JSON: Final = "application/json"
 MERGE: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
-"""Server-side apply; JSON is YAML."""
+"""Server-side apply. JSON is valid YAML."""
 
 LAST_MOMENTS: Final = frozenset({"http11.send_request_headers.started", "http11.send_request_body.started"})
-"""Events of httpcore right before it writes to the connection. A server does not act on headers whose body
-never comes.
+"""Events of httpcore right before it writes to the connection. A server ignores headers whose body never
+arrives.
 """
-
-
-class ApiError(Exception):
-    """The server refused, or did not answer: then ``status`` is 0 and ``kind`` says why."""
-
-    def __init__(
-        self, message: str, *, status: int = 0, kind: Kind | None = None, wait: float | None = None
-    ) -> None:
-        super().__init__(message)
-        self.status, self.kind = status, kind
-        self.retry_after = wait
-        """Seconds for which the server asked to be left alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """The body of an answer that is a success."""
+    """The body of a successful answer."""
 
     url: str
     """For messages."""
     body: bytes
 
 
-class WatchEvent(msgspec.Struct, frozen=True):
-    """One line of a watch."""
-
-    type: str
-    object: msgspec.Raw
-
-
-class _Meta(msgspec.Struct, frozen=True, rename={"resource_version": "resourceVersion", "more": "continue"}):
-    resource_version: str = ""
-    more: str = ""
-
-
-class _Listing(msgspec.Struct, frozen=True):
-    """One page of a list; its items stay undecoded."""
-
-    metadata: _Meta
-    items: list[msgspec.Raw] | None = None
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Connection:
-    """Credentials and the pool that was made with them."""
+    """Credentials, and the connection pool that uses them."""
 
     access: Access
     client: httpx.AsyncClient
 
 
 class ApiServer:
-    """Reads its credentials with ``load`` before the first request, when their files change, and after 401.
+    """Reads its credentials with ``load`` before the first request, when their files change, and after a 401.
 
-    ``admit`` is called before each request that writes, again right before its bytes leave, and may raise to
-    stop it.
+    ``admit`` is called before each write request and again right before its bytes are sent. It may raise an
+    exception to stop the request.
     """
 
     def __init__(
@@ -122,7 +91,7 @@ class ApiServer:
         self._timeout = timeout_seconds
         self._time = clock or SystemClock()
         self._connection: _Connection | None = None
-        # A watch that is under way goes on with the credentials that it began with.
+        # A running watch keeps its old credentials.
         self._retirement = Retirement(grace=WATCH_SECONDS + timeout_seconds)
         self._checked = 0.0
         self._lock = asyncio.Lock()
@@ -137,14 +106,14 @@ class ApiServer:
         await self.close()
 
     async def close(self) -> None:
-        """Ends all connections."""
+        """Closes all connections."""
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.client.aclose()
         await self._retirement.close()
 
     def now(self) -> float:
-        """Unix time by the server's clock, which decides what is expired."""
+        """Unix time of the server's clock, which decides what is expired."""
         return self.clock.wall()
 
     async def request(
@@ -158,10 +127,10 @@ class ApiServer:
         accept: str = JSON,
         seconds: float | None = None,
     ) -> Reply:
-        """One request, its body encoded unless it is bytes already, repeated once with fresh credentials
-        after 401.
+        """Sends a request, and after a 401 once more with new credentials. A body that is not bytes is
+        encoded as JSON.
 
-        ``seconds`` limit each attempt as a whole. Raises ApiError unless the status is 2xx.
+        ``seconds`` is the time limit of each attempt. Raises ApiError unless the status is 2xx.
         """
         content = body if body is None or isinstance(body, bytes) else msgspec.json.encode(body)
         headers = {"Accept": accept} if content is None else {"Accept": accept, "Content-Type": content_type}
@@ -191,19 +160,19 @@ class ApiServer:
         return Reply(url=str(response.url), body=answer)
 
     async def get(self, path: str, **params: str) -> bytes:
-        """One object. Raises ApiError."""
+        """Reads one object. Raises ApiError."""
         return (await self.request("GET", path, params=params)).body
 
     async def create(self, path: str, item: Mapping[str, Any]) -> bytes:
-        """A new object. Raises ApiError; status 409 when it exists."""
+        """Creates an object. Raises ApiError, with status 409 if it exists."""
         return (await self.request("POST", path, body=item)).body
 
     async def replace(self, path: str, item: Mapping[str, Any]) -> bytes:
-        """The whole object. Raises ApiError; status 409 when somebody else changed it since it was read."""
+        """Replaces an object. Raises ApiError, with status 409 if it changed since it was read."""
         return (await self.request("PUT", path, body=item)).body
 
     async def merge(self, path: str, change: Mapping[str, Any], *, manager: str) -> bytes:
-        """A JSON merge patch. Raises ApiError."""
+        """Sends a JSON merge patch. Raises ApiError."""
         return (
             await self.request(
                 "PATCH", path, body=change, content_type=MERGE, params={"fieldManager": manager}
@@ -213,13 +182,13 @@ class ApiServer:
     async def list(
         self, path: str, take: Callable[[msgspec.Raw], None], *, accept: str = JSON, **selector: str
     ) -> str:
-        """Hands every object of a list to ``take``; returns the resourceVersion. ``selector`` is
+        """Calls ``take`` with every object of a list and returns the resourceVersion. ``selector`` is
         fieldSelector or labelSelector.
 
-        One page is in memory at a time, and ``take`` must keep no Raw: it is a view of the page. Raises
-        ApiError, 410 among others when the list changed so much that it must be read from its beginning.
+        One page is in memory at a time. ``take`` must not keep the Raw, which is a view of the page. Raises
+        ApiError; status 410 means that the list must be read again from the beginning.
         """
-        paging, metadata = Paging(selector), _Meta()
+        paging, metadata = Paging(selector), ListMetadata()
         while (params := paging.params()) is not None:
             content = await self._page(path, params, accept=accept, most=paging.most)
             if content is None:
@@ -233,8 +202,8 @@ class ApiServer:
     async def watch(
         self, path: str, *, resource_version: str, opened: Callable[[], None] = lambda: None, **selector: str
     ) -> AsyncGenerator[WatchEvent, None]:
-        """Changes after a version until the server ends the watch; `opened` is called once it begins. Raises
-        ApiError.
+        """Yields the changes after a version until the server ends the watch. ``opened`` is called when the
+        watch begins. Raises ApiError.
         """
         params = {
             **selector,
@@ -261,12 +230,12 @@ class ApiServer:
                     opened()
                     async with aclosing(_lines(response)) as lines:
                         async for line in lines:
-                            yield _event(path, line)
+                            yield watch_event(path, line)
         except CallFault as fault:
             raise silent(f"WATCH {path}", access=connection.access, fault=fault) from fault
 
     async def _page(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> bytes | None:
-        """None when it has more bytes than that."""
+        """One page, or None if it is larger than ``most``."""
         for last in (False, True):
             connection = await self._ready()
             try:
@@ -300,18 +269,18 @@ class ApiServer:
         content: bytes | None = None,
         read_seconds: float | None = None,
     ) -> AsyncIterator[httpx.Response]:
-        """Learns the server's time when the headers have arrived."""
+        """Sends a request. The headers of the answer update the server's clock."""
         access, extensions = connection.access, dict[str, Any]()
         if access.server_name:
             extensions["sni_hostname"] = access.server_name
         if method != "GET" and (admit := self._admit) is not None:
 
-            async def look(event: str, _info: Mapping[str, Any]) -> None:
+            async def trace(event: str, _info: Mapping[str, Any]) -> None:
                 if event in LAST_MOMENTS:
                     admit(method, path)
 
             admit(method, path)
-            extensions["trace"] = look
+            extensions["trace"] = trace
         timeout = httpx.Timeout(self._timeout, read=read_seconds or self._timeout, pool=None)
         stream = connection.client.stream(
             method,
@@ -328,7 +297,7 @@ class ApiServer:
             yield response
 
     async def _ready(self) -> _Connection:
-        """The connection, made anew when a credential file changed since the last look."""
+        """The connection. It is replaced if a credential file changed since the last check."""
         async with self._lock:
             connection = self._connection
             if connection is not None:
@@ -345,8 +314,8 @@ class ApiServer:
             return await self._connect()
 
     async def _renew(self, refused: _Connection) -> None:
-        """All requests of a moment are refused at once: one of them reads the credentials anew, and none
-        closes what another works with.
+        """Replaces a connection after a 401. If several requests got 401, only the first one replaces it, and
+        the old connection stays open for requests that still use it.
         """
         async with self._lock:
             if self._connection is refused:
@@ -359,8 +328,8 @@ class ApiServer:
         except AccessError as error:
             if old is None:
                 raise ApiError(str(error), kind=Kind.CREDENTIALS) from error
-            # A certificate and its key are replaced one after the other on some systems: keep the old pair
-            # until both fit.
+            # Some systems replace a certificate and its key one after the other. Keep the old pair until the
+            # new ones match.
             log.warning("credentials on disk cannot be used yet, keeping the old ones: %s", error)
             return old
         client = httpx.AsyncClient(
@@ -391,73 +360,8 @@ class ApiServer:
         )
 
 
-class Paging:
-    """How a list is asked for, page by page, so that pages have about PAGE_BYTES whatever the size of the
-    objects.
-    """
-
-    def __init__(self, selector: Mapping[str, str]) -> None:
-        self._selector = selector
-        self._limit = PAGE
-        self._more: str | None = ""
-        """Where the next page begins; None after the last one."""
-
-    def params(self) -> dict[str, str] | None:
-        """Of the next request; None after the last page."""
-        if self._more is None:
-            return None
-        return {
-            "limit": str(self._limit),
-            **self._selector,
-            **({"continue": self._more} if self._more else {}),
-        }
-
-    @property
-    def most(self) -> int:
-        """Bytes after which the page is given up. A single object cannot be asked for in parts."""
-        return ANSWER_BYTES if self._limit == 1 else MOST_PAGE_BYTES
-
-    def too_large(self) -> None:
-        """The page was given up; the same objects are asked for again, fewer at a time."""
-        self._limit = max(1, self._limit // 4)
-
-    def taken(self, *, size: int, count: int, more: str) -> None:
-        """A page of so many bytes and objects was read; ``more`` is its continue token."""
-        if count:
-            self._limit = max(1, min(PAGE, self._limit * 2, PAGE_BYTES * count // size))
-        self._more = more or None
-
-
-def refused(
-    what: str,
-    *,
-    access: Access,
-    status: int,
-    phrase: str,
-    headers: Mapping[str, str],
-    content: bytes,
-    now: float,
-) -> ApiError:
-    """The error of an answer that is no success. ``headers`` have lower-case names, or do not care."""
-    try:
-        decoded = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        decoded = None
-    message = decoded.get("message") if isinstance(decoded, dict) else content
-    words = hide(excerpt(message if isinstance(message, str | bytes) else "") or phrase, access.token)
-    wait = retry_after(headers, now=now, most=MAX_RETRY_AFTER)
-    return ApiError(f"{what}: {status} {words}", status=status, wait=wait)
-
-
-def silent(what: str, *, access: Access, fault: CallFault) -> ApiError:
-    """The error of a call without an answer."""
-    return ApiError(
-        f"{what}: the API server does not answer: {hide(str(fault), access.token)}", kind=fault.kind
-    )
-
-
 async def _body(response: httpx.Response, *, most: int) -> bytes | None:
-    """The decoded body; None when it is larger, and the rest is not read."""
+    """The decoded body, or None if it is larger than ``most``; then the rest is not read."""
     pieces, size = list[bytes](), 0
     async for piece in response.aiter_bytes():
         size += len(piece)
@@ -467,13 +371,13 @@ async def _body(response: httpx.Response, *, most: int) -> bytes | None:
     return b"".join(pieces)
 
 
-async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) -> tuple[_Meta, int]:
-    """Metadata and number of items of a page whose items have been taken."""
+async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) -> tuple[ListMetadata, int]:
+    """Calls ``take`` with every item of a page. Returns its metadata and the number of items."""
     try:
-        listing = msgspec.json.decode(content, type=_Listing)
+        listing = msgspec.json.decode(content, type=ListPage)
     except msgspec.DecodeError as error:
-        # A page of something else between us and the API server.
-        msg = f"GET {path}: the answer is no list: {error}"
+        # For instance an HTML page of a proxy.
+        msg = f"GET {path}: the answer is not a list: {error}"
         raise ApiError(msg, kind=Kind.INVALID_BODY) from error
     taken = 0
     for item in listing.items or ():
@@ -486,8 +390,8 @@ async def _take(path: str, content: bytes, take: Callable[[msgspec.Raw], None]) 
 
 
 async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """Lines end at the newline byte alone: texts inside the JSON may hold other characters that Python takes
-    for line breaks.
+    """The lines of a watch. Only the newline byte ends a line, because JSON strings may contain other
+    characters that Python treats as line breaks.
     """
     begun = list[bytes]()
     async for chunk in response.aiter_bytes():
@@ -497,11 +401,3 @@ async def _lines(response: httpx.Response) -> AsyncGenerator[bytes, None]:
             if line := b"".join(begun):
                 yield line
             begun = [other]
-
-
-def _event(path: str, line: bytes) -> WatchEvent:
-    try:
-        return msgspec.json.decode(line, type=WatchEvent)
-    except msgspec.DecodeError as error:
-        msg = f"WATCH {path}: the answer is no event: {error}"
-        raise ApiError(msg, kind=Kind.INVALID_BODY) from error

@@ -1,4 +1,4 @@
-"""Time: the process's own, injected so that tests can move it, and the hub's, learnt from its answers."""
+"""Clocks: the machine's, which tests can replace, and the hub's, which is learned from its answers."""
 
 import asyncio
 import email.utils
@@ -6,13 +6,13 @@ import time
 from typing import Final, Protocol
 
 PLAUSIBLE_SECONDS: Final = 366 * 86_400.0
-"""A hub whose Date is further than this from the local clock is not believed: one of the two is nonsense, and
-certificates, which are issued for about a year, would not be valid at both times.
+"""A Date header that differs more than this from the local clock is ignored. One of the two clocks is wrong
+then, and certificates, which are valid for about a year, could not be valid at both times.
 """
 
 
 class Clock(Protocol):
-    """Seconds: ``monotonic`` for pacing, ``wall`` (Unix time) for everything that leaves the process."""
+    """Times in seconds: ``monotonic`` for delays, ``wall`` (Unix time) for times that leave the process."""
 
     def monotonic(self) -> float: ...
 
@@ -22,10 +22,10 @@ class Clock(Protocol):
 
 
 def monotonic() -> float:
-    """Seconds as ``asyncio.sleep`` and ``asyncio.timeout`` count them: the clock of the running event loop.
+    """The clock of the running event loop, which ``asyncio.sleep`` and ``asyncio.timeout`` use. Without a
+    loop it is ``time.monotonic``.
 
-    Pauses, time limits and ages then follow one clock, which a test replaces by choosing the loop. Without a
-    loop: ``time.monotonic``.
+    Delays, time-outs and ages then follow one clock, and a test can replace it by choosing the loop.
     """
     try:
         return asyncio.get_running_loop().time()
@@ -34,7 +34,7 @@ def monotonic() -> float:
 
 
 class SystemClock:
-    """The machine's clocks."""
+    """The clocks of this machine."""
 
     def monotonic(self) -> float:
         return monotonic()
@@ -49,8 +49,8 @@ class SystemClock:
 async def happens_within(event: asyncio.Event, *, seconds: float) -> bool:
     """Waits for the event, at most this long. Returns whether it was set in time.
 
-    ``asyncio.wait_for`` is no replacement: before Python 3.12 it loses a cancellation that arrives together
-    with the event, and the task goes on although it was told to end.
+    Do not use ``asyncio.wait_for`` instead. Before Python 3.12 it loses a cancellation that arrives together
+    with the event, and the task continues.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -61,44 +61,41 @@ async def happens_within(event: asyncio.Event, *, seconds: float) -> bool:
 
 
 class HubClock:
-    """The hub's wall clock, learnt from the Date header of its answers and carried on by the local monotonic
-    clock.
+    """The hub's wall clock, learned from the Date header of its answers. Between answers the local monotonic
+    clock advances it.
 
-    OCM compares validUntil with the hub's clock (ocm pkg/placement/plugins/addon), so a program whose own
-    clock is minutes off, or jumps, would publish scores that are born expired, or would take live scores for
-    expired ones.
+    OCM compares validUntil with the hub's clock (ocm pkg/placement/plugins/addon). A program that used its
+    own clock, and that clock was minutes off or jumped, would publish scores that are already expired, or
+    would treat valid scores as expired.
     """
 
     def __init__(self, *, clock: Clock) -> None:
         self._clock = clock
         self._ahead: float | None = None
-        """Hub time minus monotonic time; None before the first Date that was believed."""
+        """Hub time minus monotonic time. None before the first plausible Date."""
         self._offset: float | None = None
         self.known = False
-        """Whether the last answer had a Date that was believed. What deletes by the hub's clock must not act
-        while this is false.
+        """Whether the last answer had a plausible Date. While this is false, nothing may be deleted because
+        of its age.
         """
 
     @property
     def offset(self) -> float | None:
-        """Hub minus local wall clock, in seconds, when the hub last answered; None before its first
-        answer.
-        """
+        """Hub clock minus local wall clock at the last answer, in seconds. None before the first answer."""
         return self._offset
 
     def wall(self) -> float:
-        """The hub's time; this machine's before the hub's first answer."""
+        """The hub's time. Before the first answer it is this machine's time."""
         if self._ahead is None:
             return self._clock.wall()
         return self._clock.monotonic() + self._ahead
 
     def learn(self, date: str | None, *, sent: float, received: float) -> None:
-        """Takes the Date header of an answer, with the monotonic times at which the request was sent and the
-        answer received.
+        """Takes the Date header of an answer, and the monotonic times of the request and the answer.
 
-        The hub wrote the header between the two, and cut it to the second. So each answer bounds the hub's
-        time from both sides, and the estimate moves only as far as it must: it starts at the local clock, and
-        an answer that took long changes nothing that fits it.
+        The hub wrote the header between the two and rounded it down to the second. So each answer gives an
+        upper and a lower bound for the hub's time. The estimate starts at the local clock and changes only if
+        it is outside the bounds.
         """
         told, now, wall = http_date(date), self._clock.monotonic(), self._clock.wall()
         self.known = told is not None and abs(told - wall) < PLAUSIBLE_SECONDS

@@ -1,6 +1,7 @@
-"""An informer: a resource of an API server kept in memory, as little of each object as is needed.
+"""An informer: it keeps the objects of a resource in memory, reduced to what is needed.
 
-It reads the list, follows the watch, and reads the list again when the watch breaks or was long ago.
+It reads the list and then follows a watch. It reads the list again when the watch breaks, and every few
+hours.
 """
 
 import asyncio
@@ -22,15 +23,15 @@ T = TypeVar("T")
 
 RETRIES: Final = Backoff(first=0.4, ceiling=23.0, jitter=0.3)
 SHORT_SECONDS: Final = 1.0
-"""A watch that ended sooner, and without an event, is a failure: otherwise a server could be asked a thousand
-times a second.
+"""A watch that ends sooner without an event counts as a failure. Otherwise the informer could open a thousand
+watches a second.
 """
 OVERLOADED: Final = frozenset({401, 429, 500, 502, 503, 504})
-"""Statuses that say nothing about the version that was asked for: the watch is tried again from there, and
-the list is not read again.
+"""After these statuses the watch is opened again at the same version. They do not mean that the version is
+too old.
 """
 TRIES: Final = 3
-"""Watches that are refused so in a row, after which the list is read again."""
+"""After this many such statuses in a row the list is read again."""
 UNREADABLE: Final = (
     msgspec.MsgspecError,
     ValueError,
@@ -40,23 +41,20 @@ UNREADABLE: Final = (
     ArithmeticError,
     RecursionError,
 )
-"""What reading an object may raise: the API server accepts values that nobody would expect."""
+"""Exceptions that ``project`` may raise for an unusual object."""
 
 STALE_SECONDS: Final = SILENCE + 30
-"""Without a word from the server for so long, what is kept is not trusted. A watch without events is given up
-after SILENCE (bookmarks come every minute) and opened again, so a healthy server is never silent for longer.
+"""If the server sent nothing for this time, the objects count as outdated. A watch without events is closed
+after SILENCE and opened again, and bookmarks arrive every minute, so a healthy server is never silent for
+longer.
 """
 SLICE: Final = 2000
-"""Objects of two lists that are compared before other tasks have their turn: a fleet has hundreds of
-thousands of scores.
-"""
+"""Objects that are compared before other tasks may run. A fleet has hundreds of thousands of scores."""
 RESYNC_SECONDS: Final = 6 * 3600.0
-"""After which the list is read again although the watch never broke, so that a change that was missed is not
-missed for ever.
-"""
+"""The list is read again after this time even if the watch never broke, in case a change was missed."""
 
 Project = Callable[[msgspec.Raw], tuple[str, T]]
-"""From an undecoded object to its key and what is kept of it."""
+"""Returns the key of an undecoded object, and what to keep of it."""
 
 
 class _Head(msgspec.Struct, frozen=True, rename="camel"):
@@ -68,20 +66,20 @@ class _Head(msgspec.Struct, frozen=True, rename="camel"):
 class _Versioned(msgspec.Struct, frozen=True):
     metadata: _Head = _Head()
     code: int = 0
-    """Of a Status, which is what an ERROR event carries."""
+    """The code of a Status, which is the object of an ERROR event."""
 
 
 def by_name(_namespace: str, name: str) -> str:
-    """The key of objects of one namespace, or of none."""
+    """The key for cluster-scoped objects, or for objects of a single namespace."""
     return name
 
 
 class Informer(Generic[T]):
-    """`items` is one whole list with all changes since; before the first list it is empty and `synced` is not
-    set.
+    """``items`` is a complete list with all changes since. Before the first list it is empty and ``synced``
+    is not set.
 
-    An object that `project` cannot read is logged, and what was kept of it stays: one bad object stops
-    nothing. `key` makes the key that `project` would give to an object of this namespace and name.
+    If ``project`` cannot read an object, this is logged and the earlier item stays. ``key`` gives the same
+    key as ``project``, from namespace and name.
     """
 
     def __init__(
@@ -100,7 +98,7 @@ class Informer(Generic[T]):
         self._path = path
         self._project, self._key = project, key
         self._unreadable: dict[str, str] = {}
-        """Why, by key."""
+        """Error messages by key."""
         self._selector = selector or {}
         self._listeners: list[Callable[[str, T | None, T | None], None]] = []
         self._shelf = shelf
@@ -108,30 +106,30 @@ class Informer(Generic[T]):
         self._resync_seconds = resync_seconds
         self._resync_at = 0.0
         self._version = ""
-        """From which the next watch goes on; empty: the list must be read anew."""
+        """The version where the next watch begins. If it is empty, the list is read again."""
         self._heard = False
         """Whether this watch had an event."""
         self._clock = clock
         self._heard_at = clock()
         self._refused = ""
-        """What the hub said when it refused the list or the watch; empty since it has accepted a watch."""
+        """The last error of the list or the watch; empty after a watch was opened."""
         self.synced = asyncio.Event()
         self.relists = 0
-        """Lists read so far."""
+        """Number of lists read so far."""
 
     @property
     def items(self) -> Mapping[str, T]:
-        """What is kept of each object, by key."""
+        """The kept items by key."""
         return self._items
 
     @property
     def resource(self) -> str:
-        """Such as managedclusters."""
+        """The plural name, such as managedclusters."""
         return self._path.rpartition("/")[2]
 
     @property
     def broken(self) -> str:
-        """Why what is kept may be old; empty while it can be trusted."""
+        """Why the items may be outdated; empty if they are current."""
         if self._refused:
             return self._refused
         if self._clock() - self._heard_at > STALE_SECONDS:
@@ -139,19 +137,19 @@ class Informer(Generic[T]):
         return ""
 
     def listen(self, listener: Callable[[str, T | None], None]) -> Callable[[], None]:
-        """Calls it with every object that changed (None: it is gone), those of the first list included; what
-        is returned ends that.
+        """Calls the listener with every changed item (None: deleted), also those of the first list. The
+        returned function removes the listener.
         """
         return self.compare(lambda key, _, item: listener(key, item))
 
     def compare(self, listener: Callable[[str, T | None, T | None], None]) -> Callable[[], None]:
-        """As `listen`, with what was kept before (None: it was not there) and what is kept now."""
+        """As ``listen``, with the item before the change (None: it did not exist) and after it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     async def refresh(self) -> str:
-        """Reads the whole list; the version to watch from. Nothing changes when it fails half-way. Raises
-        ApiError.
+        """Reads the whole list and returns the version to watch from. If it fails, the items stay as they
+        are. Raises ApiError.
         """
         found, old = self._shelf(), self._items
         unreadable = set[str]()
@@ -161,7 +159,7 @@ class Informer(Generic[T]):
             if key in self._unreadable:
                 unreadable.add(key)
             if item is not None:
-                # What is equal is kept once: both lists are in memory for a while.
+                # Reuse equal items, because both lists are in memory for a while.
                 known = old.get(key)
                 found[key] = known if known is not None and known == item else item
 
@@ -176,7 +174,7 @@ class Informer(Generic[T]):
         return version
 
     async def run(self) -> None:
-        """Follows the resource for ever."""
+        """Follows the resource until it is cancelled."""
         failures = 0
         self._version, refused = "", 0
         while True:
@@ -192,7 +190,7 @@ class Informer(Generic[T]):
                 if error.status and error.status != HTTPStatus.GONE:
                     self._refused = str(error)
                 fine, refused = False, refused + 1 if error.status in OVERLOADED else 0
-                # 410: the version is older than what the server remembers.
+                # 410: the server no longer knows the version.
                 if error.status and (not refused or refused >= TRIES):
                     self._version, refused = "", 0
             else:
@@ -204,9 +202,7 @@ class Informer(Generic[T]):
                 await asyncio.sleep(RETRIES.delay(failures))
 
     async def _follow(self) -> None:
-        """One watch, to its end; `_version` is where the next one goes on, empty when the list must be read
-        anew. Raises ApiError.
-        """
+        """Follows one watch to its end and updates ``_version``. Raises ApiError."""
         watch = self._api.watch(
             self._path, resource_version=self._version, opened=self._opened, **self._selector
         )
@@ -222,25 +218,21 @@ class Informer(Generic[T]):
         self._heard_at, self._refused = self._clock(), ""
 
     def _read(self, raw: msgspec.Raw) -> tuple[str, T | None]:
-        """Key and what is kept of an object; of one that cannot be read what was kept before, None when
-        nothing was.
-        """
+        """The key and item of an object. If the object cannot be read, the earlier item, or None."""
         try:
             key, item = self._project(raw)
         except UNREADABLE as error:
             head = msgspec.json.decode(raw, type=_Versioned).metadata
             key, why = self._key(head.namespace, head.name), f"{type(error).__name__}: {error}"
             if self._unreadable.get(key) != why:
-                LOG.warning("%s of %s cannot be read, and is left as it was: %s", key, self._path, why)
+                LOG.warning("%s of %s cannot be read, so its earlier state stays: %s", key, self._path, why)
             self._unreadable[key] = why
             return key, self._items.get(key)
         self._unreadable.pop(key, None)
         return key, item
 
     async def _tell(self, old: Mapping[str, T], new: Mapping[str, T]) -> None:
-        """What differs between two lists, a slice at a time. Nothing else changes either of them
-        meanwhile.
-        """
+        """Calls the listeners with the differences between two lists. Neither list changes meanwhile."""
         number = 0
         for first, second, gone in ((new, old, False), (old, new, True)):
             for key, item in first.items():
@@ -258,10 +250,10 @@ class Informer(Generic[T]):
             listener(key, before, item)
 
     def _take(self, kind: str, raw: msgspec.Raw, version: str) -> str:
-        """Applies one event; the version to go on from, empty when the list must be read anew."""
+        """Applies one event. Returns the version to continue from, empty if the list must be read again."""
         head = msgspec.json.decode(raw, type=_Versioned)
         if kind == "ERROR":
-            LOG.info("watch of %s ended by the hub with %s; reading the list anew", self._path, head.code)
+            LOG.info("the hub ended the watch of %s with %s, reading the list again", self._path, head.code)
             return ""
         if kind != "BOOKMARK":
             key, item = self._read(raw)

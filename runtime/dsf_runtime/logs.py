@@ -1,6 +1,4 @@
-"""Log lines on standard error, for people or as JSON. Each program says which fields its lines have; the rest
-is the same.
-"""
+"""Log lines on standard error, as text or JSON. Each program chooses the fields of its lines."""
 
 import json
 import logging
@@ -13,8 +11,9 @@ RUNTIME: Final = "dsf_runtime"
 
 
 class TextFormatter(logging.Formatter):
-    """``2026-01-02T03:04:05.678Z WARNING text (scorer=cpu reason=timeout)``; ``fields`` are what a record may
-    carry (``extra=``).
+    """Lines such as ``2026-01-02T03:04:05.678Z WARNING text (scorer=cpu reason=timeout)``.
+
+    ``fields`` are the names that a record may have in ``extra=``.
     """
 
     def __init__(self, *, fields: Sequence[str] = ()) -> None:
@@ -22,7 +21,7 @@ class TextFormatter(logging.Formatter):
         self._names = fields
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line, and a traceback where there is one."""
+        """One line, and the traceback if there is one."""
         fields = " ".join(f"{name}={value}" for name, value in _fields(record, self._names).items())
         text = _one_line(
             f"{_time(record)} {record.levelname} {record.getMessage()}" + (f" ({fields})" if fields else "")
@@ -31,10 +30,10 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: time, level, logger, message, fields and traceback.
+    """One JSON object per line: time, level, logger, message, fields and traceback.
 
-    ``below`` is the package whose name is left out of logger names; without it there is no key ``logger``.
-    ``traceback`` names that key.
+    ``below`` is a package name that is removed from logger names. Without it there is no key ``logger``.
+    ``traceback`` is the key of the traceback.
     """
 
     def __init__(self, *, fields: Sequence[str] = (), below: str = "", traceback: str = "traceback") -> None:
@@ -53,9 +52,9 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure(*, package: str, formatter: logging.Formatter, level: str = "info") -> None:
-    """Sets up logging of the process: ``package`` and this library from ``level`` on.
+    """Configures logging of the process. ``package`` and this library log from ``level`` on.
 
-    Other libraries speak only when something is wrong: httpx would print whole URLs.
+    Other libraries log only warnings and errors, because httpx would log whole URLs.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)

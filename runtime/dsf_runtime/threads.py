@@ -1,8 +1,8 @@
-"""Threads for what blocks: files, and the look-up of host names, which asyncio hands to the same pool.
+"""A thread pool for blocking calls: files, and look-ups of host names by asyncio.
 
-A name server or a file system that hangs keeps its thread for as long as it likes. asyncio's own pool has a
-handful of threads, so a few such peers would stop all others, and it joins every thread at the end, so the
-process would not end either.
+A name server or file system that hangs occupies a thread for an unlimited time. asyncio's default pool has
+only a few threads, so a few such calls would block all others. It also joins every thread at shutdown, so the
+process would not end.
 """
 
 import asyncio
@@ -18,32 +18,33 @@ log = logging.getLogger(__name__)
 
 NAME: Final = "blocking"
 LEAVE_SECONDS: Final = 0.5
-"""How long the end of the process waits for them."""
+"""How long the process waits for its threads at the end."""
 
 
 class Threads(ThreadPoolExecutor):
-    """An executor whose shutdown never waits. Threads are made as they are needed."""
+    """An executor whose shutdown does not wait. Threads are created when they are needed."""
 
     def __init__(self, most: int) -> None:
         super().__init__(max_workers=most, thread_name_prefix=NAME)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Never waits."""
+        """Returns at once."""
         del wait, cancel_futures
         super().shutdown(wait=False, cancel_futures=True)
 
 
 def use_threads(most: int) -> None:
-    """Makes a pool of at most so many threads the default executor of the running loop.
+    """Makes a pool of at most this many threads the default executor of the running loop.
 
-    Choose more than there are calls at a time, or names that hang keep the names of healthy peers waiting.
+    Choose more threads than there are calls at one time. Otherwise look-ups that hang delay those of healthy
+    peers.
     """
     asyncio.get_running_loop().set_default_executor(Threads(most))
 
 
 def leave(code: int) -> int:
-    """Returns the exit code if the interpreter can end by itself; ends the process here where a
-    thread hangs.
+    """Returns the exit code. If a thread hangs, it ends the process here instead, because the interpreter
+    would wait for that thread.
     """
     end = time.monotonic() + LEAVE_SECONDS
     for thread in threading.enumerate():
@@ -51,7 +52,7 @@ def leave(code: int) -> int:
             thread.join(timeout=max(0.0, end - time.monotonic()))
     if not any(thread.name.startswith(NAME) for thread in threading.enumerate()):
         return code
-    log.warning("a name look-up or a file still hangs, leaving without it")
+    log.warning("a name look-up or a file access still hangs, ending the process anyway")
     logging.shutdown()
     sys.stdout.flush()
     os._exit(code)

@@ -14,8 +14,8 @@ from dsf_agent.errors import PublishError
 from dsf_agent.publish.hub import MAX_OBJECT_BYTES, HubStore
 from dsf_agent.publish.hubobject import status_body, stored_bytes
 from dsf_agent.reasons import Reason
-from dsf_runtime.access import Kubeconfig
 from dsf_runtime.clock import SystemClock
+from dsf_runtime.kubeconfig import Kubeconfig
 from tests.hub.controlplane.kubeconfig import ADMIN
 from tests.hub.controlplane.plane import ControlPlane
 

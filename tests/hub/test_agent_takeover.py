@@ -16,8 +16,8 @@ from dsf_agent.endpoints.apiserver import ApiServer
 from dsf_agent.errors import PublishError
 from dsf_agent.publish.hub import SILENT_SECONDS, HubStore
 from dsf_agent.reasons import Reason
-from dsf_runtime.access import Kubeconfig
 from dsf_runtime.clock import SystemClock
+from dsf_runtime.kubeconfig import Kubeconfig
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_API_VERSION
 from tests.hub.controlplane.api import ApiError, Client, Object
 from tests.hub.controlplane.kubeconfig import ADMIN

@@ -23,8 +23,9 @@ from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.stage import Score
 from dsf_agent.transport import Transport
 from dsf_agent.worker import Worker
-from dsf_runtime.access import Access, InCluster, Kubeconfig, runs_in_pod
+from dsf_runtime.access import Access, InCluster, runs_in_pod
 from dsf_runtime.clock import Clock
+from dsf_runtime.kubeconfig import Kubeconfig
 from dsf_wire.summary import Summary
 
 

@@ -152,7 +152,7 @@ async def test_a_token_that_no_header_can_carry(tmp_path: Path, caplog: pytest.L
                     (await agent.get("/metrics")).text + (await agent.get("/readyz")).text + caplog.text
                 )
                 assert "s3cret" not in everything
-            assert f"kubeconfig {config}: its token holds a line break" in caplog.text
+            assert f"kubeconfig {config}: its token has a line break" in caplog.text
             caplog.clear()
         assert not server.seen
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dsf_runtime.access import Access, AccessError, InCluster, Kubeconfig, fingerprint
+from dsf_runtime.access import Access, AccessError, InCluster, fingerprint
+from dsf_runtime.kubeconfig import Kubeconfig
 from tests.support.agent.certificates import Authority
 
 SERVER = "https://hub.example:6443"
@@ -119,7 +120,9 @@ def test_hosts_of_no_proxy_are_called_directly(files: Path, monkeypatch: pytest.
 def test_the_package_is_not_imported_for_what_ocm_gives_an_agent(files: Path) -> None:
     cluster = {"certificate-authority-data": inline(files / "ca.crt")}
     path = written(files, cluster=cluster, user={"client-certificate": "tls.crt", "client-key": "tls.key"})
-    load = f"from dsf_runtime.access import Kubeconfig; Kubeconfig(path=pathlib.Path({str(path)!r})).load()"
+    load = (
+        f"from dsf_runtime.kubeconfig import Kubeconfig; Kubeconfig(path=pathlib.Path({str(path)!r})).load()"
+    )
     subprocess.run(
         [sys.executable, "-c", f"import pathlib, sys; {load}; assert 'kubernetes' not in sys.modules"],
         check=True,
@@ -164,7 +167,7 @@ def test_a_context_may_be_named_and_must_be_there(files: Path) -> None:
 @pytest.mark.parametrize(
     ("user", "words"),
     [
-        ({"token": "secr\tet"}, "no HTTP header can carry"),
+        ({"token": "secr\tet"}, "not allowed in an HTTP header"),
         ({"tokenFile": "nowhere"}, "No such file"),
         ({"client-certificate-data": "c2VjcmV0", "client-key-data": "c2VjcmV0"}, "kubeconfig"),
     ],
@@ -187,7 +190,7 @@ def test_without_a_path_it_is_kubectls(files: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_pods_own_account(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    with pytest.raises(AccessError, match="runs in no pod"):
+    with pytest.raises(AccessError, match="does not run in a pod"):
         InCluster(folder=files).load()
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from dsf_runtime.access import Access
-from dsf_runtime.apiserver import MOST_PAGE_BYTES, PAGE, PAGE_BYTES, ApiError, ApiServer
+from dsf_runtime.apianswers import MOST_PAGE_BYTES, PAGE, PAGE_BYTES
+from dsf_runtime.apiserver import ApiError, ApiServer
 from dsf_runtime.blocking import BlockingApiServer
 from tests.support.agent.http import HttpFake, Reply, Seen
 
@@ -99,7 +100,7 @@ async def test_every_object_comes_once_whatever_its_size(sizes: list[int], most_
 
 async def test_an_answer_that_is_no_list_is_refused() -> None:
     async with HttpFake(lambda _seen: Reply(body=b"<html>")) as server:
-        with pytest.raises(ApiError, match="the answer is no list"):
+        with pytest.raises(ApiError, match="the answer is not a list"):
             await listed(server.url)
 
 

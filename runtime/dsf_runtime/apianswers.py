@@ -1,0 +1,130 @@
+"""What API servers answer, for any HTTP client: errors, pages of lists, and events of watches."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from dsf_runtime.access import Access
+from dsf_runtime.calls import CallFault, Kind, excerpt, hide, retry_after
+
+MAX_RETRY_AFTER: Final = 3600.0
+PAGE: Final = 500
+"""Most objects in a page. The API server answers a page of small objects in milliseconds."""
+PAGE_BYTES: Final = 4 << 20
+"""Intended size of a page. The API limits pages by number of objects, so the number is adapted to the size of
+the objects that were read.
+"""
+MOST_PAGE_BYTES: Final = 4 * PAGE_BYTES
+"""A larger page is not read to its end. It is requested again with fewer objects."""
+ANSWER_BYTES: Final = 64 << 20
+"""Largest other answer. etcd stores objects up to 1.5 MB."""
+
+
+class ApiError(Exception):
+    """The server answered with an error status, or did not answer. In the second case ``status`` is 0 and
+    ``kind`` says why.
+    """
+
+    def __init__(
+        self, message: str, *, status: int = 0, kind: Kind | None = None, wait: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.kind = status, kind
+        self.retry_after = wait
+        """Seconds that the server asked us to wait."""
+
+
+def refused(
+    what: str,
+    *,
+    access: Access,
+    status: int,
+    phrase: str,
+    headers: Mapping[str, str],
+    content: bytes,
+    now: float,
+) -> ApiError:
+    """The error for an error status. ``headers`` have lower-case names or ignore case."""
+    try:
+        decoded = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        decoded = None
+    message = decoded.get("message") if isinstance(decoded, dict) else content
+    words = hide(excerpt(message if isinstance(message, str | bytes) else "") or phrase, access.token)
+    wait = retry_after(headers, now=now, most=MAX_RETRY_AFTER)
+    return ApiError(f"{what}: {status} {words}", status=status, wait=wait)
+
+
+def silent(what: str, *, access: Access, fault: CallFault) -> ApiError:
+    """The error for a call without an answer."""
+    return ApiError(
+        f"{what}: the API server does not answer: {hide(str(fault), access.token)}", kind=fault.kind
+    )
+
+
+class Paging:
+    """The parameters of a paged list. Pages have about PAGE_BYTES, whatever the size of the objects."""
+
+    def __init__(self, selector: Mapping[str, str]) -> None:
+        self._selector = selector
+        self._limit = PAGE
+        self._more: str | None = ""
+        """Continue token of the next page; None after the last one."""
+
+    def params(self) -> dict[str, str] | None:
+        """Parameters of the next request; None after the last page."""
+        if self._more is None:
+            return None
+        return {
+            "limit": str(self._limit),
+            **self._selector,
+            **({"continue": self._more} if self._more else {}),
+        }
+
+    @property
+    def most(self) -> int:
+        """Largest page that is read. A single object cannot be requested in parts."""
+        return ANSWER_BYTES if self._limit == 1 else MOST_PAGE_BYTES
+
+    def too_large(self) -> None:
+        """Call this if the page was too large. The next request asks for fewer objects."""
+        self._limit = max(1, self._limit // 4)
+
+    def taken(self, *, size: int, count: int, more: str) -> None:
+        """Call this when a page was read, with its size, its number of objects and its continue token."""
+        if count:
+            self._limit = max(1, min(PAGE, self._limit * 2, PAGE_BYTES * count // size))
+        self._more = more or None
+
+
+class WatchEvent(msgspec.Struct, frozen=True):
+    """One event of a watch."""
+
+    type: str
+    object: msgspec.Raw
+
+
+class ListMetadata(
+    msgspec.Struct, frozen=True, rename={"resource_version": "resourceVersion", "more": "continue"}
+):
+    """Metadata of a list."""
+
+    resource_version: str = ""
+    more: str = ""
+
+
+class ListPage(msgspec.Struct, frozen=True):
+    """One page of a list. Its items are not decoded."""
+
+    metadata: ListMetadata
+    items: list[msgspec.Raw] | None = None
+
+
+def watch_event(path: str, line: bytes) -> WatchEvent:
+    """Decodes a line of a watch. Raises ApiError."""
+    try:
+        return msgspec.json.decode(line, type=WatchEvent)
+    except msgspec.DecodeError as error:
+        msg = f"WATCH {path}: the answer is not an event: {error}"
+        raise ApiError(msg, kind=Kind.INVALID_BODY) from error

@@ -1,0 +1,231 @@
+"""Credentials from a kubeconfig.
+
+Tokens and certificates that are in the kubeconfig, or in files that it names, are read here. OCM gives an
+agent such a kubeconfig. Kubeconfigs with exec plug-ins, auth providers or anything else are left to the
+kubernetes package. It is imported only then, because it needs 126 MB of disk, 20 MB of memory and 0.2 s of
+CPU. Messages never contain values of a kubeconfig, because one of them may be a token.
+"""
+
+import base64
+import binascii
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from dsf_runtime.access import Access, AccessError, authorization_header, contents, make_access, tls_context
+
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the one writable place of a container with a read-only root and no /tmp volume
+PLAIN_CLUSTER: Final = frozenset(
+    {
+        "server",
+        "certificate-authority",
+        "certificate-authority-data",
+        "insecure-skip-tls-verify",
+        "tls-server-name",
+        "proxy-url",
+        "disable-compression",
+        "extensions",
+    }
+)
+PLAIN_USER: Final = frozenset(
+    {
+        "token",
+        "tokenFile",
+        "client-certificate",
+        "client-certificate-data",
+        "client-key",
+        "client-key-data",
+        "extensions",
+    }
+)
+"""Fields of a kubeconfig (client-go's api/v1 types) that are read here. A kubeconfig with other fields is
+left to the package.
+"""
+INSTALL: Final = "pip install 'gitops-dsf-runtime[plugins]'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kubeconfig:
+    """A kubeconfig file and one of its contexts. Without a path it is the file that kubectl would use,
+    without a context the current one.
+    """
+
+    path: Path | None = None
+    context: str | None = None
+
+    def load(self) -> Access:
+        """Reads the credentials as they are now. Blocking. Raises AccessError."""
+        try:
+            path = self._only_file()
+            plain = None if path is None else self._plain(path)
+            return plain or self._by_package()
+        except yaml.YAMLError as error:
+            mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+            place = f" (line {mark.line + 1})" if mark is not None else ""
+            msg = f"{self._where}: the kubeconfig is not YAML{place}"
+            raise AccessError(msg) from error
+        except (OSError, ValueError) as error:
+            msg = f"{self._where}: {error}"
+            raise AccessError(msg) from error
+        except (TypeError, KeyError, AttributeError) as error:
+            msg = (
+                f"{self._where}: the file does not have the structure of a kubeconfig; compare it with the"
+                " output of kubectl config view"
+            )
+            raise AccessError(msg) from error
+
+    @property
+    def _where(self) -> str:
+        context = f"context {self.context}" if self.context else ""
+        return (
+            " ".join(filter(None, (f"kubeconfig {self.path}" if self.path else "", context))) or "kubeconfig"
+        )
+
+    def _only_file(self) -> Path | None:
+        """The file, or None if kubectl would merge several."""
+        if self.path is not None:
+            if not self.path.is_file():
+                msg = f"kubeconfig {self.path} does not exist"
+                raise AccessError(msg)
+            return self.path
+        named = [part for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+        path = Path(named[0] if named else "~/.kube/config").expanduser()
+        return path if len(named) <= 1 and path.is_file() else None
+
+    def _plain(self, path: Path) -> Access | None:
+        """None if the package must read the file, also to report what is wrong with it."""
+        text = path.read_bytes()
+        try:
+            config = yaml.safe_load(text)
+            return self._plain_context(path, text, config)
+        except (TypeError, KeyError, AttributeError):
+            return None
+
+    def _plain_context(self, path: Path, text: bytes, config: Any) -> Access | None:  # noqa: ANN401 - whatever YAML holds
+        chosen = _named(config["contexts"], self.context or config.get("current-context"))
+        if chosen is None:
+            return None
+        cluster = _named(config["clusters"], chosen["context"]["cluster"])
+        user = _named(config.get("users") or [], chosen["context"].get("user")) or {"user": {}}
+        if cluster is None:
+            return None
+        at, who = cluster["cluster"], user["user"] or {}
+        if at.keys() - PLAIN_CLUSTER or who.keys() - PLAIN_USER or not isinstance(at.get("server"), str):
+            return None
+        return _Reading(path, text, at, who).access()
+
+    def _by_package(self) -> Access:
+        try:
+            import kubernetes  # noqa: PLC0415 - see the module
+        except ImportError as error:
+            msg = f"{self._where}: this kind of credentials needs the Kubernetes client: {INSTALL}"
+            raise AccessError(msg) from error
+        package: Any = kubernetes
+        configuration = package.client.Configuration()
+        try:
+            package.config.load_kube_config(
+                # The package reads KUBECONFIG only once, when it is imported.
+                config_file=str(self.path) if self.path else os.environ.get("KUBECONFIG") or None,
+                context=self.context,
+                client_configuration=configuration,
+                persist_config=False,
+                temp_file_path=_scratch(),
+            )
+        except package.config.ConfigException as error:
+            msg = f"{self._where}: {error}"
+            raise AccessError(msg) from error
+        files = [self.path] if self.path else []
+        files += [
+            Path(name)
+            for name in (configuration.ssl_ca_cert, configuration.cert_file, configuration.key_file)
+            if name
+        ]
+        trust = tls_context(
+            ca_file=configuration.ssl_ca_cert or None,
+            verify=bool(configuration.verify_ssl),
+            certificate=configuration.cert_file or None,
+            key=configuration.key_file or None,
+        )
+        authorization = configuration.api_key.get("authorization") or configuration.api_key.get("BearerToken")
+        return make_access(
+            host=str(configuration.host),
+            trust=trust,
+            authorization=authorization_header(authorization),
+            server_name=configuration.tls_server_name,
+            proxy=configuration.proxy,
+            seen={path: contents(path) for path in files},
+        )
+
+
+class _Reading:
+    """Reads a cluster and a user of a kubeconfig. It remembers the contents of files, so that a later change
+    of a file is noticed.
+    """
+
+    def __init__(self, path: Path, text: bytes, cluster: Mapping[str, Any], user: Mapping[str, Any]) -> None:
+        self._folder, self._cluster, self._user = path.parent, cluster, user
+        self._seen = {path: text}
+
+    def access(self) -> Access:
+        """Raises OSError, ValueError and TypeError."""
+        cluster, user = self._cluster, self._user
+        ca = self._content(cluster, "certificate-authority")
+        certificate, key = self._content(user, "client-certificate"), self._content(user, "client-key")
+        verify = not cluster.get("insecure-skip-tls-verify")
+        if certificate is None:
+            trust = tls_context(ca_data=ca, verify=verify)
+        else:
+            # Python can load a client certificate only from a file.
+            with tempfile.NamedTemporaryFile(dir=_scratch()) as pair:
+                pair.write(certificate + b"\n" + (key or b""))
+                pair.flush()
+                trust = tls_context(ca_data=ca, verify=verify, certificate=pair.name)
+        return make_access(
+            host=str(cluster["server"]),
+            trust=trust,
+            authorization=authorization_header(self._token(user)),
+            server_name=cluster.get("tls-server-name"),
+            proxy=cluster.get("proxy-url"),
+            seen=self._seen,
+        )
+
+    def _token(self, user: Mapping[str, Any]) -> str | None:
+        token = user.get("token")
+        if not token and user.get("tokenFile"):
+            token = self._file(user["tokenFile"]).decode()
+        return f"Bearer {token}" if token else None
+
+    def _content(self, part: Mapping[str, Any], name: str) -> bytes | None:
+        """The content of a field, from inline data or a file. Data has precedence, as in client-go."""
+        if data := part.get(f"{name}-data"):
+            try:
+                return base64.b64decode(data, validate=False)
+            except binascii.Error as error:
+                msg = f"{name}-data is not base64"
+                raise ValueError(msg) from error
+        return self._file(part[name]) if part.get(name) else None
+
+    def _file(self, name: str) -> bytes:
+        """Reads a file. Relative paths are relative to the kubeconfig's folder."""
+        path = Path(os.path.normpath(self._folder / name))
+        self._seen[path] = path.read_bytes()
+        return self._seen[path]
+
+
+def _named(items: list[dict[str, Any]], name: str | None) -> dict[str, Any] | None:
+    """The item with this name. None if there is none, or more than one."""
+    found = [item for item in items if item["name"] == name]
+    return found[0] if len(found) == 1 else None
+
+
+def _scratch() -> str | None:
+    """The folder for temporary files with certificates."""
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        return SHARED_MEMORY
