@@ -1,7 +1,7 @@
-"""`python -m demo`, what `make demo` runs.
+"""`python -m demo`, which `make demo` runs.
 
-Exit codes: 0 the story was told; 1 something is missing or did not happen; 2 wrong usage; 128 + signal when
-one ended it.
+Exit codes: 0 the demo completed; 1 something is missing or did not happen; 2 wrong usage; 128 + signal after
+a signal.
 """
 
 import argparse
@@ -139,7 +139,7 @@ def _run(args: argparse.Namespace, stop: Stop) -> int:
 
 
 def write_report(folder: Folder, history: History, tries: Sequence[str]) -> None:
-    """The page and the numbers."""
+    """Writes the HTML page and the numbers."""
     folder.report.write_text(page(history, tries), "utf-8")
     folder.numbers.write_text(json.dumps(history.to_dict(), indent=1) + "\n", "utf-8")
 

@@ -1,4 +1,4 @@
-"""The git repository of the demo, worked on by commands as people type them."""
+"""The git repository of the demo, edited by the commands that people type."""
 
 import os
 import shlex
@@ -19,8 +19,7 @@ COMMAND_SECONDS: Final = 60
 
 
 class FleetRepository:
-    """A clone. Nothing of the user's git configuration takes part: no hooks, no signing, no other default
-    branch.
+    """A clone. It ignores the user's git configuration: no hooks, no signing, no other default branch.
 
     Every method raises DemoError when a command fails, and StoppedError after a signal.
     """
@@ -30,7 +29,7 @@ class FleetRepository:
         self._stop = stop
 
     def create(self) -> list[Command]:
-        """`gitops-dsf init`, and its first commit."""
+        """Runs `gitops-dsf init` and makes the first commit."""
         made = self._run(
             [*PRODUCT, "init", str(self.root), "--name", "demo-fleet"],
             shown="gitops-dsf init fleet --name demo-fleet",
@@ -40,13 +39,13 @@ class FleetRepository:
         return [made, *git, *self.commit("Start the fleet with gitops-dsf init")]
 
     def fill(self) -> None:
-        """Replaces the example clusters, scorers and applications by the demo's."""
+        """Replaces the example clusters, scorers and applications with the demo's."""
         for name in _REPLACED:
             shutil.rmtree(self.root / name, ignore_errors=True)
         shutil.copytree(CONTENT, self.root, dirs_exist_ok=True)
 
     def edit(self, path: str, before: str, after: str) -> None:
-        """Replaces text that stands in a file once. Raises DemoError otherwise."""
+        """Replaces text that appears exactly once in a file. Raises DemoError otherwise."""
         file = self.root / path
         text = file.read_text("utf-8")
         if text.count(before) != 1:
@@ -55,13 +54,13 @@ class FleetRepository:
         file.write_text(text.replace(before, after), "utf-8")
 
     def product(self, *arguments: str, expect: int = 0) -> Command:
-        """`gitops-dsf` in the repository. Raises DemoError when it ends with another code."""
+        """Runs `gitops-dsf` in the repository. Raises DemoError when it ends with another code."""
         return self._run(
             [*PRODUCT, *arguments], shown=shlex.join(["gitops-dsf", *arguments]), at=self.root, expect=expect
         )
 
     def git(self, *arguments: str) -> Command:
-        """`git` in the repository. Raises DemoError when it fails."""
+        """Runs `git` in the repository. Raises DemoError when it fails."""
         return self._run(
             ["git", *_GIT_SETTINGS, *arguments], shown=shlex.join(["git", *arguments]), at=self.root
         )
@@ -71,7 +70,7 @@ class FleetRepository:
         return [self.git("add", "--all"), self.git("commit", "--quiet", "--message", message)]
 
     def head(self) -> str:
-        """The short id of the last commit."""
+        """The short ID of the last commit."""
         return self.git("rev-parse", "--short", "HEAD").output.strip()
 
     def works(self) -> dict[str, Path]:
@@ -100,7 +99,7 @@ class FleetRepository:
         except subprocess.TimeoutExpired as error:
             msg = f"{shown} did not end within {COMMAND_SECONDS} s"
             raise DemoError(msg) from error
-        # A terminal sends Ctrl-C to this command, too: then its code says nothing about the repository.
+        # A terminal also sends Ctrl-C to this command. Then its exit code says nothing about the repository.
         self._stop.check()
         if ran.returncode != expect:
             msg = f"`{shown}` in {at} ended with {ran.returncode}, not {expect}:\n{ran.stdout.rstrip()}"
@@ -109,7 +108,7 @@ class FleetRepository:
 
 
 PRODUCT: Final = (sys.executable, "-P", "-m", "gitops_dsf")
-"""The command `gitops-dsf` of this very installation."""
+"""The `gitops-dsf` command of this installation."""
 _GIT_SETTINGS: Final = (
     *("-c", "user.name=Platform Team", "-c", "user.email=platform@example.com"),
     *(

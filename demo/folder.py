@@ -1,4 +1,4 @@
-"""demo-out: the folder that a demo makes and leaves behind, and that no two demos use at a time."""
+"""demo-out: the folder that a demo creates and keeps. Only one demo can use it at a time."""
 
 import fcntl
 import shutil
@@ -12,14 +12,14 @@ MARKER: Final = ".gitops-dsf-demo"
 
 
 class Folder:
-    """Holds the lock for as long as its `with` block. Paths are absolute."""
+    """Holds a lock during its `with` block. Paths are absolute."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._lock: TextIO | None = None
 
     def __enter__(self) -> Self:
-        """Raises DemoError for a folder that holds anything else, and while another demo runs in it."""
+        """Raises DemoError if the folder holds anything else, or another demo runs in it."""
         marker = self.root / MARKER
         try:
             if (

@@ -1,4 +1,4 @@
-"""--keep-running: everything stays up, and the demo follows what people change in its folder."""
+"""--keep-running: all programs keep running, and the demo reacts to changes in its folder."""
 
 import time
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from demo.story import shown
 
 TURN_SECONDS: Final = 3.0
 REPORT_SECONDS: Final = 5.0
-KEPT_LOOKS: Final = 1_200
-"""About twenty minutes; the report shows no more."""
+KEPT_OBSERVATIONS: Final = 1_200
+"""About twenty minutes, the most that the report shows."""
 
 
 def follow(stage: Stage, narrator: Narrator, *, report: Callable[[], None]) -> NoReturn:
-    """Looks on until a signal: StoppedError. New commits are delivered, new numbers in load/ become load, the
-    report is kept fresh.
+    """Runs until a signal (StoppedError). Delivers new commits, applies new numbers in load/, and updates the
+    report.
     """
     where = shown(stage.folder.root)
     stage.folder.loads.mkdir(exist_ok=True)
@@ -43,8 +43,8 @@ def follow(stage: Stage, narrator: Narrator, *, report: Callable[[], None]) -> N
         if (found := stage.fleet.head()) != head:
             head = found
             _deliver(stage, narrator, head)
-        _, move = stage.look()
-        del stage.history.looks[:-KEPT_LOOKS]
+        _, move = stage.observe()
+        del stage.history.observations[:-KEPT_OBSERVATIONS]
         if move is not None:
             narrator.seen(f"{', '.join(move.origin)} -> {', '.join(move.target)}: {move.reason}")
         if time.monotonic() - written >= REPORT_SECONDS:
@@ -56,13 +56,13 @@ def follow(stage: Stage, narrator: Narrator, *, report: Callable[[], None]) -> N
 def _turn(stage: Stage, narrator: Narrator) -> None:
     for cluster, load in stage.loads.items():
         try:
-            wanted = float((stage.folder.loads / cluster).read_text("utf-8"))
+            percent = float((stage.folder.loads / cluster).read_text("utf-8"))
         except (OSError, ValueError):
             continue
-        if 0 <= wanted <= 100 and round(wanted) != round(load.target):
-            load.turn(wanted, seconds=TURN_SECONDS, now=time.time())
-            stage.happened("load", f"CPU use of {cluster} goes to {wanted:.0f} %")
-            narrator.seen(f"CPU use of {cluster} goes to {wanted:.0f} %")
+        if 0 <= percent <= 100 and round(percent) != round(load.target):
+            load.turn(percent, seconds=TURN_SECONDS, now=time.time())
+            stage.happened("load", f"CPU use of {cluster} goes to {percent:.0f} %")
+            narrator.seen(f"CPU use of {cluster} goes to {percent:.0f} %")
 
 
 def _deliver(stage: Stage, narrator: Narrator, head: str) -> None:

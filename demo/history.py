@@ -1,6 +1,4 @@
-"""What was seen during a demo: scores and decisions over time, what happened, and who moved. Times are Unix
-seconds.
-"""
+"""The history of a demo: scores and decisions over time, events, and moves. Times are Unix seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,8 +6,8 @@ from typing import Any, Literal
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
-    """One look at the hub."""
+class Observation:
+    """The state of the hub at one moment."""
 
     time: float
     scores: Mapping[str, Mapping[str, int]]
@@ -17,7 +15,7 @@ class Look:
     points: Mapping[str, float]
     """Weighted mean of the scores of each ranked cluster: what the decision compares."""
     stickiness: float
-    """Points that the present cluster has on top."""
+    """Points that the present cluster has in addition."""
     chosen: tuple[str, ...]
     load: Mapping[str, float]
     """CPU use in percent, by cluster."""
@@ -25,7 +23,7 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that people or the world did."""
+    """An event caused by people or the outside world."""
 
     time: float
     kind: Literal["start", "commit", "load"]
@@ -40,11 +38,11 @@ class Move:
     origin: tuple[str, ...]
     """Empty for the first decision."""
     target: tuple[str, ...]
-    before: Look | None
-    """When the decision before this one was made: what the scores are compared with."""
-    after: Look
+    before: Observation | None
+    """The observation of the previous decision, with which scores are compared."""
+    after: Observation
     cause: Event | None
-    """The last event before it."""
+    """The last event before the move."""
 
     @property
     def reason(self) -> str:
@@ -62,8 +60,8 @@ class Move:
         )
 
     def changes(self) -> list[tuple[str, str, int, int]]:
-        """(score, cluster, before, after) for the clusters that take part; those that changed by 3 points or
-        more, the largest first.
+        """(score, cluster, before, after) for the clusters of the move. Only changes of 3 points or more, the
+        largest first.
         """
         if self.before is None:
             return []
@@ -80,7 +78,7 @@ class Move:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command that was run, as a person would type it, with what it said."""
+    """A command as a person would type it, with its output."""
 
     text: str
     output: str
@@ -99,53 +97,51 @@ class Step:
 
 @dataclass(kw_only=True)
 class History:
-    """Everything that the report is made of."""
+    """Everything that the report shows."""
 
     clusters: tuple[str, ...]
     application: str
     source: str
-    """Where the metrics came from, for people."""
-    looks: list[Look] = field(default_factory=list)
+    """The source of the metrics, for people."""
+    observations: list[Observation] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     preview: str = ""
-    """What `gitops-dsf diff` said of the pull request."""
+    """The output of `gitops-dsf diff` for the pull request."""
 
     @property
     def start(self) -> float:
-        """Zero of the report's clock: the first look."""
-        return self.looks[0].time if self.looks else 0.0
+        """Zero of the report's clock: the first observation."""
+        return self.observations[0].time if self.observations else 0.0
 
     def event(self, event: Event) -> None:
-        """Remembers an event."""
+        """Adds an event."""
         self.events.append(event)
 
-    def look(self, look: Look) -> Move | None:
-        """Remembers a look, and the move that it shows."""
-        last = self.looks[-1] if self.looks else None
-        self.looks.append(look)
-        if last is not None and last.chosen == look.chosen:
+    def add(self, observation: Observation) -> Move | None:
+        """Adds an observation, and the move that it shows."""
+        last = self.observations[-1] if self.observations else None
+        self.observations.append(observation)
+        if last is not None and last.chosen == observation.chosen:
             return None
-        if not look.chosen:
+        if not observation.chosen:
             return None
         basis = self.moves[-1].after if self.moves else None
         move = Move(
-            time=look.time,
+            time=observation.time,
             origin=last.chosen if last else (),
-            target=look.chosen,
-            before=self._calm_before(look.time) or basis,
-            after=look,
-            cause=next((item for item in reversed(self.events) if item.time <= look.time), None),
+            target=observation.chosen,
+            before=self._calm_before(observation.time) or basis,
+            after=observation,
+            cause=next((item for item in reversed(self.events) if item.time <= observation.time), None),
         )
         self.moves.append(move)
         return move
 
     def stays(self) -> str | None:
-        """Why the application stays although another cluster has more points at the end; None where
-        none has.
-        """
-        last = self.looks[-1] if self.looks else None
+        """Why the application stays although another cluster has more points at the end; None if none has."""
+        last = self.observations[-1] if self.observations else None
         here = [last.points[name] for name in last.chosen if name in last.points] if last else []
         others = (
             {name: value for name, value in last.points.items() if name not in last.chosen} if last else {}
@@ -160,15 +156,15 @@ class History:
             else None
         )
 
-    def _calm_before(self, when: float) -> Look | None:
-        """The last look before the event that came before a moment: the state that the event found."""
+    def _calm_before(self, when: float) -> Observation | None:
+        """The last observation before the last event before a moment: the state that the event found."""
         event = next((item for item in reversed(self.events) if item.time <= when), None)
         if event is None:
             return None
-        return next((item for item in reversed(self.looks[:-1]) if item.time <= event.time), None)
+        return next((item for item in reversed(self.observations[:-1]) if item.time <= event.time), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as JSON data, for other programs; seconds since the start."""
+        """Returns the numbers as JSON data for other programs. Times are seconds since the start."""
         zero = self.start
         return {
             "application": self.application,
@@ -177,13 +173,13 @@ class History:
             "stays": self.stays(),
             "looks": [
                 {
-                    "seconds": round(look.time - zero, 2),
-                    "points": {name: round(value, 2) for name, value in look.points.items()},
-                    "scores": {name: dict(values) for name, values in look.scores.items()},
-                    "load": {name: round(value, 1) for name, value in look.load.items()},
-                    "chosen": list(look.chosen),
+                    "seconds": round(observation.time - zero, 2),
+                    "points": {name: round(value, 2) for name, value in observation.points.items()},
+                    "scores": {name: dict(values) for name, values in observation.scores.items()},
+                    "load": {name: round(value, 1) for name, value in observation.load.items()},
+                    "chosen": list(observation.chosen),
                 }
-                for look in self.looks
+                for observation in self.observations
             ],
             "events": [
                 {"seconds": round(item.time - zero, 2), "kind": item.kind, "text": item.text}

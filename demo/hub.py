@@ -1,8 +1,8 @@
-"""The hub's part: reads what agents publish, decides as OCM's placement controller would, and keeps the
+"""Plays the hub: reads what agents publish, decides as OCM's placement controller would, and keeps the
 PlacementDecisions.
 
-Also writes a snapshot as the branch gitops-dsf-state holds it, so that `simulate`, `explain` and `diff` have
-data: a snapshot of scores, raw scores (from the agents' metrics) and decisions.
+It also writes a snapshot in the format of the branch gitops-dsf-state, as data for `simulate`, `explain` and
+`diff`: scores, raw scores (from the agents' metrics) and decisions.
 """
 
 import re
@@ -30,7 +30,7 @@ _RAW: Final = re.compile(r'^dynamic_score\{[^}]*ds_score_name="([^"]*)"[^}]*\} (
 
 
 class Hub:
-    """One hub. ``agents`` are the agents' `host:port` by cluster, filled as they start."""
+    """A hub. ``agents`` has the agents' `host:port` by cluster, added when they start."""
 
     def __init__(self, *, scores: Path, state: Path) -> None:
         self._scores = scores
@@ -40,7 +40,7 @@ class Hub:
         self.agents: dict[str, str] = {}
 
     def apply(self, repository: Path) -> None:
-        """What Argo CD would apply from now on. Raises DemoError when the repository does not render."""
+        """Applies the rendered repository, as Argo CD would. Raises DemoError when it does not render."""
         fleet = version_of(check(repository))
         if fleet is None:
             msg = f"{repository} has errors; gitops-dsf validate says which"
@@ -48,15 +48,15 @@ class Hub:
         self._fleet = fleet
 
     def placement(self) -> str:
-        """`namespace/name` of the first Placement. Raises DemoError where there is none."""
+        """`namespace/name` of the first Placement. Raises DemoError if there is none."""
         if self._fleet is None or not self._fleet.placements:
             msg = "the fleet repository renders no Placement: apps/ needs a ScoredApplication"
             raise DemoError(msg)
         return next(iter(self._fleet.placements))
 
     def pending(self) -> list[str]:
-        """`score on cluster` for every score that agents are to publish and have not, or have published
-        without a value.
+        """`score on cluster` for every score that agents have not published yet, or have published without a
+        value.
         """
         found = self._published()
         if self._fleet is None:
@@ -70,8 +70,8 @@ class Hub:
         ]
 
     def decide(self) -> Verdict:
-        """One pass of the placement controller over the scores of this moment; its decisions stand for the
-        next.
+        """Runs one pass of the placement controller with the current scores. Its decisions are the input of
+        the next pass.
         """
         if self._fleet is None:
             msg = "nothing was applied to the hub yet"
@@ -112,16 +112,16 @@ class Hub:
         fresh.rename(self._state)
 
     def _published(self) -> Snapshot | None:
-        """None while no agent has published anything."""
+        """None until an agent has published something."""
         try:
             return from_path(self._scores) if any(self._scores.glob("*/*.yaml")) else None
         except SnapshotError:
-            # A file that went away between listing and reading; the next look finds the folder as it is then.
+            # A file was deleted between listing and reading. The next read finds the current state.
             return None
 
     def _with_raw(self, found: Score, resource: str, raw: Mapping[str, float]) -> Score:
-        """A scorer whose format is one fixed name has one dimension, and its raw score is the one of its
-        score name.
+        """Adds raw scores. A scorer whose format is one fixed name has one dimension, with the raw score of
+        its score name.
         """
         scorer = self._fleet.by_resource.get(resource) if self._fleet else None
         if scorer is None or scorer.score_name not in raw or len(found.values) != 1:
@@ -130,7 +130,7 @@ class Hub:
 
     @staticmethod
     def _raw(authority: str) -> dict[str, float]:
-        """Raw scores by score name, from an agent's metrics; nothing where it does not answer."""
+        """Raw scores by score name from an agent's metrics; empty if it does not answer."""
         connection = HTTPConnection(authority, timeout=2)
         try:
             connection.request("GET", "/metrics")

@@ -1,5 +1,5 @@
 """The ConfigMap volume of one cluster's agent, written from the rendered ManifestWork as OCM's work agent and
-the kubelet would.
+the kubelet would do.
 """
 
 import itertools
@@ -18,7 +18,7 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def configmap_of(manifestwork: Path) -> dict[str, str]:
-    """The data of the ConfigMap that a ManifestWork carries. Raises DemoError when it carries none."""
+    """The data of the ConfigMap in a ManifestWork. Raises DemoError if there is none."""
     work = yaml.load(manifestwork.read_text("utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader, in C where there is one
     for manifest in work["spec"]["workload"]["manifests"]:
         if manifest["kind"] == "ConfigMap" and manifest["metadata"]["name"] == CONFIGMAP_NAME:
@@ -28,7 +28,7 @@ def configmap_of(manifestwork: Path) -> dict[str, str]:
 
 
 class Volume:
-    """A mounted directory: data in a folder of its own, `..data` a link to it, files links through
+    """A mounted directory: data in a folder of its own, `..data` a link to it, and files as links through
     `..data`.
     """
 
@@ -38,8 +38,8 @@ class Volume:
         directory.mkdir(parents=True, exist_ok=True)
 
     def project(self, content: Mapping[str, str]) -> bool:
-        """Swaps in new content by one rename, so that a reader sees all of the old or all of the new. False
-        when nothing changed.
+        """Replaces the content by one rename, so that a reader sees either all old or all new files. Returns
+        False if nothing changed.
         """
         if dict(content) == self._content:
             return False

@@ -1,5 +1,5 @@
-"""The load of the clusters: curves that the story bends, and the metrics that a cluster would export under
-that load.
+"""The load of the clusters, which the demo changes, and the metrics that a cluster would export under that
+load.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """A straight ramp of the load in percent; times are Unix seconds."""
+    """A linear change of the load in percent. Times are Unix seconds."""
 
     start: float
     seconds: float
@@ -36,50 +36,50 @@ class Turn:
     after: float
 
     def at(self, when: float) -> float:
-        """Percent at a moment at or after the start."""
+        """The percentage at a time at or after the start."""
         part = 1.0 if self.seconds <= 0 else min((when - self.start) / self.seconds, 1.0)
         return self.before + part * (self.after - self.before)
 
 
 @dataclass(kw_only=True)
 class ClusterLoad:
-    """CPU use of one cluster over time, as a function: any moment, past ones too, always has the
-    same value.
+    """CPU use of one cluster as a function of time. The same time, past ones too, always has
+    the same value.
     """
 
     cluster: str
     percent: float
-    """Before the first turn."""
+    """Before the first change."""
     instance_type: str
     cores: int
     turns: list[Turn] = field(default_factory=list)
 
     def turn(self, to: float, *, seconds: float, now: float) -> None:
-        """From now on the load goes to ``to`` percent, and gets there after ``seconds``."""
+        """Starts a change of the load to ``to`` percent within ``seconds``."""
         self.turns.append(
             Turn(start=now, seconds=seconds, before=self.mean(now), after=min(max(to, 0.0), 100.0))
         )
 
     @property
     def target(self) -> float:
-        """Where the load is or is going to, in percent."""
+        """The target of the load, in percent."""
         return self.turns[-1].after if self.turns else self.percent
 
     def mean(self, when: float) -> float:
-        """Percent without noise."""
+        """The percentage without noise."""
         for turn in reversed(self.turns):
             if when >= turn.start:
                 return turn.at(when)
         return self.percent
 
     def at(self, when: float) -> float:
-        """Percent with a little noise, 0 to 100."""
+        """The percentage with a little noise, 0 to 100."""
         phase = _phase(self.cluster)
         noise = NOISE_PERCENT * (math.sin(when / 1.9 + phase) + math.sin(when / 0.7 + 2 * phase)) / 2
         return min(max(self.mean(when) + noise, 0.0), 100.0)
 
     def samples(self, when: float) -> Iterator[Sample]:
-        """What the cluster's exporters and recording rules would say at a moment."""
+        """What the cluster's exporters and recording rules would return at a time."""
         total = self.at(when)
         for node in range(NODES):
             share = total + (node - (NODES - 1) / 2) * min(total, 100.0 - total, 4.0)

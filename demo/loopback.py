@@ -1,6 +1,4 @@
-"""HTTP servers on 127.0.0.1, each on a free port with a thread of its own, up for as long as a
-`with` block.
-"""
+"""HTTP servers on 127.0.0.1, each on a free port, in a thread, during a `with` block."""
 
 import sys
 import threading
@@ -16,8 +14,8 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the base class's signature
-        """A client that has gone, such as an agent that got a new configuration in the middle of a request,
-        is no error of ours.
+        """Ignores clients that disconnected, such as an agent that got a new configuration
+        during a request.
         """
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
@@ -50,7 +48,7 @@ class Loopback:
 
     @property
     def authority(self) -> str:
-        """`host:port`; serves only inside the `with` block."""
+        """`host:port`. Only valid inside the `with` block."""
         if self._server is None:
             msg = f"{self._name} serves only inside its `with` block"
             raise RuntimeError(msg)
@@ -58,25 +56,25 @@ class Loopback:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """What all of them share: connections that stay open, answers with a length, no log on the terminal."""
+    """Base of all handlers: persistent connections, responses with a length, and no log on the terminal."""
 
     protocol_version = "HTTP/1.1"
     timeout = 60
 
     @abstractmethod
     def serve(self) -> None:
-        """Answers a request of any method; the subclass's part."""
+        """Answers a request of any method. Subclasses implement it."""
 
     def do_GET(self) -> None:
-        """A GET."""
+        """Handles a GET request."""
         self.serve()
 
     def do_POST(self) -> None:
-        """A POST."""
+        """Handles a POST request."""
         self.serve()
 
     def answer(self, status: int, body: bytes, content_type: str) -> None:
-        """Sends a whole answer."""
+        """Sends a complete response."""
         self.send_response(status)
         self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
@@ -88,4 +86,4 @@ class Handler(BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name for it
-        """The programs that ask have logs of their own."""
+        """Writes nothing, because the calling programs have their own logs."""

@@ -1,5 +1,5 @@
-"""The metrics of one cluster over HTTP: as a page that a real Prometheus scrapes, and as the query API where
-there is no Prometheus.
+"""Serves the metrics of one cluster over HTTP: as a page for a real Prometheus, and as the query API if there
+is no Prometheus.
 
 The query API is that of prometheus.io/docs/prometheus/latest/querying/api: /api/v1/query_range and
 /api/v1/query, by GET or POST.
@@ -22,7 +22,7 @@ MAX_POINTS: Final = 11_000
 
 
 def metric_source(load: ClusterLoad) -> Loopback:
-    """A server of one cluster's metrics."""
+    """A server for the metrics of one cluster."""
 
     class Source(Handler):
         def serve(self) -> None:
@@ -40,7 +40,7 @@ def metric_source(load: ClusterLoad) -> Loopback:
 
 
 def exposition(load: ClusterLoad, now: float) -> str:
-    """The present values in the text format."""
+    """The current values in the text format."""
     lines = []
     for sample in load.samples(now):
         labels = ",".join(f'{name}="{value}"' for name, value in sorted(sample.labels.items()))
@@ -51,7 +51,7 @@ def exposition(load: ClusterLoad, now: float) -> str:
 def answer(
     load: ClusterLoad, path: str, parameters: Mapping[str, str], *, now: float
 ) -> tuple[int, dict[str, Any]]:
-    """Status and content of an answer of the query API."""
+    """Status and content of a response of the query API."""
     try:
         tree = promql.parse(parameters.get("query", ""))
         if path == "/api/v1/query":

@@ -1,5 +1,5 @@
-"""What the demo says, on the terminal and for the report: numbered steps, the commands that did them, and
-what those said.
+"""The output of the demo, on the terminal and for the report: numbered steps, their commands, and the output
+of those.
 """
 
 import os
@@ -23,7 +23,7 @@ class Narrator:
         self._styled = out.isatty() and "NO_COLOR" not in os.environ
 
     def step(self, title: str) -> None:
-        """Begins a step."""
+        """Starts a step."""
         number = len(self._history.steps) + 1
         self._history.steps.append(Step(number=number, title=title))
         self._line(f"\n{self._style('1;36', f'[{number}/{self._steps}]')} {self._style('1', title)}")
@@ -45,7 +45,7 @@ class Narrator:
         )
 
     def command(self, command: Command, *, lines: int = OUTPUT_LINES) -> None:
-        """A command with its output, of which the terminal gets the first ``lines`` lines."""
+        """Shows a command with the first ``lines`` lines of its output."""
         if self._history.steps:
             self._history.steps[-1].commands.append(command)
         self._line(f"  {self._style('32', '$')} {self._style('1', command.text)}")
@@ -56,11 +56,11 @@ class Narrator:
             self._line(f"    {self._style('2', f'... {len(shown) - lines} more lines')}")
 
     def seen(self, text: str) -> None:
-        """A line of what goes on at the moment; not kept."""
+        """Shows a line about the present state, which is not kept."""
         self._line(f"    {text}")
 
     def plain(self, lines: Sequence[str]) -> None:
-        """Lines as they are."""
+        """Shows lines unchanged."""
         for line in lines:
             self._line(line)
 

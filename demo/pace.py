@@ -1,4 +1,4 @@
-"""How long the demo lingers. All in seconds of real time."""
+"""How long the demo waits for its viewers, in seconds of real time."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,16 +6,16 @@ from typing import Final
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """Time for watching, in seconds. Time for programs to answer is not part of it: those are waited for."""
+    """Time for viewers, in seconds. Waiting for programs is not part of it."""
 
     watch: float
-    """After each change, so that the lines of the report have something to show."""
+    """After each change, so that the lines of the report show something."""
     rise: float
-    """A load peak, from calm to its height."""
+    """The rise of a load peak."""
     ease: float
-    """And back."""
+    """The fall of a load peak."""
     tick: float = 0.5
-    """Between two looks at the scores."""
+    """Between two observations."""
 
 
 FULL: Final = Pace(watch=7.0, rise=6.0, ease=9.0)

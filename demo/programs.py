@@ -1,4 +1,4 @@
-"""The programs that the demo starts, and the promise that none of them outlives it."""
+"""Starts the programs of the demo, and stops all of them at its end."""
 
 import os
 import re
@@ -21,7 +21,7 @@ TAIL_LINES = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """A running program. ``log`` is where all it says goes."""
+    """A running program. Its output goes to ``log``."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -41,13 +41,13 @@ class Program:
 
 
 class Programs:
-    """Starts programs in process groups of their own, so that Ctrl-C reaches the demo alone, which ends them
-    in order.
+    """Starts programs in their own process groups, so that Ctrl-C reaches only the demo, which stops them in
+    order.
     """
 
     def __init__(self, *, logs: Path, register: Path, stop: Stop) -> None:
-        """``register`` lists the running ones, a line with pid and name for each; it is removed at
-        the end.
+        """``register`` lists the running programs, one line with PID and name for each. It is removed at the
+        end.
         """
         self._logs = logs
         self._register = register
@@ -65,8 +65,8 @@ class Programs:
     def start(
         self, name: str, command: Sequence[str | Path], *, environment: Mapping[str, str] | None = None
     ) -> Program:
-        """Raises DemoError when it cannot be started. The environment is PATH and what is given, nothing of
-        the user's.
+        """Starts a program with PATH and the given environment only. Raises DemoError if it cannot be
+        started.
         """
         self._logs.mkdir(parents=True, exist_ok=True)
         log = self._logs / f"{name}.log"
@@ -92,12 +92,12 @@ class Programs:
         return program
 
     def port(self, program: Program, pattern: str) -> int:
-        """Waits until the log tells the port that the program listens on."""
+        """Waits until the log shows the port that the program listens on."""
         self.wait(lambda: program.said(pattern), what=f"{program.name} listens", program=program)
         return int(program.said(pattern) or 0)
 
     def wait(self, condition: Callable[[], object], *, what: str, program: Program) -> None:
-        """Until the condition holds. Raises DemoError when the program ends or START_SECONDS pass,
+        """Waits until the condition holds. Raises DemoError when the program ends or START_SECONDS pass, and
         StoppedError on a signal.
         """
         end = time.monotonic() + START_SECONDS
@@ -109,7 +109,7 @@ class Programs:
             self._stop.sleep(0.05)
 
     def check(self) -> None:
-        """Raises DemoError when any program has ended by itself."""
+        """Raises DemoError if any program has ended."""
         for program in self._running:
             code = program.process.poll()
             if code is not None:
@@ -120,8 +120,8 @@ class Programs:
                 raise DemoError(msg)
 
     def stop(self) -> int:
-        """Ends all, the last started first: SIGTERM to every one, SIGKILL to those still there after
-        STOP_SECONDS. How many there were.
+        """Stops all, the last started first: SIGTERM to each, SIGKILL to those that still run after
+        STOP_SECONDS. Returns how many there were.
         """
         ending = self._running[::-1]
         for program in ending:

@@ -1,4 +1,4 @@
-"""A real Prometheus per cluster, where the machine has the program."""
+"""Runs a real Prometheus per cluster, if it is installed."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class PrometheusBinary:
 
 
 def find(environment: Mapping[str, str] = os.environ) -> PrometheusBinary | None:
-    """The one in the PATH, else one that `make test-hub` built; None where there is none that runs."""
+    """Finds the program in PATH, else the one that `make test-hub` built; None if neither runs."""
     for path in _candidates(environment):
         try:
             said = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=20, check=True)
@@ -48,7 +48,8 @@ def start(
     """Starts the Prometheus of one cluster, which scrapes `host:port` ``scrapes`` every second."""
     folder.mkdir(parents=True, exist_ok=True)
     configuration = folder / "prometheus.yml"
-    # JSON is YAML. honor_labels: `instance` is the node, not the page that all nodes of a cluster share here.
+    # JSON is valid YAML. honor_labels: `instance` is the node, not the page that all nodes of a cluster share
+    # here.
     configuration.write_text(
         json.dumps(
             {
@@ -71,7 +72,7 @@ def start(
 
 
 def authority(programs: Programs, program: Program) -> str:
-    """Waits until it is ready; its `host:port`."""
+    """Waits until it is ready, and returns its `host:port`."""
     port = programs.port(program, rf"Listening on[^\n]*address=\"?{re.escape(HOST)}:(\d+)")
     programs.wait(lambda: _ready(port), what=f"{program.name} is ready", program=program)
     return f"{HOST}:{port}"

@@ -1,4 +1,4 @@
-"""The small part of PromQL that the built-in metric source answers; everything else is refused with a
+"""The small part of PromQL that the built-in metric source supports. Everything else is refused with a
 message.
 """
 
@@ -31,11 +31,11 @@ KNOWN: Final = f"selectors, {', '.join(AGGREGATES)} with `by`, and {' '.join(OPE
 
 
 class QueryError(Exception):
-    """The query is wrong, or more than the built-in source knows."""
+    """The query is wrong, or not supported by the built-in source."""
 
 
 def parse(text: str) -> promql_parser.Expr:
-    """The syntax tree. Raises QueryError."""
+    """Returns the syntax tree. Raises QueryError."""
     try:
         return promql_parser.parse(text)
     except ValueError as error:
@@ -43,7 +43,7 @@ def parse(text: str) -> promql_parser.Expr:
 
 
 def evaluate(tree: promql_parser.Expr, samples: Sequence[Sample]) -> Vector:
-    """The value of an expression where these are all samples. Raises QueryError."""
+    """Evaluates an expression on these samples. Raises QueryError."""
     found = _value(tree, samples)
     return {(): found} if isinstance(found, float) else found
 
@@ -68,19 +68,19 @@ def _value(tree: promql_parser.Expr, samples: Sequence[Sample]) -> Vector | floa
 
 
 def _select(tree: promql_parser.VectorSelector, samples: Sequence[Sample]) -> Vector:
-    wanted = [(item.name, str(item.op).rpartition(".")[2], item.value) for item in tree.matchers.matchers]
+    expected = [(item.name, str(item.op).rpartition(".")[2], item.value) for item in tree.matchers.matchers]
     return {
         tuple(sorted({"__name__": sample.name, **sample.labels}.items())): sample.value
         for sample in samples
         if sample.name == tree.name
-        and all(_matches(sample.labels.get(name, ""), how, value) for name, how, value in wanted)
+        and all(_matches(sample.labels.get(name, ""), how, value) for name, how, value in expected)
     }
 
 
-def _matches(found: str, how: str, wanted: str) -> bool:
+def _matches(found: str, how: str, expected: str) -> bool:
     if how in {"Equal", "NotEqual"}:
-        return (found == wanted) is (how == "Equal")
-    return (re.fullmatch(wanted, found) is not None) is (how == "Re")
+        return (found == expected) is (how == "Equal")
+    return (re.fullmatch(expected, found) is not None) is (how == "Re")
 
 
 def _aggregate(tree: promql_parser.AggregateExpr, samples: Sequence[Sample]) -> Vector:

@@ -1,8 +1,5 @@
-"""Ctrl-C, SIGTERM and a closed terminal as a request that is looked at between two actions, never in the
-middle of one.
-
-An exception out of a signal handler could strike between the start of a program and the note of its pid; that
-program would outlive the demo.
+"""Turns Ctrl-C, SIGTERM and a closed terminal into a request that is checked between two actions, never in
+the middle of one.
 """
 
 import signal

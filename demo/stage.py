@@ -14,7 +14,7 @@ from demo.clusterdns import cluster_dns
 from demo.errors import DemoError
 from demo.fleet import PRODUCT, FleetRepository
 from demo.folder import Folder
-from demo.history import Event, History, Look, Move
+from demo.history import Event, History, Move, Observation
 from demo.hub import Hub
 from demo.kubelet import Volume, configmap_of
 from demo.load import ClusterLoad
@@ -152,16 +152,16 @@ class Stage:
         """Remembers a `commit` or a change of `load`."""
         self.history.event(Event(time=time.time(), kind="commit" if kind == "commit" else "load", text=text))
 
-    def look(self) -> tuple[Look, Move | None]:
-        """One look at the hub: scores as they are now, and what OCM would decide. Raises DemoError when a
-        program has died.
-        """
+    def observe(self) -> tuple[Observation, Move | None]:
+        """Records the present scores and what OCM would decide. Raises DemoError when a program has ended."""
         self.programs.check()
         verdict = self.hub.decide()
         self.hub.publish()
         now = time.time()
-        look = look_at(verdict, now=now, load={name: load.at(now) for name, load in self.loads.items()})
-        return look, self.history.look(look)
+        observation = observation_of(
+            verdict, now=now, load={name: load.at(now) for name, load in self.loads.items()}
+        )
+        return observation, self.history.add(observation)
 
     def until(self, condition: Callable[[], object], *, what: str, seconds: float = 30.0) -> None:
         """Waits. Raises DemoError with what was waited for."""
@@ -174,7 +174,7 @@ class Stage:
             self.stop.sleep(self.pace.tick)
 
 
-def look_at(verdict: Verdict, *, now: float, load: dict[str, float]) -> Look:
+def observation_of(verdict: Verdict, *, now: float, load: dict[str, float]) -> Observation:
     """A verdict as points that people can compare: the weighted mean of the scores, with stickiness beside it
     and not in it.
     """
@@ -182,7 +182,7 @@ def look_at(verdict: Verdict, *, now: float, load: dict[str, float]) -> Look:
     steady = sum(weight for name, weight, _ in verdict.prioritizer_scores if name == STEADY)
     total = sum(abs(weight) for _, weight, _ in scored) or 1
     ranked = verdict.scores or {}
-    return Look(
+    return Observation(
         time=now,
         scores={name.split("/")[1]: dict(scores) for name, _, scores in scored},
         points={

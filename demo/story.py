@@ -119,7 +119,7 @@ class Story:
             " every second, and publish AddOnPlacementScores, here as files."
         )
         self._stage.until(lambda: not self._stage.hub.pending(), what="every agent has published both scores")
-        self._stage.look()
+        self._stage.observe()
         self._tell.command(self._fleet.product("simulate", "--scores", "../hub"))
         self._tell.say(
             f"So {self._where()} gets {APPLICATION}. The simulator computes what OCM's placement controller"
@@ -196,7 +196,7 @@ class Story:
         self._turn(left, to=EASED_PERCENT, seconds=self._stage.pace.ease)
         before = len(self._stage.history.moves)
         self._watch(self._stage.pace.ease + SETTLE_SECONDS)
-        last = self._stage.history.looks[-1]
+        last = self._stage.history.observations[-1]
         lead = last.points[left] - last.points[here]
         if len(self._stage.history.moves) > before:
             self._tell.say(self._followed())
@@ -239,19 +239,19 @@ class Story:
             self._stage.until(lambda: False, what=what, seconds=0.0)
 
     def _look_on(self) -> Move | None:
-        return self._stage.look()[1]
+        return self._stage.observe()[1]
 
     def _line(self) -> str:
-        look = self._stage.history.looks[-1]
+        observation = self._stage.history.observations[-1]
         cells = []
         for cluster in self._stage.loads:
-            points = look.points.get(cluster)
+            points = observation.points.get(cluster)
             text = f"{cluster} {'-' if points is None else format(points, '.1f'):>5}"
-            cells.append(self._tell.placed(f"*{text}") if cluster in look.chosen else f" {text}")
-        return f"{look.time - self._stage.history.start:5.1f} s  " + "   ".join(cells)
+            cells.append(self._tell.placed(f"*{text}") if cluster in observation.chosen else f" {text}")
+        return f"{observation.time - self._stage.history.start:5.1f} s  " + "   ".join(cells)
 
     def _where(self) -> str:
-        return ", ".join(self._stage.history.looks[-1].chosen)
+        return ", ".join(self._stage.history.observations[-1].chosen)
 
     def _arrow(self, move: Move) -> str:
         return f"The decision moves: {', '.join(move.origin)} -> {', '.join(move.target)}"

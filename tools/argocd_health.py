@@ -63,8 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             " --folder\n"
         )
         return 2
-    target, wanted = options.folder / FRAGMENT, fragment(keys)
-    if target.is_file() and target.read_text(encoding="utf-8") == wanted:
+    target, expected = options.folder / FRAGMENT, fragment(keys)
+    if target.is_file() and target.read_text(encoding="utf-8") == expected:
         sys.stdout.write(f"{target}: {len(keys)} health checks, in step\n")
         return 0
     if not options.write:
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 1
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(wanted, encoding="utf-8")
+    target.write_text(expected, encoding="utf-8")
     sys.stdout.write(f"{target}: {len(keys)} health checks, written\n")
     return 0
 

@@ -1,1 +1,1 @@
-"""The demo's report: one HTML file that asks no one for anything, drawn from a History."""
+"""The demo's report: one self-contained HTML file, made from a History."""

@@ -1,5 +1,5 @@
-"""Lines over time as SVG, with what happened as vertical marks. Colours come from the page's style
-by class.
+"""Draws lines over time as SVG, with events as vertical marks. Colours come from the page's
+style by class.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ TOP: Final = 26
 AXIS: Final = 22
 LEFT: Final = 34
 LETTER: Final = 6.8
-"""Width of a letter of a label in the chart's units, on the safe side."""
+"""Estimated width of a letter in the chart's units, rather too large."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """Something that happened, with the number that the list beside the chart gives it."""
+    """An event, with its number in the list beside the chart."""
 
     seconds: float
     number: int
@@ -38,7 +38,7 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A stretch of time in which one cluster had the application."""
+    """A period in which one cluster had the application."""
 
     start: float
     end: float
@@ -57,15 +57,15 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """Everything that a chart shows."""
+    """The content of a chart."""
 
     key: str
-    """Makes the ids of this chart unique on the page."""
+    """A prefix that makes the IDs of this chart unique on the page."""
     heading: str
     title: str
-    """For those who hear it: more than the heading beside it."""
+    """The title for screen readers, with more detail than the heading beside it."""
     description: str
-    """What a person who cannot see it should know."""
+    """A description for people who cannot see the chart."""
     lines: Sequence[Line]
     low: float
     high: float
@@ -84,7 +84,7 @@ class Size:
     width: int
     height: int
     right: int
-    """Room for the names at the ends of the lines; without room the legend names them."""
+    """Space for names at the ends of the lines. Without space, the legend names them."""
     moments: int
 
 
@@ -159,8 +159,7 @@ class _Drawing:
         taken = float("-inf")
         for mark in self.chart.marks:
             place = self.x(mark.seconds)
-            # Two marks in quick succession: the number of the later one moves aside, its line stays where it
-            # belongs.
+            # If two marks are close together, the number of the later one moves aside. Its line stays.
             label = max(place, taken + 18)
             taken = label
             yield (
@@ -182,7 +181,7 @@ class _Drawing:
             )
         if self.size.right < 60:
             return
-        # Names must not cover each other: from the top down, each at least a gap below the one before.
+        # Names must not overlap: from the top down, each is at least a gap below the previous one.
         heights = _apart(
             [height for height, _ in sorted(ends, key=lambda item: item[0])], low=TOP, high=self.bottom
         )
@@ -214,7 +213,7 @@ class _Drawing:
 
 
 def _apart(heights: list[float], *, low: float, high: float) -> list[float]:
-    """Sorted places moved down to keep the gap, then up where they left the chart."""
+    """Moves sorted places down to keep the gap, then up if they left the chart."""
     found: list[float] = []
     for height in heights:
         found.append(max(height, found[-1] + LABEL_GAP if found else low))

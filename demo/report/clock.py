@@ -1,15 +1,15 @@
-"""Times of the report: minutes and seconds since the first look."""
+"""Times of the report: minutes and seconds since the first observation."""
 
 
 def clock(seconds: float) -> str:
-    """`1:05`; before the first look as `-0:03`."""
+    """Formats `1:05`; before the first observation `-0:03`."""
     whole = round(abs(seconds))
     sign = "-" if seconds < 0 and whole else ""
     return f"{sign}{whole // 60}:{whole % 60:02d}"
 
 
 def ticks(end: float, *, most: int) -> list[float]:
-    """Round moments from 0 to the end, at most so many."""
+    """Round times from 0 to the end, at most this many."""
     step = next(
         step
         for step in (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 864000)

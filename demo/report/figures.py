@@ -1,11 +1,11 @@
-"""The charts of a demo, made of its history."""
+"""The charts of a demo, made from its history."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from demo.history import History, Look
+from demo.history import History, Observation
 from demo.report.chart import Band, Chart, Line, Mark, Span
 from demo.report.clock import clock
 
@@ -15,12 +15,12 @@ MOST_MARKS: Final = 10
 
 
 class Figures:
-    """Looks and events on the report's clock."""
+    """Observations and events on the report's clock."""
 
     def __init__(self, history: History) -> None:
         self.history = history
-        self.looks = thin(history.looks, MOST_POINTS)
-        self.end = history.looks[-1].time - history.start if history.looks else 0.0
+        self.observations = thin(history.observations, MOST_POINTS)
+        self.end = history.observations[-1].time - history.start if history.observations else 0.0
 
     def colour(self, cluster: str) -> str:
         """The class of a cluster, the same in every chart."""
@@ -28,7 +28,7 @@ class Figures:
         return f"c{names.index(cluster) % COLOURS}" if cluster in names else "c0"
 
     def marks(self) -> list[Mark]:
-        """Events that the page numbers: the last ones, where there are more than a chart can hold."""
+        """Events with a number on the page: the last ones, if there are more than fit into a chart."""
         found = [
             Mark(seconds=event.time - self.history.start, number=number, kind=event.kind, text=event.text)
             for number, event in enumerate(self.history.events, start=1)
@@ -37,7 +37,7 @@ class Figures:
         return found[-MOST_MARKS:]
 
     def spans(self) -> list[Span]:
-        """Who had the application, and when."""
+        """Which cluster had the application, and when."""
         moves = self.history.moves
         found = []
         for index, move in enumerate(moves):
@@ -56,13 +56,15 @@ class Figures:
         return found
 
     def points(self) -> Chart:
-        """The chart of the decision: points of every cluster, stickiness, and who has the application."""
-        values = [value for look in self.looks for value in look.points.values()]
+        """The chart of the decision: points of every cluster, stickiness, and which cluster has the
+        application.
+        """
+        values = [value for observation in self.observations for value in observation.points.values()]
         top = [
-            look.points[name] + look.stickiness
-            for look in self.looks
-            for name in look.chosen
-            if name in look.points
+            observation.points[name] + observation.stickiness
+            for observation in self.observations
+            for name in observation.chosen
+            if name in observation.points
         ]
         low = math.floor((min(values, default=0.0) - 2) / 10) * 10
         high = math.ceil((max([*values, *top], default=100.0) + 1) / 10) * 10
@@ -76,7 +78,7 @@ class Figures:
                 f"Lines of the weighted mean of the scores of {len(self.history.clusters)} clusters. "
                 f"{self.history.application} runs on {told}. The table of numbers below has the values."
             ),
-            lines=self._lines(lambda look: look.points),
+            lines=self._lines(lambda observation: observation.points),
             low=float(low),
             high=float(high),
             end=self.end,
@@ -87,17 +89,19 @@ class Figures:
 
     def scores(self) -> list[Chart]:
         """One chart for each score."""
-        names = sorted({name for look in self.looks for name in look.scores})
+        names = sorted({name for observation in self.observations for name in observation.scores})
         return [
             self._small(f"score-{index}", name, "", partial(_scores_of, name))
             for index, name in enumerate(names)
         ]
 
     def load(self) -> Chart:
-        """The input of it all."""
-        return self._small("load", "CPU use", "%", lambda look: look.load)
+        """The chart of the load."""
+        return self._small("load", "CPU use", "%", lambda observation: observation.load)
 
-    def _small(self, key: str, title: str, unit: str, values: Callable[[Look], Mapping[str, float]]) -> Chart:
+    def _small(
+        self, key: str, title: str, unit: str, values: Callable[[Observation], Mapping[str, float]]
+    ) -> Chart:
         lines = self._lines(values)
         ends = "; ".join(
             f"{line.name} {line.points[0][1]:.0f} to {line.points[-1][1]:.0f}"
@@ -109,7 +113,8 @@ class Figures:
             heading=title,
             title=f"{title} of each cluster",
             description=(
-                f"From the first to the last look: {ends}. The table of numbers below has the values between."
+                f"From the first to the last observation: {ends}. The table of numbers below has the values"
+                " between."
             ),
             lines=lines,
             low=0.0,
@@ -119,14 +124,14 @@ class Figures:
             unit=unit,
         )
 
-    def _lines(self, values: Callable[[Look], Mapping[str, float]]) -> list[Line]:
+    def _lines(self, values: Callable[[Observation], Mapping[str, float]]) -> list[Line]:
         start = self.history.start
         found = []
         for cluster in self.history.clusters:
             points = [
-                (look.time - start, float(values(look)[cluster]))
-                for look in self.looks
-                if cluster in values(look)
+                (observation.time - start, float(values(observation)[cluster]))
+                for observation in self.observations
+                if cluster in values(observation)
             ]
             if points:
                 found.append(Line(name=cluster, colour=self.colour(cluster), points=points))
@@ -138,26 +143,26 @@ class Figures:
         for span in self.spans():
             name = span.name.split(", ")[0]
             inside = [
-                (look.time - self.history.start, look.points[name])
-                for look in self.looks
-                if span.start <= look.time - self.history.start < span.end + 0.001
-                and look.chosen
-                and name in look.chosen
-                and name in look.points
+                (observation.time - self.history.start, observation.points[name])
+                for observation in self.observations
+                if span.start <= observation.time - self.history.start < span.end + 0.001
+                and observation.chosen
+                and name in observation.chosen
+                and name in observation.points
             ]
-            if len(inside) > 1 and self.looks[-1].stickiness > 0:
-                found.append(Band(colour=span.colour, points=inside, height=self.looks[-1].stickiness))
+            if len(inside) > 1 and self.observations[-1].stickiness > 0:
+                found.append(Band(colour=span.colour, points=inside, height=self.observations[-1].stickiness))
         return found
 
 
-def _scores_of(name: str, look: Look) -> Mapping[str, float]:
-    return look.scores.get(name, {})
+def _scores_of(name: str, observation: Observation) -> Mapping[str, float]:
+    return observation.scores.get(name, {})
 
 
-def thin(looks: Sequence[Look], most: int) -> list[Look]:
+def thin(observations: Sequence[Observation], most: int) -> list[Observation]:
     """At most about so many, evenly spread, the last one always among them."""
-    if len(looks) <= most:
-        return list(looks)
-    step = math.ceil(len(looks) / most)
-    kept = list(looks[::step])
-    return kept if kept[-1] is looks[-1] else [*kept, looks[-1]]
+    if len(observations) <= most:
+        return list(observations)
+    step = math.ceil(len(observations) / most)
+    kept = list(observations[::step])
+    return kept if kept[-1] is observations[-1] else [*kept, observations[-1]]

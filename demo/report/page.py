@@ -1,5 +1,5 @@
-"""The page itself. It holds its style and its drawings, and asks the network for nothing; the
-Content-Security-Policy says so.
+"""The HTML page. It contains its style and drawings and loads nothing; the Content-Security-Policy ensures
+that.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ HONEST: Final = (
 
 
 def page(history: History, tries: Sequence[str]) -> str:
-    """The whole report. ``tries`` are commands to try in the folder that stays."""
+    """The whole report. ``tries`` are commands to try in the folder."""
     figures = Figures(history)
     application = escape(history.application)
     moved = sum(1 for move in history.moves if move.origin)
@@ -63,7 +63,7 @@ def page(history: History, tries: Sequence[str]) -> str:
 
 
 def _facts(history: History, figures: Figures, moved: int) -> str:
-    last = history.looks[-1].chosen if history.looks else ()
+    last = history.observations[-1].chosen if history.observations else ()
     began = datetime.fromtimestamp(history.start, tz=UTC)
     facts = [
         (", ".join(last) or "nowhere", f"runs {history.application} at the end"),
@@ -75,7 +75,7 @@ def _facts(history: History, figures: Figures, moved: int) -> str:
 
 
 def _decision(history: History, figures: Figures) -> str:
-    stickiness = history.looks[-1].stickiness if history.looks else 0.0
+    stickiness = history.observations[-1].stickiness if history.observations else 0.0
     zone = (
         "<li class='zone c5'><i></i>stickiness: what another cluster must rise above</li>"
         if stickiness

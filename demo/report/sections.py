@@ -32,10 +32,10 @@ def events(figures: Figures) -> str:
 
 
 def moves(figures: Figures) -> str:
-    """Who moved when and why, and why it stays where it is at the end."""
+    """Which moves happened when and why, and why the application stays at the end."""
     items = [_move(figures, move) for move in figures.history.moves]
     if reason := figures.history.stays():
-        here = ", ".join(cluster(figures, name) for name in figures.history.looks[-1].chosen)
+        here = ", ".join(cluster(figures, name) for name in figures.history.observations[-1].chosen)
         items.append(
             f"<li><time>{clock(figures.end)}</time><div><h3>stays on"
             f" {here}</h3><p>{escape(reason)}.</p></div></li>"
@@ -96,19 +96,19 @@ def _head(*names: str, n: str = "") -> str:
 
 def numbers(history: History) -> str:
     """The table of points, scores and load."""
-    scores = sorted({name for look in history.looks for name in look.scores})
+    scores = sorted({name for observation in history.observations for name in observation.scores})
     heads = [
         "time",
         "runs on",
         *(f"{name}: points ({', '.join(scores)}; CPU use)" for name in history.clusters),
     ]
     rows = []
-    for look in thin(history.looks, MOST_ROWS):
-        cells = [clock(look.time - history.start), ", ".join(look.chosen)]
+    for observation in thin(history.observations, MOST_ROWS):
+        cells = [clock(observation.time - history.start), ", ".join(observation.chosen)]
         for name in history.clusters:
-            parts = [str(look.scores.get(score, {}).get(name, "none")) for score in scores]
-            points = look.points.get(name)
-            load = look.load.get(name)
+            parts = [str(observation.scores.get(score, {}).get(name, "none")) for score in scores]
+            points = observation.points.get(name)
+            load = observation.load.get(name)
             cpu = "" if load is None else f"; {load:.0f} %"
             cells.append(f"{'out' if points is None else format(points, '.1f')} ({', '.join(parts)}{cpu})")
         rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
@@ -121,7 +121,7 @@ def numbers(history: History) -> str:
 
 
 def steps(history: History) -> Iterator[str]:
-    """What was done, with the commands and what they said."""
+    """The steps, with their commands and output."""
     for step in history.steps:
         if not step.lines and not step.commands:
             continue

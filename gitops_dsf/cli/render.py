@@ -133,8 +133,8 @@ def _stream(tree: "RenderedTree", part: str | None) -> int:
     if part is not None and part not in directories:
         msg = f"there is no part {part!r}; this repository renders {', '.join(directories)}"
         raise UsageError(msg)
-    wanted = [part] if part else [name for name in directories if name != BOOTSTRAP]
-    paths = [path for name in wanted for path in tree.part(name) if path.endswith(".yaml")]
+    requested = [part] if part else [name for name in directories if name != BOOTSTRAP]
+    paths = [path for name in requested for path in tree.part(name) if path.endswith(".yaml")]
     if not paths:
         # Argo CD accepts empty output and then deletes everything
         # (docs/contributing/argocd-behaviour.md#plugin-output).

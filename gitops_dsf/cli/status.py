@@ -83,22 +83,22 @@ def run(args: argparse.Namespace) -> int:
     from gitops_dsf.hubreader.reader import Reader
     from gitops_dsf.views.status import Filter
 
-    wanted = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
+    only = Filter(scorer=args.scorer, placement=args.placement, cluster=args.cluster)
     if args.watch:
-        _watch(args, wanted)
+        _watch(args, only)
     with kept(), Reader(context=args.context, kubeconfig=args.kubeconfig) as reader:
-        sys.stdout.write(_show(_read(reader, args, wanted), args))
+        sys.stdout.write(_show(_read(reader, args, only), args))
     return 0
 
 
-def _read(reader: "Reader", args: argparse.Namespace, wanted: "Filter") -> "Overview":
+def _read(reader: "Reader", args: argparse.Namespace, only: "Filter") -> "Overview":
     from gitops_dsf.hubreader.inputs import read_inputs
     from gitops_dsf.views.status import build
 
     inputs = read_inputs(
-        reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace, wanted=wanted
+        reader, hub_namespace=args.hub_namespace, argocd_namespace=args.argocd_namespace, only=only
     )
-    return build(inputs, wanted)
+    return build(inputs, only)
 
 
 def _show(view: "Overview", args: argparse.Namespace) -> str:
@@ -114,7 +114,7 @@ def _show(view: "Overview", args: argparse.Namespace) -> str:
     return status_text(view, everything=args.all)
 
 
-def _watch(args: argparse.Namespace, wanted: "Filter") -> None:
+def _watch(args: argparse.Namespace, only: "Filter") -> None:
     """Prints the view until it is interrupted. If the hub fails after the first view, prints the error and
     tries again.
     """
@@ -130,7 +130,7 @@ def _watch(args: argparse.Namespace, wanted: "Filter") -> None:
                 # A new connection after a failure reads the credentials again, because they may be what
                 # failed.
                 reader = reader or Reader(context=args.context, kubeconfig=args.kubeconfig)
-                shown = _show(_read(reader, args, wanted), args)
+                shown = _show(_read(reader, args, only), args)
             except HubError as error:
                 if not shown:
                     raise

@@ -200,8 +200,9 @@ def _decision(item: PlacementView) -> str:
     if item.decided is None:
         return "decision not known"
     eligible = "" if item.eligible is None else f" of {count(len(item.eligible), 'eligible cluster')}"
-    wanted = f", {item.wanted} wanted" if item.wanted is not None and item.wanted != len(item.decided) else ""
-    return f"{_names(item.decided)}{eligible}{wanted}"
+    number = item.number_of_clusters
+    desired = f", {number} wanted" if number is not None and number != len(item.decided) else ""
+    return f"{_names(item.decided)}{eligible}{desired}"
 
 
 def _names(names: Sequence[str]) -> str:

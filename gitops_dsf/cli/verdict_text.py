@@ -26,8 +26,12 @@ def eligible_text(verdict: Verdict, *, asks_for_scores: bool, rows: int | None) 
     if verdict.outcome is not Outcome.SCHEDULED or verdict.ranking is None:
         return verdict_text(verdict, rows=rows)
     names = sorted(verdict.scores or ())
-    wanted = verdict.source.spec.number_of_clusters
-    choice = "every eligible cluster is selected" if wanted is None else f"scores choose {wanted} of them"
+    number_of_clusters = verdict.source.spec.number_of_clusters
+    choice = (
+        "every eligible cluster is selected"
+        if number_of_clusters is None
+        else f"scores choose {number_of_clusters} of them"
+    )
     text = (
         f"{verdict.placement}: {_count(len(names))} eligible of {_count(len(verdict.candidates))} in"
         f" {_sets(verdict)}; {choice}\n"
@@ -52,8 +56,10 @@ def _headline(verdict: Verdict) -> str:
         return str(verdict.outcome)
     if verdict.ranking is None:
         return f"nothing is selected: {verdict.status.message}"
-    wanted = verdict.source.spec.number_of_clusters
-    asked = "" if wanted is None or not verdict.unscheduled else f" ({wanted} asked for)"
+    number_of_clusters = verdict.source.spec.number_of_clusters
+    asked = (
+        "" if number_of_clusters is None or not verdict.unscheduled else f" ({number_of_clusters} asked for)"
+    )
     total = len(verdict.ranking.clusters)
     return (
         f"{len(verdict.ranked)} of {_count(total)} selected{asked}, from {_count(len(verdict.candidates))} in"

@@ -108,9 +108,9 @@ class Part:
         Raises SnapshotError.
         """
         for name, raw in self._scores.items():
-            wanted = resources is None or name in resources
+            requested = resources is None or name in resources
             try:
-                yield name, msgspec.json.decode(raw, type=Table if wanted else dict[Name, msgspec.Raw])
+                yield name, msgspec.json.decode(raw, type=Table if requested else dict[Name, msgspec.Raw])
             except msgspec.ValidationError as error:
                 msg = (
                     f"{self._place}: HubSnapshot: {problem_of(error).replace(' at `', f' at `scores.{name}')}"

@@ -73,10 +73,10 @@ def read_inputs(
     *,
     hub_namespace: str,
     argocd_namespace: str,
-    wanted: Filter | None = None,
+    only: Filter | None = None,
     owners: bool = False,
 ) -> Inputs:
-    """Reads a hub. Reads only the scores that a view of `wanted` shows. `owners`: also reads which other
+    """Reads a hub. Reads only the scores that a view of `only` shows. `owners`: also reads which other
     programs write scores.
 
     Raises HubError when the hub does not answer, or is no hub.
@@ -91,7 +91,7 @@ def read_inputs(
     decisions = parts.take(Part.DECISIONS, reader.read(DECISIONS, _as(PlacementDecision)))
     scorers = parts.take(Part.SCORERS, reader.read(scorers_in(hub_namespace), _as(DynamicScorer)))
     placements = parts.take(Part.PLACEMENTS, reader.read(PLACEMENTS, _as(Placement)))
-    needed = resources_shown(scorers, placements, wanted or Filter()) if not owners else None
+    needed = resources_shown(scorers, placements, only or Filter()) if not owners else None
     scores = _Scores(resources={item.resource for item in scorers}, needed=needed)
     if (missing := _read_scores(reader, scores, needed, owners=owners)) is not None:
         parts.unread[Part.SCORES] = missing

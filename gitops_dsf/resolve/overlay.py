@@ -104,14 +104,14 @@ class Overlay:
 
     def missing(self) -> tuple[Setting, ...]:
         """Required fields that are missing."""
-        wanted = [self.score_name, self.interval]
+        required = [self.score_name, self.interval]
         if not self.scoring_origin:
-            wanted.append(self.scoring_host)
+            required.append(self.scoring_host)
         if self.kind_of_source == "Prometheus":
             if not self.source_origin:
-                wanted.append(self.source_host)
-            wanted += [self.query] if self.is_instant else [self.query, self.step]
-        return tuple(setting for setting in wanted if not setting.value)
+                required.append(self.source_host)
+            required += [self.query] if self.is_instant else [self.query, self.step]
+        return tuple(setting for setting in required if not setting.value)
 
 
 def overlay(scorer: Item[DynamicScorer], lock: Item[ScorerLock] | None) -> Overlay:

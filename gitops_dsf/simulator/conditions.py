@@ -37,9 +37,9 @@ def satisfied_condition(
             "No valid ManagedClusterSetBindings found in placement namespace",
         )
     if not membership.sets:
-        wanted = ",".join(placement.spec.cluster_sets or ())
+        listed = ",".join(placement.spec.cluster_sets or ())
         return condition(
-            False, "NoIntersection", f"None of ManagedClusterSets [{wanted}] is bound to placement namespace"
+            False, "NoIntersection", f"None of ManagedClusterSets [{listed}] is bound to placement namespace"
         )
     if not membership.clusters:
         sets = ",".join(membership.sets)

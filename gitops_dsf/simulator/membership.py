@@ -63,8 +63,8 @@ def resolve_membership(placement: Placement, state: HubState) -> Membership:
     bound = [
         name for name in state.bindings.get(placement.metadata.namespace or "", ()) if name in state.sets
     ]
-    wanted = placement.spec.cluster_sets
-    sets = tuple(sorted(set(bound) & set(wanted) if wanted else bound))
+    listed = placement.spec.cluster_sets
+    sets = tuple(sorted(set(bound) & set(listed) if listed else bound))
     found: frozenset[int] = frozenset()
     for name in sets:
         found |= members_of(state.sets[name], state)

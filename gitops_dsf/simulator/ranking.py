@@ -52,7 +52,9 @@ def add_up(results: Sequence[PrioritizerResult], count: int) -> list[int]:
     return sums
 
 
-def rank(clusters: Sequence[int], results: Sequence[PrioritizerResult], *, wanted: int | None) -> Ranking:
+def rank(
+    clusters: Sequence[int], results: Sequence[PrioritizerResult], *, number_of_clusters: int | None
+) -> Ranking:
     """Ranks by sum, highest first, then by name. Clusters must be in order of name.
 
     Raises:
@@ -62,6 +64,11 @@ def rank(clusters: Sequence[int], results: Sequence[PrioritizerResult], *, wante
     order = sorted(
         range(len(clusters)), key=sums.__getitem__, reverse=True
     )  # a stable sort, so equal sums stay ordered by name
-    if wanted is not None and wanted < 0:
-        raise SchedulerPanic(f"runtime error: slice bounds out of range [:{wanted}]")
-    return Ranking(clusters, sums, order, len(clusters) if wanted is None else min(wanted, len(clusters)))
+    if number_of_clusters is not None and number_of_clusters < 0:
+        raise SchedulerPanic(f"runtime error: slice bounds out of range [:{number_of_clusters}]")
+    return Ranking(
+        clusters,
+        sums,
+        order,
+        len(clusters) if number_of_clusters is None else min(number_of_clusters, len(clusters)),
+    )

@@ -127,14 +127,14 @@ def _schedule(verdict: Verdict) -> Verdict:
         if result.status.code is Code.WARNING:
             final = result.status
         results.append(result)
-    wanted = placement.spec.number_of_clusters
-    ranking = rank(clusters, results, wanted=wanted)
+    number_of_clusters = placement.spec.number_of_clusters
+    ranking = rank(clusters, results, number_of_clusters=number_of_clusters)
     return replace(
         verdict,
         status=final,
         prioritizers=tuple(results),
         ranking=ranking,
-        unscheduled=0 if wanted is None else wanted - ranking.selected,
+        unscheduled=0 if number_of_clusters is None else number_of_clusters - ranking.selected,
         requeue_at=requeue_time(placement=placement, state=state, own=verdict.current, now=now),
     )
 

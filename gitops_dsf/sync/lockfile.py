@@ -37,11 +37,11 @@ def updated(text: str, *, scorer: str, config_url: str, config: Config) -> str:
     return file.text
 
 
-def _merge(node: CommentedMap, wanted: Mapping[str, Any]) -> None:
+def _merge(node: CommentedMap, values: Mapping[str, Any]) -> None:
     """Changes only what differs. New keys are inserted in sorted order."""
-    for key in [key for key in node if key not in wanted]:
+    for key in [key for key in node if key not in values]:
         del node[key]
-    for key, value in wanted.items():
+    for key, value in values.items():
         if isinstance(value, Mapping):
             if not isinstance(node.get(key), CommentedMap):
                 _put(node, key, CommentedMap())

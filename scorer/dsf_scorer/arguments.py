@@ -67,10 +67,10 @@ def of(function: Callable[..., Any]) -> Arguments:
     if len(parameters) == 1:
         return Arguments(decoder=None, default=inspect.Parameter.empty)
     annotation = parameters[1].annotation
-    wanted = dict[str, Any] if annotation is inspect.Parameter.empty else annotation
+    expected = dict[str, Any] if annotation is inspect.Parameter.empty else annotation
     try:
-        decoder = msgspec.json.Decoder(wanted)
+        decoder = msgspec.json.Decoder(expected)
     except TypeError as error:
-        msg = f"{name}: arguments cannot be read into {wanted!r}: {error}"
+        msg = f"{name}: arguments cannot be read into {expected!r}: {error}"
         raise DefinitionError(msg) from error
     return Arguments(decoder=decoder, default=parameters[1].default)

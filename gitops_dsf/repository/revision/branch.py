@@ -28,14 +28,14 @@ class Branch:
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Yields every YAML and JSON file with its path. Raises RevisionError."""
         found = entries(self.repository, self.commit)
-        wanted = (
+        requested = (
             entry
             for entry in found
             if entry.mode not in {SYMLINK, SUBMODULE} and entry.path.endswith(_SUFFIXES)
         )
         return (
             (entry.path, content)
-            for entry, content in contents(self.repository, sorted(wanted, key=lambda entry: entry.path))
+            for entry, content in contents(self.repository, sorted(requested, key=lambda entry: entry.path))
         )
 
 

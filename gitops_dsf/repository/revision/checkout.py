@@ -19,8 +19,8 @@ def sources(repository: Repository, commit: str) -> Iterable[tuple[str, bytes]] 
     found = list(entries(repository, commit, [f"{prefix}{name}" for name in (SETTINGS_FILE, *FOLDERS)]))
     if any(entry.mode in {SYMLINK, SUBMODULE} for entry in found):
         return None
-    wanted = [entry for entry in found if entry.path.endswith(SUFFIXES)]
-    return ((entry.path.removeprefix(prefix), content) for entry, content in contents(repository, wanted))
+    requested = [entry for entry in found if entry.path.endswith(SUFFIXES)]
+    return ((entry.path.removeprefix(prefix), content) for entry, content in contents(repository, requested))
 
 
 @contextmanager
@@ -53,12 +53,12 @@ def _write(repository: Repository, commit: str, paths: list[str], *, strip: str,
             for entry in entries(repository, commit, [strip] if strip else [])
             if not entry.path.startswith(f"{strip}rendered/")
         ]
-    wanted = [
+    requested = [
         entry
         for entry in found
         if entry.mode != SUBMODULE and (entry.mode == SYMLINK or entry.path.endswith(SUFFIXES))
     ]
-    for entry, content in contents(repository, wanted):
+    for entry, content in contents(repository, requested):
         _file(root / entry.path.removeprefix(strip), entry, content, root=root)
     for entry in found:
         if entry.mode == SUBMODULE and _is_source(entry.path.removeprefix(strip)):

@@ -39,12 +39,12 @@ def contents(repository: Repository, found: Iterable[Entry]) -> Iterator[tuple[E
     """Yields the entries (not submodules) with their bytes, from one git process. Raises RevisionError for a
     missing object.
     """
-    wanted = list(found)
-    if not wanted:
+    requested = list(found)
+    if not requested:
         return
-    asked = "".join(f"{entry.object_id}\n" for entry in wanted).encode()
+    asked = "".join(f"{entry.object_id}\n" for entry in requested).encode()
     with repository.reading("cat-file", "--batch", stdin=asked) as answer:
-        for entry in wanted:
+        for entry in requested:
             words = answer.readline().decode().split()
             if len(words) != 3 or words[1] != "blob":
                 msg = f"{entry.path}: its content is not in this clone; run `git fetch` and try again"

@@ -104,9 +104,9 @@ def _generator(context: Context, reader: Reader, place: Place) -> None:
 def _placement(context: Context, reader: Reader, place: Place) -> None:
     labels = (*place, "labelSelector", "matchLabels")
     if PLACEMENT_LABEL in reader.mapping(*labels):
-        wanted = reader.text(*labels, PLACEMENT_LABEL)
-        if wanted is not None:
-            _followed(context, reader, (*labels, PLACEMENT_LABEL), wanted)
+        placement_name = reader.text(*labels, PLACEMENT_LABEL)
+        if placement_name is not None:
+            _followed(context, reader, (*labels, PLACEMENT_LABEL), placement_name)
         return
     terms = reader.items(*place, "labelSelector", "matchExpressions")
     naming = [term for term in terms if reader.text(*term, "key") == PLACEMENT_LABEL]
@@ -124,22 +124,25 @@ def _placement(context: Context, reader: Reader, place: Place) -> None:
             _followed(context, reader, where, name)
 
 
-def _followed(context: Context, reader: Reader, place: Place, wanted: str) -> None:
+def _followed(context: Context, reader: Reader, place: Place, placement_name: str) -> None:
     """Checks that the Placement exists, and that it is in the namespace where decisions are looked up."""
     declared = context.declared
     placements = {item.name: item for item in declared.placements}
     names = {*placements, *(item.name for item in declared.applications)}
-    if wanted not in names:
+    if placement_name not in names:
         if not (
-            context.is_malformed("Placement", wanted) or context.is_malformed("ScoredApplication", wanted)
+            context.is_malformed("Placement", placement_name)
+            or context.is_malformed("ScoredApplication", placement_name)
         ):
             hint = (
-                did_you_mean(wanted, names)
+                did_you_mean(placement_name, names)
                 or "write the Placement into apps/, or a ScoredApplication in place of both"
             )
-            reader.report(codes.UNKNOWN_PLACEMENT, place, f"there is no Placement {wanted} in apps/", hint)
+            reader.report(
+                codes.UNKNOWN_PLACEMENT, place, f"there is no Placement {placement_name} in apps/", hint
+            )
         return
-    placement = placements.get(wanted)
+    placement = placements.get(placement_name)
     namespace = placement.value.metadata.namespace if placement is not None else None
     if placement is not None and namespace not in {None, context.argocd_namespace}:
         message = (

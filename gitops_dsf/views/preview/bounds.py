@@ -46,14 +46,14 @@ def certainty(verdict: Verdict, unknown: Mapping[str, Mapping[str, Unknown]]) ->
     worst = [(low, -index) for index, low in enumerate(lows)]
     best = [(high, -index) for index, high in enumerate(highs)]
     by_worst, by_best = sorted(worst), sorted(best)
-    count, wanted = len(names), ranking.selected
+    count, number_of_clusters = len(names), ranking.selected
     certain, possible = set(), set()
     for index, name in enumerate(names):
         may_beat = count - bisect_right(by_best, worst[index]) - (best[index] > worst[index])
         must_beat = count - bisect_right(by_worst, best[index])
-        if may_beat < wanted:
+        if may_beat < number_of_clusters:
             certain.add(name)
-        if must_beat < wanted:
+        if must_beat < number_of_clusters:
             possible.add(name)
     return Certainty(certain=frozenset(certain), possible=frozenset(possible))
 

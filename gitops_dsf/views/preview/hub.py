@@ -71,13 +71,13 @@ def resources_ranked(
 
 def typed_placements(fleet: FleetVersion, only: Collection[str] | None = None) -> Mapping[str, hub.Placement]:
     """Placements as an API server would store them, by `namespace/name`. Raises PreviewError."""
-    wanted = {key: item for key, item in fleet.placements.items() if only is None or key in only}
+    placements = {key: item for key, item in fleet.placements.items() if only is None or key in only}
     try:
-        filled = with_defaults(wanted.values())
+        filled = with_defaults(placements.values())
     except SimulatorInputError as error:
         msg = f"no hub could hold this: {error}"
         raise PreviewError(msg) from error
-    return {key: _typed(item, hub.Placement, key) for key, item in zip(wanted, filled, strict=True)}
+    return {key: _typed(item, hub.Placement, key) for key, item in zip(placements, filled, strict=True)}
 
 
 def _placements(

@@ -31,11 +31,11 @@ class Filter:
     cluster: str | None = None
 
 
-def build(inputs: Inputs, wanted: Filter | None = None) -> Overview:
+def build(inputs: Inputs, only: Filter | None = None) -> Overview:
     """Builds the view. Raises UnknownNameError when a requested object does not exist, although its kind
     could be read.
     """
-    asked = wanted or Filter()
+    asked = only or Filter()
     if asked.cluster is not None and inputs.knows(Part.CLUSTERS):
         _check("cluster", asked.cluster, inputs.snapshot.clusters)
     if asked.scorer is not None:
@@ -67,10 +67,10 @@ def build(inputs: Inputs, wanted: Filter | None = None) -> Overview:
 
 
 def resources_shown(
-    scorers: Sequence[DynamicScorer], placements: Sequence[Placement], wanted: Filter
+    scorers: Sequence[DynamicScorer], placements: Sequence[Placement], only: Filter
 ) -> frozenset[str] | None:
     """Names of the AddOnPlacementScores that a view uses; None means any."""
-    chosen = _chosen(scorers, placements, wanted)
+    chosen = _chosen(scorers, placements, only)
     found = {item.resource for item in chosen.scorers}
     for item in chosen.placements:
         read = resources_read(item)

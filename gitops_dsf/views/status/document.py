@@ -70,7 +70,7 @@ def _cell(cell: Cell) -> dict[str, Any]:
 def _placement(view: PlacementView) -> dict[str, Any]:
     return {
         "placement": view.placement,
-        "numberOfClusters": view.wanted,
+        "numberOfClusters": view.number_of_clusters,
         "eligible": None if view.eligible is None else len(view.eligible),
         "decided": None if view.decided is None else list(view.decided),
         "next": None if view.next is None else list(view.next),

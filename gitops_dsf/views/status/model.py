@@ -110,7 +110,7 @@ class PlacementView:
 
     placement: str
     """namespace/name."""
-    wanted: int | None
+    number_of_clusters: int | None
     """numberOfClusters."""
     eligible: tuple[str, ...] | None
     """Clusters that pass its filters; None if they are not known."""

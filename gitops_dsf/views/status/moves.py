@@ -30,10 +30,10 @@ def _view(
     *,
     known: bool,
 ) -> ApplicationView:
-    wanted = frozenset[str]().union(
+    expected = frozenset[str]().union(
         *(clusters.get((item.namespace, placement), ()) for placement in item.placements)
     )
-    copies = tuple(_copies(wanted, there.get((item.namespace, item.name), []))) if known else ()
+    copies = tuple(_copies(expected, there.get((item.namespace, item.name), []))) if known else ()
     return ApplicationView(
         name=item.name,
         strategy=item.strategy or "",
@@ -44,14 +44,14 @@ def _view(
     )
 
 
-def _copies(wanted: frozenset[str], there: Iterable[Application]) -> Iterator[Copy]:
+def _copies(expected: frozenset[str], there: Iterable[Application]) -> Iterator[Copy]:
     found = {item.cluster: item for item in there}
-    for cluster in sorted(wanted | found.keys()):
+    for cluster in sorted(expected | found.keys()):
         item = found.get(cluster)
         if item is None:
             yield Copy(cluster=cluster, standing=Standing.PENDING, application="", health="", sync="")
         else:
-            standing = _standing(item, decided=cluster in wanted)
+            standing = _standing(item, decided=cluster in expected)
             yield Copy(
                 cluster=cluster, standing=standing, application=item.name, health=item.health, sync=item.sync
             )

@@ -63,7 +63,7 @@ def _unknown(
 ) -> PlacementView:
     return PlacementView(
         placement=item.key,
-        wanted=item.spec.number_of_clusters,
+        number_of_clusters=item.spec.number_of_clusters,
         eligible=None,
         decided=_decision(item, clusters),
         next=None,
@@ -96,7 +96,7 @@ class _Simulations:
             return None
         return PlacementView(
             placement=item.key,
-            wanted=item.spec.number_of_clusters,
+            number_of_clusters=item.spec.number_of_clusters,
             eligible=eligible,
             decided=current,
             next=tuple(sorted(verdict.chosen)) if ranking is not None else None,

@@ -123,7 +123,7 @@ class _Column:
         known: dict[datetime | None, tuple[State, float | None]] = {}
         ttl = self.scorer.ttl
         for cluster in sorted(self.published.keys() | self.expected | self.masked):
-            score, wanted = self.published.get(cluster), cluster in self.expected
+            score, expected = self.published.get(cluster), cluster in self.expected
             if score is not None:
                 state, age = self.state(score, ttl, known=known)
                 values = dict(score.items())
@@ -133,12 +133,17 @@ class _Column:
                     values=values,
                     valid_until=score.valid_until,
                     age=age,
-                    expected=wanted,
+                    expected=expected,
                 )
             else:
-                state = self.absent(cluster) if wanted else State.MASKED
+                state = self.absent(cluster) if expected else State.MASKED
                 yield Cell(
-                    cluster=cluster, state=state, values=NOTHING, valid_until=None, age=None, expected=wanted
+                    cluster=cluster,
+                    state=state,
+                    values=NOTHING,
+                    valid_until=None,
+                    age=None,
+                    expected=expected,
                 )
 
 

@@ -86,8 +86,8 @@ def _unknown(plain: dict[str, Any], shape: type[msgspec.Struct], path: str) -> I
 def _source(source: ConfigSource, judge_query: JudgeQuery) -> Iterator[Finding]:
     text = source.params.query
     if source.type and source.type not in SOURCE_TYPES:
-        wanted = next((name for name in SOURCE_TYPES if name.lower() == source.type.lower()), None)
-        hint = f"write {wanted}" if wanted else f"write one of {', '.join(SOURCE_TYPES)}"
+        spelling = next((name for name in SOURCE_TYPES if name.lower() == source.type.lower()), None)
+        hint = f"write {spelling}" if spelling else f"write one of {', '.join(SOURCE_TYPES)}"
         yield error("config.source-type", f"source.type is {source.type!r}", hint)
     elif source.type == "Prometheus" and not text.strip():
         yield error(

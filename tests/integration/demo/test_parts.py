@@ -15,7 +15,7 @@ import pytest
 from demo.clusterdns import cluster_dns
 from demo.errors import DemoError
 from demo.folder import Folder
-from demo.history import Event, History, Look
+from demo.history import Event, History, Observation
 from demo.kubelet import Volume
 from demo.load import ClusterLoad
 from demo.loopback import Loopback
@@ -168,9 +168,9 @@ def test_a_folder_belongs_to_one_demo_at_a_time(tmp_path: Path) -> None:
         assert not (folder.root / "left").exists()
 
 
-def look(at: float, *, chosen: str, **points: float) -> Look:
+def look(at: float, *, chosen: str, **points: float) -> Observation:
     scores = {"cpu": {name: round(value) for name, value in points.items()}}
-    return Look(
+    return Observation(
         time=at,
         scores=scores,
         points=points,
@@ -182,24 +182,24 @@ def look(at: float, *, chosen: str, **points: float) -> Look:
 
 def test_a_history_knows_who_moved_and_why() -> None:
     history = History(clusters=("a", "b"), application="shop", source="test")
-    assert history.look(look(100, chosen="a", a=60.0, b=50.0)) is not None
-    assert history.look(look(101, chosen="a", a=60.0, b=50.0)) is None
+    assert history.add(look(100, chosen="a", a=60.0, b=50.0)) is not None
+    assert history.add(look(101, chosen="a", a=60.0, b=50.0)) is None
     history.event(Event(time=102, kind="load", text="a is busy"))
-    move = history.look(look(103, chosen="b", a=30.0, b=50.0))
+    move = history.add(look(103, chosen="b", a=30.0, b=50.0))
     assert move is not None
     assert (move.origin, move.target, move.cause) == (("a",), ("b",), history.events[0])
     assert move.reason == "b has 50.0 points and a has 30.0: a lead of 20.0, more than the stickiness of 10"
     assert move.changes() == [("cpu", "a", 60, 30)]
     assert history.stays() is None
-    history.look(look(104, chosen="b", a=55.0, b=50.0))
+    history.add(look(104, chosen="b", a=55.0, b=50.0))
     assert history.stays() == "a is ahead by 5.0 points, not more than the stickiness of 10"
 
 
 def test_names_are_text_in_the_report_and_never_markup() -> None:
     history = History(clusters=("<b>a</b>", "b"), application='"><script>x</script>', source="<u>")
-    history.look(look(100, chosen="<b>a</b>", **{"<b>a</b>": 60.0, "b": 50.0}))
+    history.add(look(100, chosen="<b>a</b>", **{"<b>a</b>": 60.0, "b": 50.0}))
     history.event(Event(time=100.5, kind="commit", text="<img src=x>"))
-    history.look(look(101, chosen="b", **{"<b>a</b>": 30.0, "b": 50.0}))
+    history.add(look(101, chosen="b", **{"<b>a</b>": 30.0, "b": 50.0}))
     text = page(history, ["cat <file>"])
     for markup in ("<b>a", "<script", "<u>", "<img", "<file>"):
         assert markup not in text, markup

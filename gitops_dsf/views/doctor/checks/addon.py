@@ -198,11 +198,11 @@ def _binds(binding: Object | None, cluster: str) -> bool:
     group = {"kind": "Group", "name": f"system:open-cluster-management:cluster:{cluster}:addon:{ADDON_NAME}"}
     account = {"kind": "ServiceAccount", "name": f"{ADDON_NAME}-agent", "namespace": cluster}
     subjects = binding.get("subjects") or ()
-    return all(any(_same(one, wanted) for one in subjects) for wanted in (group, account))
+    return all(any(_same(one, expected) for one in subjects) for expected in (group, account))
 
 
-def _same(subject: Mapping[str, Any], wanted: Mapping[str, str]) -> bool:
-    return all(subject.get(key) == value for key, value in wanted.items())
+def _same(subject: Mapping[str, Any], expected: Mapping[str, str]) -> bool:
+    return all(subject.get(key) == value for key, value in expected.items())
 
 
 def agents(facts: Facts) -> Iterator[Result]:

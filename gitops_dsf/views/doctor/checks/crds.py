@@ -24,8 +24,8 @@ def definitions(facts: Facts) -> Iterator[Result]:
     )
     fix = f"gitops-dsf schema --out {FOLDER} && {apply}"
     sound = True
-    for wanted in crds():
-        name = name_of(wanted)
+    for expected in crds():
+        name = name_of(expected)
         item = there.get(name)
         if item is None:
             sound = False
@@ -40,15 +40,15 @@ def definitions(facts: Facts) -> Iterator[Result]:
                 fix,
             )
             continue
-        for result in _compare(name, wanted, item, fix):
+        for result in _compare(name, expected, item, fix):
             sound = False
             yield result
     if sound:
         yield ok("both kinds are there, with every field of this version")
 
 
-def _compare(name: str, wanted: Schema, item: Schema, fix: str) -> Iterator[Result]:
-    ours, theirs = _fields(wanted), _fields(item)
+def _compare(name: str, expected: Schema, item: Schema, fix: str) -> Iterator[Result]:
+    ours, theirs = _fields(expected), _fields(item)
     missing, more = sorted(ours - theirs), sorted(theirs - ours)
     if missing:
         yield error(f"{name} is older than this version: the hub drops {some(missing)}", fix)

@@ -17,10 +17,10 @@ CONTROLLER: Final = "applicationset-controller"
 
 def configmap(facts: Facts) -> Iterator[Result]:
     """Does the duck-type ConfigMap tell Argo CD how to read decisions?"""
-    wanted: dict[str, str] = next(iter(decision_readers(facts.argocd_namespace)))["data"]
+    expected: dict[str, str] = next(iter(decision_readers(facts.argocd_namespace)))["data"]
     found = facts.one(Source.DECISIONS_CONFIGMAP)
     if found is None:
-        literals = [f"--from-literal={key}={value}" for key, value in sorted(wanted.items())]
+        literals = [f"--from-literal={key}={value}" for key, value in sorted(expected.items())]
         fix = facts.command(
             "-n", facts.argocd_namespace, "create", "configmap", DUCK_TYPE_CONFIGMAP, *literals
         )
@@ -29,9 +29,9 @@ def configmap(facts: Facts) -> Iterator[Result]:
         )
         return
     data = found.get("data") or {}
-    wrong = sorted(key for key, value in wanted.items() if data.get(key) != value)
+    wrong = sorted(key for key, value in expected.items() if data.get(key) != value)
     if wrong:
-        content = ",".join(f'"{key}":"{wanted[key]}"' for key in wrong)
+        content = ",".join(f'"{key}":"{expected[key]}"' for key in wrong)
         patch = f'{{"data":{{{content}}}}}'
         fix = facts.command(
             "-n",
