@@ -216,7 +216,7 @@ def _settings(args: argparse.Namespace) -> "Settings":
 
 def _git(args: argparse.Namespace) -> "GitSettings | None":
     from gitops_dsf.errors import UsageError
-    from gitops_dsf.reconciler.git.author import Author
+    from gitops_dsf.reconciler.git.commit import Author
     from gitops_dsf.reconciler.git.url import checked
     from gitops_dsf.reconciler.settings import GitSettings
 

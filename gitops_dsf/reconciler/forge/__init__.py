@@ -1,5 +1,5 @@
-"""Where branches become requests that people review and merge: GitHub today; `protocol.Forge` is what another
-one has to offer.
+"""Forges, where people review and merge branches. `protocol.Forge` is what a forge offers; GitHub is the only
+one so far.
 """
 
 from gitops_dsf.reconciler.forge.protocol import Forge, ForgeCause, ForgeError, Request, RequestState

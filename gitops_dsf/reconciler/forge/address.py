@@ -1,4 +1,6 @@
-"""From the URL of the fleet repository to its name on a forge, and to the forge's API."""
+"""The name of the fleet repository on a forge, and the address of the forge's API, by the
+repository's URL.
+"""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ class Address:
 
 
 def address(url: str) -> Address:
-    """Of an https, ssh or scp-like URL. Raises UsageError for one that names no owner and repository."""
+    """Reads an https, ssh or scp-like URL. Raises UsageError when it names no owner and repository."""
     scp = SCP.fullmatch(url) if "://" not in url and is_ssh(url) else None
     host, path = (
         (scp["host"], scp["path"]) if scp else ((urlsplit(url).hostname or ""), unquote(urlsplit(url).path))
@@ -41,8 +43,8 @@ def address(url: str) -> Address:
 
 
 def github_api(place: Address, *, url: str) -> str:
-    """Where GitHub's REST API is: as --forge-url says, else by the host: github.com, or a GitHub Enterprise
-    Server. Raises UsageError.
+    """The address of GitHub's REST API: --forge-url, or by the host that of github.com or of a GitHub
+    Enterprise Server. Raises UsageError.
     """
     if not url:
         return (

@@ -17,25 +17,25 @@ import msgspec
 
 from dsf_runtime.calls import hide
 from gitops_dsf.reconciler.forge.address import Address
-from gitops_dsf.reconciler.forge.limits import wait_of
 from gitops_dsf.reconciler.forge.protocol import CLOSED_BY_US, ForgeCause, ForgeError, Request, RequestState
+from gitops_dsf.reconciler.forge.ratelimit import wait_of
 from gitops_dsf.reconciler.git.credentials import Credentials
-from gitops_dsf.reconciler.git.trouble import GitError
+from gitops_dsf.reconciler.git.errors import GitError
 
 VERSION: Final = "2022-11-28"
 PER_PAGE: Final = 100
 MAX_PAGES: Final = 20
-"""Of open pull requests: 2,000."""
+"""Pages of open pull requests at most: 2,000 requests."""
 MAX_BODY: Final = 60_000
-"""Characters; GitHub takes 65,536."""
+"""Characters at most. GitHub accepts 65,536."""
 SECONDS: Final = 20.0
-"""For each step of a call: to connect, to send, to receive something."""
+"""Time limit of each step of a call: connecting, sending, receiving the next bytes."""
 ANSWER_SECONDS: Final = 60.0
-"""For a whole call."""
+"""Time limit of a whole call."""
 ANSWER_BYTES: Final = 32 << 20
-"""The largest answer: 100 pull requests with the longest text that GitHub takes have 26 MB."""
-SAID_LENGTH: Final = 300
-"""Characters of an error answer that are repeated."""
+"""Size of an answer at most: 100 pull requests with the longest text that GitHub accepts have 26 MB."""
+MAX_QUOTED: Final = 300
+"""Characters of an error answer that a message repeats at most."""
 
 
 class _Repository(msgspec.Struct, frozen=True):
@@ -59,14 +59,14 @@ class _Pull(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Reply:
-    """An answer that was read to its end."""
+    """A complete answer."""
 
     response: httpx.Response
     body: bytes
 
 
 class GitHub:
-    """An asynchronous context manager. One request at a time, as GitHub asks of programs."""
+    """An asynchronous context manager. Sends one request at a time, as GitHub asks of programs."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class GitHub:
             await self._client.aclose()
 
     async def _connected(self) -> httpx.AsyncClient:
-        """Trusting what the Secret says now: it may have come, or been rotated, after this process began."""
+        """A client that trusts the certificates that the Secret has now: they may be rotated at any time."""
         file = self._credentials.trust
         trusted = file.read_bytes() if file is not None else None
         if self._client is None or trusted != self._trusted:
@@ -134,12 +134,11 @@ class GitHub:
             "per_page": "10",
         }
         found = self._requests(await self._send("GET", "pulls", parameters=parameters))
-        # Without a filter that holds, GitHub would list every branch: whatever it does, only this branch
-        # counts.
+        # Do not rely on the filter: if GitHub ignored it, it would list every branch.
         return next((each for each in found if each.branch == branch), None)
 
     async def open(self, *, branch: str, title: str, body: str) -> Request:
-        """A new pull request; the open one where this branch has one already (GitHub answers 422 then)."""
+        """Opens a pull request, or returns the open one of this branch (GitHub then answers 422)."""
         text = body if len(body) <= MAX_BODY else f"{body[:MAX_BODY]}\n\n(cut off)"
         try:
             reply = await self._send(
@@ -153,8 +152,8 @@ class GitHub:
         return _request(_decoded(reply, _Pull))
 
     async def close(self, request: Request, *, why: str) -> None:
-        """Marks and closes in one step, so that a crash between two steps does not look like people's
-        refusal; then says why.
+        """Marks and closes the request in one step, so that a crash in between does not look like a refusal
+        by people. Then adds a comment with the reason.
         """
         body = f"{request.body[:MAX_BODY]}\n\n{why}\n{CLOSED_BY_US}"
         await self._send("PATCH", f"pulls/{request.number}", body={"state": "closed", "body": body})
@@ -163,7 +162,7 @@ class GitHub:
     def _requests(self, reply: _Reply) -> list[Request]:
         own = str(self._place).lower()
         pulls = _decoded(reply, list[_Pull])
-        # A fork may have a branch of the same name.
+        # A fork may have a branch with the same name.
         return [
             _request(pull)
             for pull in pulls
@@ -185,7 +184,7 @@ class GitHub:
             raise ForgeError(ForgeCause.DENIED, str(error)) from error
         headers = {
             "Accept": "application/vnd.github+json",
-            # Compressed, a small answer could become any number of bytes at once.
+            # A compressed answer could expand to any size at once.
             "Accept-Encoding": "identity",
             "Authorization": f"Bearer {token}",
             "X-GitHub-Api-Version": VERSION,
@@ -200,19 +199,19 @@ class GitHub:
             ):
                 reply = _Reply(response=response, body=await _body(response, what))
         except UnicodeError:
-            # Its text would hold a part of the token.
+            # The text of the error would hold a part of the token.
             msg = (
-                f"{what}: the token has characters that no token has; write it into the Secret anew, as plain"
-                " ASCII"
+                f"{what}: the token holds characters other than ASCII; write the token into the Secret as"
+                " plain ASCII"
             )
             raise ForgeError(ForgeCause.DENIED, msg) from None
         except TimeoutError as error:
             msg = f"{what}: the answer is not complete after {self._answer_seconds:g} s"
-            raise ForgeError(ForgeCause.AWAY, msg) from error
+            raise ForgeError(ForgeCause.UNREACHABLE, msg) from error
         except (httpx.HTTPError, OSError) as error:
             words = self._credentials.cleaned(hide(str(error), token)) or type(error).__name__
             raise ForgeError(
-                ForgeCause.AWAY, f"{what}: {urlsplit(url).netloc} does not answer: {words}"
+                ForgeCause.UNREACHABLE, f"{what}: {urlsplit(url).netloc} does not answer: {words}"
             ) from error
         if not response.is_success:
             raise self._refused(what, reply, token)
@@ -220,13 +219,13 @@ class GitHub:
 
     def _refused(self, what: str, reply: _Reply, token: str) -> ForgeError:
         response, status = reply.response, reply.response.status_code
-        # The Secret may have another token by now than the one that was sent. Cut after cleaning: a part of a
-        # token would not be recognised.
-        said = _printable(self._credentials.cleaned(hide(_said(reply.body), token)))[:SAID_LENGTH]
-        message = f"{what}: {status} {said}".rstrip()
-        wait = wait_of(response, said)
+        # The Secret may hold another token by now than the one that was sent. Clean before cutting: a part of
+        # a token would not be recognised.
+        quoted = _printable(self._credentials.cleaned(hide(_error_text(reply.body), token)))[:MAX_QUOTED]
+        message = f"{what}: {status} {quoted}".rstrip()
+        wait = wait_of(response, quoted)
         if wait:
-            return ForgeError(ForgeCause.LIMITED, f"{message}; asked again in {wait:.0f} s", wait=wait)
+            return ForgeError(ForgeCause.LIMITED, f"{message}; next try in {wait:.0f} s", wait=wait)
         if status in {401, 403}:
             return ForgeError(
                 ForgeCause.DENIED, f"{message}; the token needs: Contents and Pull requests, read and write"
@@ -239,7 +238,7 @@ class GitHub:
             return ForgeError(
                 ForgeCause.REFUSED, f"{message}; the repository has moved: write its new address as --git-url"
             )
-        return ForgeError(ForgeCause.AWAY if status >= 500 else ForgeCause.REFUSED, message)
+        return ForgeError(ForgeCause.UNREACHABLE if status >= 500 else ForgeCause.REFUSED, message)
 
 
 def _request(pull: _Pull) -> Request:
@@ -253,13 +252,13 @@ async def _body(response: httpx.Response, what: str) -> bytes:
     """The answer's bytes. Raises ForgeError for more than ANSWER_BYTES, and for a compressed answer."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"", "identity"}:
-        msg = f"{what}: the answer is compressed ({encoding[:40]!r}), which was not asked for"
-        raise ForgeError(ForgeCause.AWAY, msg)
+        msg = f"{what}: the answer is compressed ({encoding[:40]!r}), although the request forbids it"
+        raise ForgeError(ForgeCause.UNREACHABLE, msg)
     pieces, size = list[bytes](), 0
     async for piece in response.aiter_raw():
         size += len(piece)
         if size > ANSWER_BYTES:
-            raise ForgeError(ForgeCause.AWAY, f"{what}: the answer has more than {ANSWER_BYTES} bytes")
+            raise ForgeError(ForgeCause.UNREACHABLE, f"{what}: the answer has more than {ANSWER_BYTES} bytes")
         pieces.append(piece)
     return b"".join(pieces)
 
@@ -270,7 +269,7 @@ def _decoded(reply: _Reply, kind: Any) -> Any:  # noqa: ANN401 - what `kind` say
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError) as error:
         request = reply.response.request
         msg = f"{request.method} {request.url.path}: the answer is not what GitHub documents: {error}"
-        raise ForgeError(ForgeCause.AWAY, msg) from error
+        raise ForgeError(ForgeCause.UNREACHABLE, msg) from error
 
 
 class _Detail(msgspec.Struct, frozen=True):
@@ -284,8 +283,8 @@ class _Problem(msgspec.Struct, frozen=True):
     errors: list[Any] = []
 
 
-def _said(body: bytes) -> str:
-    """The words of an error answer (schemas basic-error and validation-error)."""
+def _error_text(body: bytes) -> str:
+    """The messages of an error answer (schemas basic-error and validation-error)."""
     try:
         problem = msgspec.json.decode(body, type=_Problem)
         details = [msgspec.convert(each, _Detail) for each in problem.errors if isinstance(each, dict)]

@@ -1,4 +1,4 @@
-"""What proposals need of a forge, and what can go wrong there."""
+"""What proposals need of a forge, and the errors it raises."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,18 +7,18 @@ from typing import Final, Protocol
 from gitops_dsf.errors import GitopsDsfError
 
 CLOSED_BY_US: Final = "<!-- gitops-dsf: closed by the reconciler -->"
-"""In the text of a request that the reconciler closed itself. One that people closed has none: it was
-refused.
+"""Marks a request that the reconciler closed itself. A request without it was closed by people, which means
+that they refused it.
 """
 
 
 class RequestState(StrEnum):
-    """Of a pull request."""
+    """State of a pull request."""
 
     OPEN = "open"
     MERGED = "merged"
     CLOSED = "closed"
-    """Not merged."""
+    """Closed without being merged."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,11 +44,11 @@ class ForgeCause(StrEnum):
     DENIED = "Denied"
     """The token is missing, wrong, or has no right to do it."""
     LIMITED = "Limited"
-    """Too many requests; `ForgeError.wait` says how long to stay away."""
-    AWAY = "Away"
+    """Too many requests. `ForgeError.wait` says how long to wait."""
+    UNREACHABLE = "Unreachable"
     """The forge cannot be reached, or fails."""
     REFUSED = "Refused"
-    """It does not do this, whoever asks."""
+    """The forge refuses this request from everybody."""
 
 
 class ForgeError(GitopsDsfError):
@@ -58,20 +58,20 @@ class ForgeError(GitopsDsfError):
         super().__init__(message)
         self.cause = cause
         self.wait = wait
-        """Seconds before the forge may be asked again; 0: no more than after any fault."""
+        """Seconds to wait before the next request; 0 when the usual pause is enough."""
 
 
 class Forge(Protocol):
-    """Requests into the protected branch. Every method raises ForgeError."""
+    """Pull requests into the protected branch. Every method raises ForgeError."""
 
     async def opened(self) -> list[Request]:
-        """Every open one from a branch of this repository, whoever opened it."""
+        """Every open request from a branch of this repository, whoever opened it."""
 
     async def latest(self, branch: str) -> Request | None:
-        """The newest one from a branch, open or not."""
+        """The newest request from a branch, open or not."""
 
     async def open(self, *, branch: str, title: str, body: str) -> Request:
-        """A new one; the open one from this branch where there is one already."""
+        """Opens a request, or returns the open request from this branch."""
 
     async def close(self, request: Request, *, why: str) -> None:
-        """Closes it without merging: marked as closed by us, with a comment for people."""
+        """Closes it without merging, marks it with CLOSED_BY_US, and adds a comment."""

@@ -1,14 +1,17 @@
-"""The git program for a process that runs for months: shallow, bare, without a working tree, and with
-credentials nobody else sees.
+"""The git program for a long-running process: shallow bare clones without a working tree.
 
-`Clone` is what duties use: heads, reading files of a commit, writing a commit from a mapping of paths to
-bytes, pushing with a lease. Every duty has a clone of its own in a folder of its own (`folder.work_folder`),
-so that none waits for another.
+clone        a clone: lists branches, reads files of a commit, commits a mapping of paths to bytes, pushes
+commit       a commit as `git fast-import` reads it
+program      one run of the git program, with limits
+credentials  how git gets the secrets of a mounted folder
+url          which URLs git accepts
+errors       GitError, and its causes
+
+Every controller has a clone of its own (`work_folder`), so that none waits for another.
 """
 
-from gitops_dsf.reconciler.git.author import Author
-from gitops_dsf.reconciler.git.clone import Clone
-from gitops_dsf.reconciler.git.folder import work_folder
-from gitops_dsf.reconciler.git.trouble import Cause, GitError
+from gitops_dsf.reconciler.git.clone import Clone, work_folder
+from gitops_dsf.reconciler.git.commit import Author
+from gitops_dsf.reconciler.git.errors import Cause, GitError
 
 __all__ = ["Author", "Cause", "Clone", "GitError", "work_folder"]

@@ -1,25 +1,29 @@
-"""A shallow bare clone of the fleet repository: read, commit and push without a working tree."""
+"""A shallow bare clone of the fleet repository: it reads, commits and pushes without a working tree."""
 
 import asyncio
+import contextlib
+import posixpath
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+import tempfile
+from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from gitops_dsf.reconciler.git.author import Author
+from gitops_dsf.errors import RepositoryError
+from gitops_dsf.reconciler.git.commit import Author, commit_stream
 from gitops_dsf.reconciler.git.credentials import Credentials
-from gitops_dsf.reconciler.git.links import target_of
+from gitops_dsf.reconciler.git.errors import Cause, GitError
 from gitops_dsf.reconciler.git.program import GitProgram
-from gitops_dsf.reconciler.git.stream import commit_stream
-from gitops_dsf.reconciler.git.trouble import Cause, GitError
 from gitops_dsf.reconciler.settings import GitSettings
 
 RENEW_AFTER: Final = 200
-"""Commits fetched or made, after which the clone is made anew: old ones would pile up."""
+"""Commits fetched or made, after which the clone is created again, so that old objects do not pile up."""
 READ_BYTES: Final = 128 << 20
-"""Of files that are read at once. The sources of 2,000 clusters have some 10 MB."""
+"""Size of all files that are read at once, at most. The sources of 2,000 clusters have about 10 MB."""
+MAX_LINKS: Final = 8
+"""Symbolic links that are followed one after the other."""
 _HEADS: Final = "refs/heads/"
 _OURS: Final = "refs/gitops-dsf/"
 _FILE, _LINK = "100", "120000"
@@ -40,7 +44,7 @@ class _Entry:
 class Clone:
     """Owns a folder. One command at a time; safe to share between tasks. Commits are named by their full id.
 
-    Every method raises GitError. A method that was cancelled has either pushed or not; asking `heads` tells.
+    Every method raises GitError. A method that was cancelled may have pushed or not; `heads` tells.
     """
 
     def __init__(
@@ -58,17 +62,16 @@ class Clone:
             folder=folder, repository=self._folder, credentials=Credentials(folder=settings.credentials)
         )
         self._renew_after, self._read_bytes = renew_after, read_bytes
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._fetched: dict[str, str] = {}
-        self._begun, self._news = False, 0
+        self._created, self._new_commits = False, 0
 
     async def heads(self, *names: str) -> dict[str, str]:
-        """Branches of the server with their commits: those named, where `*` at the end of a name stands for
-        any rest.
+        """Branches of the server with their commits. A name may end with `*` as a wildcard.
 
-        A pass begins with it: now and then the clone is made anew here, and then no commit is known any more.
+        Call it at the beginning of a pass: it sometimes creates the clone again, without its commits.
         """
-        async with self._turn:
+        async with self._lock:
             await self._ready(renew=True)
             out = await self._git.run(
                 "ls-remote", "--heads", self._url, *(_HEADS + name for name in names), server=self._url
@@ -77,8 +80,8 @@ class Clone:
         return {ref.removeprefix(_HEADS): commit for commit, ref in found}
 
     async def fetch(self, branch: str) -> str:
-        """The newest commit of a branch, without its history. GitError (Missing): there is no such branch."""
-        async with self._turn:
+        """Fetches the newest commit of a branch, without its history. GitError (Missing): no such branch."""
+        async with self._lock:
             await self._ready()
             mine = f"{_OURS}heads/{branch}"
             await self._git.run(
@@ -91,35 +94,35 @@ class Clone:
                 server=self._url,
             )
             commit = await self._git.text("rev-parse", "--verify", f"{mine}^{{commit}}")
-            self._news += self._fetched.get(branch) != commit
+            self._new_commits += self._fetched.get(branch) != commit
             self._fetched[branch] = commit
             return commit
 
     def holds(self, commit: str) -> bool:
-        """Whether the newest fetch of some branch brought this commit, and it is still here."""
+        """Whether this commit is the newest that was fetched of a branch, and is still in the clone."""
         return commit in self._fetched.values()
 
     async def read(self, commit: str, wanted: Callable[[str], bool] = lambda _path: True) -> dict[str, bytes]:
         """Files of a fetched commit whose path is wanted, byte for byte; no submodules.
 
-        A symbolic link counts as the file of the commit that it leads to; one that leads elsewhere is left
-        out. GitError (Failed): the files have more than `read_bytes` bytes together, where a file counts once
-        for each path that leads to it.
+        A symbolic link counts as the file in the commit that it leads to. A link that leads elsewhere is left
+        out. GitError (Failed): the files have more than `read_bytes` bytes together. A file counts once for
+        each path that leads to it.
         """
-        async with self._turn:
+        async with self._lock:
             tree = await self._tree(commit)
             plain = {path: entry for path, entry in tree.items() if entry.mode.startswith(_FILE)}
             linked = await self._blobs(
                 commit, {path: entry for path, entry in tree.items() if entry.mode == _LINK}
             )
             links = {path: content.decode(errors="surrogateescape") for path, content in linked.items()}
-            found = ((path, target_of(path, links=links, files=plain)) for path in tree if wanted(path))
+            found = ((path, link_target(path, links=links, files=plain)) for path in tree if wanted(path))
             return await self._blobs(
                 commit, {path: plain[target] for path, target in found if target is not None}
             )
 
     async def _blobs(self, commit: str, chosen: Mapping[str, _Entry]) -> dict[str, bytes]:
-        """Contents by path. Paths of one blob share its bytes."""
+        """Contents by path. Paths with the same blob share its bytes."""
         if not chosen:
             return {}
         total = sum(entry.size for entry in chosen.values())
@@ -150,41 +153,42 @@ class Clone:
         return {path: contents[entry.blob] for path, entry in chosen.items()}
 
     async def written_by(self, commit: str) -> str:
-        """Author of a fetched commit, as `Name <mail>`; the committer where only the author is us: amending
-        keeps the author.
+        """Author of a fetched commit, as `Name <mail>`. The committer when the author is the reconciler:
+        amending keeps the author.
         """
-        async with self._turn:
-            told = await self._git.text(
+        async with self._lock:
+            names = await self._git.text(
                 "show", "--no-patch", "--no-mailmap", "--format=%an <%ae>%n%cn <%ce>", commit
             )
-        author, committer = told.split("\n")
+        author, committer = names.split("\n")
         return committer if author == str(self.author) else author
 
     async def committed_at(self, commit: str) -> datetime:
         """When a fetched commit was made."""
-        async with self._turn:
+        async with self._lock:
             return datetime.fromisoformat(await self._git.text("show", "--no-patch", "--format=%cI", commit))
 
     async def commit(
         self, *, parent: str | None, files: Mapping[str, bytes | None], message: str, at: datetime
     ) -> str:
-        """A new commit: the parent's files with these changes (None removes one); without a parent these
-        files alone. Not pushed yet.
+        """Creates a commit and does not push it: the parent's files with these changes (None removes a file).
+        Without a parent it holds these files alone.
         """
-        async with self._turn:
+        async with self._lock:
             await self._ready()
-            self._news += 1
+            self._new_commits += 1
             modes = {path: entry.mode for path, entry in (await self._tree(parent)).items()} if parent else {}
             for path in files:
                 if not modes.get(path, _FILE).startswith(_FILE):
                     raise GitError(
                         Cause.FAILED,
-                        f"{path} is a symbolic link or a submodule in the repository; it is not written over",
+                        f"{path} is a symbolic link or a submodule in the repository; it is not overwritten",
                     )
                 for folder in map(str, PurePosixPath(path).parents):
                     if folder in modes:
                         raise GitError(
-                            Cause.FAILED, f"{folder} is no folder in the repository, so {path} is not written"
+                            Cause.FAILED,
+                            f"{folder} is not a folder in the repository, so {path} cannot be written",
                         )
             ref = f"{_OURS}new"
             stream = commit_stream(
@@ -194,35 +198,35 @@ class Clone:
             return await self._git.text("rev-parse", "--verify", f"{ref}^{{commit}}")
 
     async def push(self, commit: str, *, branch: str, expected: str | None) -> None:
-        """Makes a branch of the server point at a commit, if it points at `expected` now (None: does not
-        exist). Else GitError (Rejected).
+        """Makes a branch of the server point at a commit if it points at `expected` now (None: it does not
+        exist). Otherwise GitError (Rejected).
 
-        The branch's history is not looked at: this overwrites. For the protected branch there is `advance`.
+        This overwrites the history of the branch. For the protected branch use `advance`.
         """
         self._refuse_protected(branch)
-        async with self._turn:
+        async with self._lock:
             await self._push(
                 f"{commit}:{_HEADS}{branch}", f"--force-with-lease={_HEADS}{branch}:{expected or ''}"
             )
 
     async def advance(self, commit: str, *, branch: str) -> None:
-        """Adds commits to a branch of the server without force: GitError (Rejected) when it has moved on
-        since the parent.
+        """Adds commits to a branch of the server without force. GitError (Rejected) when the branch is no
+        longer at the parent.
         """
-        async with self._turn:
+        async with self._lock:
             await self._push(f"{commit}:{_HEADS}{branch}")
 
     async def delete(self, *, branch: str, expected: str) -> None:
-        """Removes a branch of the server if it points at `expected` now. Else GitError (Rejected)."""
+        """Deletes a branch of the server if it points at `expected` now. Otherwise GitError (Rejected)."""
         self._refuse_protected(branch)
-        async with self._turn:
+        async with self._lock:
             await self._push(f":{_HEADS}{branch}", f"--force-with-lease={_HEADS}{branch}:{expected}")
 
     def _refuse_protected(self, branch: str) -> None:
-        """Whatever a caller asks for: the branch that Argo CD follows is neither overwritten nor removed."""
+        """Never overwrite or delete the branch that Argo CD follows."""
         if branch == self._protected:
             raise GitError(
-                Cause.REJECTED, f"{branch} is the protected branch; it is neither overwritten nor removed"
+                Cause.REJECTED, f"{branch} is the protected branch; it is never overwritten or deleted"
             )
 
     async def _push(self, refspec: str, *options: str) -> None:
@@ -231,19 +235,19 @@ class Clone:
         )
 
     async def _ready(self, *, renew: bool = False) -> None:
-        """An empty repository where there is none; what a killed process left is gone."""
-        if self._begun and not (renew and self._news >= self._renew_after):
+        """Creates an empty repository on first use. Removes what a killed process left behind."""
+        if self._created and not (renew and self._new_commits >= self._renew_after):
             return
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
         await self._git.run("init", "--quiet", "--bare", "--template=")
         self._fetched.clear()
-        self._begun, self._news = True, 0
+        self._created, self._new_commits = True, 0
 
     async def _tree(self, commit: str) -> dict[str, _Entry]:
-        """Every path of a commit, those of its folders excepted.
+        """Every path of a commit, without its folders.
 
-        Raises GitError (Failed) for a path that is a file and a folder: git keeps such trees, made by hand,
-        and no file system does.
+        Raises GitError (Failed) when a path is both a file and a folder: git can store such a tree, and no
+        file system can.
         """
         out = await self._git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
         entries = (
@@ -265,3 +269,41 @@ def _folders(path: str) -> Iterator[str]:
     while at >= 0:
         yield path[:at]
         at = path.find("/", at + 1)
+
+
+def link_target(path: str, *, links: Mapping[str, str], files: Container[str]) -> str | None:
+    """The file that a path stands for: itself, or the file in the commit that its symbolic links lead to.
+    None when they lead to no file of the commit. Files of the machine are never reached.
+    """
+    for _ in range(MAX_LINKS):
+        if path in files:
+            return path
+        if path not in links:
+            return None
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(path), links[path]))
+    return None
+
+
+@contextlib.asynccontextmanager
+async def work_folder(settings: GitSettings, name: str) -> AsyncIterator[Path]:
+    """An empty folder for the clone of one controller: below --work-dir, or a temporary folder. It is removed
+    at the end. Raises RepositoryError.
+    """
+    folder = settings.work_dir / name if settings.work_dir else None
+    try:
+        if folder is None:
+            folder = Path(tempfile.mkdtemp(prefix=f"gitops-dsf-{name}-"))
+        else:
+            # A killed process may have left incomplete files.
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+    except OSError as error:
+        msg = (
+            f"--work-dir {error.filename}: {error.strerror}; it must be a folder that this process may"
+            " write to"
+        )
+        raise RepositoryError(msg) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,14 +1,14 @@
-"""Credentials from the folder of a mounted Secret: git reads the files itself, so that no argument, variable
-or URL holds a secret.
+"""Credentials from the folder of a mounted Secret. Git reads the files itself, so no argument, variable or URL
+holds a secret.
 
 | files | used for |
 | --- | --- |
-| `token`, and `username` where the forge wants a certain one | http and https; a token alone goes with the name x-access-token |
+| `token`, and `username` if the forge needs a certain one | http and https; a token alone goes with the name x-access-token |
 | `username` and `password` | http and https |
 | `ca.crt` | https: certificates to trust instead of the system's |
 | `ssh-privatekey` and `known_hosts` | ssh; the keys of kubernetes.io/ssh-auth |
 
-They are read anew for each use: a Secret that is rotated counts at once.
+The files are read for each use, so a rotated Secret takes effect at once.
 """  # noqa: E501
 
 import base64
@@ -20,14 +20,13 @@ from typing import Final
 from urllib.parse import quote, urlsplit
 
 from dsf_runtime.calls import hide
-from gitops_dsf.reconciler.git.trouble import Cause, GitError
+from gitops_dsf.reconciler.git.errors import Cause, GitError
 from gitops_dsf.reconciler.git.url import is_http, is_ssh
 
 TOKEN_USER: Final = "x-access-token"  # noqa: S105 - a name, which GitHub and GitLab accept with any token
 _SECRET_FILES: Final = ("token", "password")
 
-# `read` and `printf` are the shell's own, so that no process is started that would have a secret among its
-# arguments.
+# `read` and `printf` are built into the shell, so no process gets a secret as an argument.
 _HELPER: Final = (
     "!cr=$(printf '\\r'); f() {{ "
     'test "$1" = get || exit 0; cd {folder} || exit 1; user={default_user}; '
@@ -40,13 +39,13 @@ _HELPER: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Credentials:
-    """The folder of a mounted Secret, or None: the server asks for none."""
+    """The folder of a mounted Secret, or None when the server needs no credentials."""
 
     folder: Path | None
 
     def configuration(self, url: str) -> tuple[tuple[str, str], ...]:
-        """Settings of git for one use: paths, no secrets. Raises GitError (Denied) when the Secret has not
-        what the URL needs.
+        """Settings of git for one command: paths, no secrets. Raises GitError (Denied) when the Secret lacks
+        a file that the URL needs.
         """
         if self.folder is None or not is_http(url):
             return ()
@@ -60,15 +59,15 @@ class Credentials:
         helper = _HELPER.format(
             folder=shlex.quote(str(self.folder.absolute())), file=name, default_user=TOKEN_USER
         )
-        # The empty helper clears the list; the address keeps the secret from every other server.
+        # The empty helper clears the list. The origin in the name keeps the secret from other servers.
         settings = [("credential.helper", ""), (f"credential.{_origin(url)}.helper", helper)]
         if self._has("ca.crt"):
             settings.append(("http.sslCAInfo", str(self.folder.absolute() / "ca.crt")))
         return tuple(settings)
 
     def ssh_command(self, url: str) -> Mapping[str, str]:
-        """Variables for ssh: paths only. Raises GitError (Denied) when the Secret has not what the
-        URL needs.
+        """Variables for ssh: paths, no secrets. Raises GitError (Denied) when the Secret lacks a file that
+        the URL needs.
         """
         if not is_ssh(url):
             return {}
@@ -98,7 +97,7 @@ class Credentials:
         return {"GIT_SSH_COMMAND": shlex.join(command)}
 
     def token(self) -> str:
-        """The token alone, for a forge's API. Raises GitError (Denied) when there is none."""
+        """The token, for a forge's API. Raises GitError (Denied) when there is none."""
         found = self._read("token") if self.folder else ""
         if not found:
             where = "--git-credentials is not given" if self.folder is None else f"{self.folder} has no token"
@@ -107,13 +106,13 @@ class Credentials:
 
     @property
     def trust(self) -> Path | None:
-        """The file of certificates to trust, where there is one."""
+        """The file of certificates to trust, if there is one."""
         return self.folder / "ca.crt" if self.folder and self._has("ca.crt") else None
 
     def cleaned(self, text: str) -> str:
-        """The text without the folder's secrets, in any form in which git or a server could repeat them.
+        """The text without the folder's secrets, in every form in which git or a server could repeat them.
 
-        Clean a text before cutting it: of a secret that was cut, only a long beginning is recognised.
+        Clean a text before you cut it: a secret that was cut short is not recognised.
         """
         return hide(text, *sorted(set(self._forms()), key=len, reverse=True))
 
@@ -130,7 +129,7 @@ class Credentials:
         return self.folder is not None and (self.folder / name).is_file()
 
     def _read(self, name: str) -> str:
-        """The first line, as the helper reads it; empty where there is none."""
+        """The first line, as the helper reads it; empty when there is none."""
         if self.folder is None:
             return ""
         try:

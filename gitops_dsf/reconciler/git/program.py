@@ -1,5 +1,5 @@
-"""One run of the git program: bounded in time, ended with all its children when cancelled, free of the
-machine's configuration.
+"""Runs the git program with a time limit and without the machine's configuration. A cancelled run ends with
+all its child processes.
 """
 
 import asyncio
@@ -11,25 +11,25 @@ from pathlib import Path
 from typing import Final
 
 from gitops_dsf.reconciler.git.credentials import Credentials
-from gitops_dsf.reconciler.git.trouble import Cause, GitError, cause_of, in_short
+from gitops_dsf.reconciler.git.errors import Cause, GitError, cause_of, summary
 
 LOCAL_SECONDS: Final = 120.0
-"""For a command that asks no server."""
+"""Time limit of a command that needs no server."""
 REMOTE_SECONDS: Final = 180.0
-"""For a command that asks a server, all in all."""
+"""Time limit of a command that needs a server."""
 END_SECONDS: Final = 2.0
-"""Between asking git to end and ending it."""
+"""Between SIGTERM and SIGKILL."""
 OUTPUT_BYTES: Final = 64 << 20
-"""Of standard output that are kept, where the caller expects no certain size: a list of 500,000 files."""
+"""Standard output at most, unless the caller says otherwise: a list of 500,000 files."""
 ERROR_BYTES: Final = 64 << 10
-"""Of standard error that are kept; a server may send any number of them."""
+"""Standard error that is kept at most. A server may send any amount."""
 _STEP: Final = 64 << 10
 
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _KEPT: Final = frozenset(
     {"PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", *_PROXIES, *(name.upper() for name in _PROXIES)}
 )
-"""Of our own environment: nothing that would lead git to another repository, configuration or trace."""
+"""Variables that git inherits. None of them leads git to another repository, configuration or trace."""
 
 _ALWAYS: Final = (
     ("gc.auto", "0"),
@@ -37,13 +37,13 @@ _ALWAYS: Final = (
     ("core.hooksPath", os.devnull),
     ("http.followRedirects", "false"),
     ("advice.pushUpdateRejected", "false"),
-    # Larger files go to the disk as they arrive; git holds others in memory as a whole.
+    # Git streams larger files to the disk, and holds smaller ones in memory.
     ("core.bigFileThreshold", "16m"),
 )
 
 
 class GitProgram:
-    """Runs git on one bare repository below a folder, with one server's credentials."""
+    """Runs git on one bare repository, with the credentials of one server."""
 
     def __init__(self, *, folder: Path, repository: Path, credentials: Credentials) -> None:
         self._folder, self._repository, self._credentials = folder, repository, credentials
@@ -56,8 +56,8 @@ class GitProgram:
         seconds: float | None = None,
         most: int = OUTPUT_BYTES,
     ) -> bytes:
-        """Standard output, at most so many bytes. `server`: the URL that the command speaks to, empty for
-        none. Raises GitError.
+        """Returns standard output, of `most` bytes at most. `server` is the URL that the command needs, or
+        empty. Raises GitError.
         """
         settings = [*_ALWAYS, *(self._credentials.configuration(server) if server else ())]
         environment = self._environment(server)
@@ -79,7 +79,9 @@ class GitProgram:
             )
         except FileNotFoundError as error:
             msg = (
-                "git is not installed or not on PATH" if self._folder.is_dir() else f"{self._folder} is gone"
+                "git is not installed, or not on PATH"
+                if self._folder.is_dir()
+                else f"{self._folder} does not exist any more"
             )
             raise GitError(Cause.FAILED, msg) from error
         try:
@@ -91,7 +93,7 @@ class GitProgram:
         finally:
             await _end(process)
         if len(out) > most:
-            msg = f"git {arguments[0]} writes more than {most} bytes, and was ended"
+            msg = f"git {arguments[0]} was stopped because it wrote more than {most} bytes"
             raise GitError(Cause.FAILED, msg)
         if process.returncode != 0:
             raise self._error(arguments[0], out, err)
@@ -104,20 +106,20 @@ class GitProgram:
     def _error(self, verb: str, out: bytearray, err: bytearray) -> GitError:
         said = err.decode(errors="replace")
         if verb == "push":
-            # The report names what was refused, and why; standard error says only that something was.
+            # The report has the refused branches and the reasons. Standard error has neither.
             said = "\n".join(
                 [
                     *(line[1:] for line in out.decode(errors="replace").splitlines() if line.startswith("!")),
                     said,
                 ]
             )
-        words = in_short(self._credentials.cleaned(said))
-        return GitError(cause_of(said), f"git {verb}: {words or 'failed without a word'}")
+        words = summary(self._credentials.cleaned(said))
+        return GitError(cause_of(said), f"git {verb}: {words or 'failed without a message'}")
 
     def _environment(self, server: str) -> Mapping[str, str]:
         return {
             **{name: value for name, value in os.environ.items() if name in _KEPT},
-            # Neither .netrc nor .gitconfig nor an agent of whoever started us.
+            # Without the .netrc, .gitconfig and SSH agent of the user who started the process.
             "HOME": str(self._folder),
             "GIT_DIR": str(self._repository),
             "GIT_CONFIG_NOSYSTEM": "1",
@@ -134,7 +136,7 @@ class GitProgram:
 async def _exchange(
     process: asyncio.subprocess.Process, stdin: bytes, *, most: int
 ) -> tuple[bytearray, bytearray]:
-    """Standard output and standard error. Output that is longer than ``most`` is not read to its end."""
+    """Standard output and standard error. Stops reading after ``most`` bytes of output."""
     err = bytearray()
     rest = asyncio.gather(_feed(process, stdin), _take(process.stderr, into=err, keep=ERROR_BYTES))
     out = bytearray()
@@ -151,7 +153,7 @@ async def _exchange(
 
 
 async def _feed(process: asyncio.subprocess.Process, content: bytes) -> None:
-    """Writes all of standard input, unless git ends before."""
+    """Writes all of standard input, unless git ends earlier."""
     if process.stdin is None:
         return
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
@@ -163,7 +165,7 @@ async def _feed(process: asyncio.subprocess.Process, content: bytes) -> None:
 async def _take(
     stream: asyncio.StreamReader | None, *, into: bytearray, keep: int | None = None, most: int | None = None
 ) -> None:
-    """Reads to the end, or past ``most`` bytes; of more than ``keep`` bytes the rest is dropped."""
+    """Reads to the end, or until more than ``most`` bytes were read. Keeps ``keep`` bytes at most."""
     while stream is not None and (piece := await stream.read(_STEP)):
         into += piece if keep is None else piece[: max(0, keep - len(into))]
         if most is not None and len(into) > most:
@@ -171,7 +173,7 @@ async def _take(
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ends git and what it started; git takes its lock files away when it is asked politely."""
+    """Ends git and its child processes. On SIGTERM git removes its lock files."""
     if process.returncode is not None:
         return
     for number in (signal.SIGTERM, signal.SIGKILL):

@@ -1,5 +1,5 @@
-"""The URL of the fleet repository, in the forms that git takes: https, http, ssh, host:path as scp writes it,
-and file.
+"""The URL of the fleet repository, in the forms that git accepts: https, http, ssh, scp-like host:path, and
+file.
 """
 
 import re
@@ -14,18 +14,18 @@ _SCHEMES: Final = ("https", "http", "ssh", "file")
 
 
 def is_http(url: str) -> bool:
-    """Whether git speaks HTTP to it."""
+    """Whether git uses HTTP for it."""
     return url.startswith(("https://", "http://"))
 
 
 def is_ssh(url: str) -> bool:
-    """Whether git starts ssh for it."""
+    """Whether git uses ssh for it."""
     return url.startswith("ssh://") or ("://" not in url and SCP.fullmatch(url) is not None)
 
 
 def checked(url: str) -> str:
-    """The URL as it is. Raises UsageError for one that git would not take, or that holds a password; such a
-    text is not repeated.
+    """Returns the URL. Raises UsageError when git would not accept it, or when it holds a password. The
+    message never repeats the URL.
     """
     if is_ssh(url) and not url.startswith("ssh://") and not misleads_git(url):
         return url

@@ -20,7 +20,7 @@ TOKEN = "ghp_notforlogs"
 
 
 @dataclass(kw_only=True)
-class Scene:
+class PullRequestServer:
     server: GitHubServer
     repository: GitRepository
     secret: Path
@@ -42,20 +42,20 @@ class Scene:
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+def github(tmp_path: Path) -> Iterator[PullRequestServer]:
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "token").write_text(f"{TOKEN}\n", encoding="utf-8")
     # The forge looks into the bare repository; the git server itself need not run.
     repository = GitServer(folder=tmp_path / "git").create("fleet")
     with GitHubServer(repository=repository, token=TOKEN) as server:
-        yield Scene(server=server, repository=repository, secret=secret)
+        yield PullRequestServer(server=server, repository=repository, secret=secret)
     assert server.violations == []
 
 
-async def test_a_request_is_opened_found_and_closed(scene: Scene) -> None:
-    scene.branch("gitops-dsf/locks-cpu-1")
-    async with scene.client() as forge:
+async def test_a_request_is_opened_found_and_closed(github: PullRequestServer) -> None:
+    github.branch("gitops-dsf/locks-cpu-1")
+    async with github.client() as forge:
         assert await forge.opened() == []
         assert await forge.latest("gitops-dsf/locks-cpu-1") is None
         request = await forge.open(branch="gitops-dsf/locks-cpu-1", title="Accept", body="Because")
@@ -70,126 +70,128 @@ async def test_a_request_is_opened_found_and_closed(scene: Scene) -> None:
     assert closed is not None
     assert closed.state is RequestState.CLOSED
     assert not closed.refused, "we closed it"
-    assert scene.server.pulls[0].comments == ["Superseded by #2."]
-    assert scene.server.pulls[0].body == f"Because\n\nSuperseded by #2.\n{CLOSED_BY_US}"
+    assert github.server.pulls[0].comments == ["Superseded by #2."]
+    assert github.server.pulls[0].body == f"Because\n\nSuperseded by #2.\n{CLOSED_BY_US}"
 
 
-async def test_an_open_request_is_not_opened_twice(scene: Scene) -> None:
-    scene.branch("gitops-dsf/inventory-1")
-    async with scene.client() as forge:
+async def test_an_open_request_is_not_opened_twice(github: PullRequestServer) -> None:
+    github.branch("gitops-dsf/inventory-1")
+    async with github.client() as forge:
         first = await forge.open(branch="gitops-dsf/inventory-1", title="A", body="B")
         assert await forge.open(branch="gitops-dsf/inventory-1", title="A", body="B") == first
-    assert len(scene.server.pulls) == 1
+    assert len(github.server.pulls) == 1
 
 
-async def test_what_github_will_not_open_is_told(scene: Scene) -> None:
-    async with scene.client() as forge:
+async def test_what_github_will_not_open_is_told(github: PullRequestServer) -> None:
+    async with github.client() as forge:
         with pytest.raises(ForgeError, match="422 Validation Failed; head invalid") as caught:
             await forge.open(branch="none", title="A", body="B")
     assert caught.value.cause is ForgeCause.REFUSED
 
 
-async def test_people_decide_by_merging_or_closing_and_the_newest_counts(scene: Scene) -> None:
-    scene.branch("a")
-    async with scene.client() as forge:
+async def test_people_decide_by_merging_or_closing_and_the_newest_counts(github: PullRequestServer) -> None:
+    github.branch("a")
+    async with github.client() as forge:
         await forge.open(branch="a", title="A", body="B")
-        scene.server.close(1)
+        github.server.close(1)
         found = await forge.latest("a")
         assert found is not None
         assert found.refused
         await forge.open(branch="a", title="A", body="B")
-        scene.server.merge(2)
+        github.server.merge(2)
         found = await forge.latest("a")
         assert found is not None
         assert (found.number, found.state, found.refused) == (2, RequestState.MERGED, False)
 
 
-async def test_lists_are_read_to_their_end_and_forks_do_not_count(scene: Scene) -> None:
+async def test_lists_are_read_to_their_end_and_forks_do_not_count(github: PullRequestServer) -> None:
     sha = "0" * 40
     for number in range(1, 251):
         pull = Pull(number=number, title="x", branch=f"b{number}", base="main", body="", sha=sha)
         pull.full_name = "other/fleet" if number == 7 else pull.full_name
-        scene.server.pulls.append(pull)
-    for pull in scene.server.pulls:
+        github.server.pulls.append(pull)
+    for pull in github.server.pulls:
         if pull.full_name != "other/fleet":
-            git("update-ref", f"refs/heads/{pull.branch}", "main", folder=scene.repository.bare)
-    scene.server.pulls.append(Pull(number=251, title="x", branch="b1", base="release", body="", sha=sha))
-    async with scene.client() as forge:
+            git("update-ref", f"refs/heads/{pull.branch}", "main", folder=github.repository.bare)
+    github.server.pulls.append(Pull(number=251, title="x", branch="b1", base="release", body="", sha=sha))
+    async with github.client() as forge:
         found = await forge.opened()
         assert await forge.latest("b7") is None
     assert [each.number for each in found] == [number for number in range(1, 251) if number != 7]
 
 
-async def test_limits_faults_and_wrong_tokens_are_told_apart(scene: Scene) -> None:
+async def test_limits_faults_and_wrong_tokens_are_told_apart(github: PullRequestServer) -> None:
     limit = (403, {"message": "API rate limit exceeded"}, {"x-ratelimit-remaining": "0", "retry-after": "33"})
     cases = {
         ForgeCause.LIMITED: limit,
-        ForgeCause.AWAY: (502, {"message": "Bad Gateway"}, {}),
+        ForgeCause.UNREACHABLE: (502, {"message": "Bad Gateway"}, {}),
         ForgeCause.DENIED: (403, {"message": "Resource not accessible by personal access token"}, {}),
         ForgeCause.REFUSED: (410, {"message": f"echo {TOKEN}"}, {}),
     }
-    async with scene.client() as forge:
+    async with github.client() as forge:
         for cause, answer in cases.items():
-            scene.server.faults = [lambda _method, _path, answer=answer: answer]
+            github.server.faults = [lambda _method, _path, answer=answer: answer]
             with pytest.raises(ForgeError) as caught:
                 await forge.opened()
             assert caught.value.cause is cause
             assert caught.value.wait == (33 if cause is ForgeCause.LIMITED else 0)
             assert TOKEN not in str(caught.value)
-        scene.server.faults = [lambda _method, _path: (200, {"not": "a list"}, {})]
+        github.server.faults = [lambda _method, _path: (200, {"not": "a list"}, {})]
         with pytest.raises(ForgeError, match="not what GitHub documents"):
             await forge.opened()
-        scene.server.faults = [
+        github.server.faults = [
             lambda _method, _path: (301, {"message": "Moved Permanently"}, {"Location": "https://else.test/"})
         ]
         with pytest.raises(ForgeError, match="write its new address as --git-url"):
             await forge.opened()
-        scene.server.faults = []
-        (scene.secret / "token").write_text("ghp_old", encoding="utf-8")
+        github.server.faults = []
+        (github.secret / "token").write_text("ghp_old", encoding="utf-8")
         with pytest.raises(
             ForgeError, match="401 Bad credentials; the token needs: Contents and Pull requests"
         ) as caught:
             await forge.opened()
         assert caught.value.cause is ForgeCause.DENIED
-        (scene.secret / "token").write_text(TOKEN, encoding="utf-8")
+        (github.secret / "token").write_text(TOKEN, encoding="utf-8")
         assert await forge.opened() == [], "the token is read anew"
-        (scene.secret / "token").unlink()
+        (github.secret / "token").unlink()
         with pytest.raises(ForgeError, match="has no token"):
             await forge.opened()
-    (scene.secret / "token").write_text(TOKEN, encoding="utf-8")
-    async with scene.client(name="other") as forge:
+    (github.secret / "token").write_text(TOKEN, encoding="utf-8")
+    async with github.client(name="other") as forge:
         with pytest.raises(ForgeError, match="there is no such repository, or the token may not see it"):
             await forge.opened()
-    async with scene.client(url="http://127.0.0.1:1") as forge:
+    async with github.client(url="http://127.0.0.1:1") as forge:
         with pytest.raises(ForgeError, match="does not answer") as caught:
             await forge.opened()
-        assert caught.value.cause is ForgeCause.AWAY
+        assert caught.value.cause is ForgeCause.UNREACHABLE
 
 
-async def test_a_long_text_is_cut(scene: Scene) -> None:
-    scene.branch("a")
-    async with scene.client() as forge:
+async def test_a_long_text_is_cut(github: PullRequestServer) -> None:
+    github.branch("a")
+    async with github.client() as forge:
         request = await forge.open(branch="a", title="A", body="x" * 70_000)
         assert len(request.body) < 65_536
         await forge.close(request, why="y")
-    assert len(scene.server.pulls[0].body) < 65_536
+    assert len(github.server.pulls[0].body) < 65_536
 
 
-async def test_a_private_certificate_must_be_one_and_is_read_anew(scene: Scene) -> None:
-    async with scene.client() as forge:
+async def test_a_private_certificate_must_be_one_and_is_read_anew(github: PullRequestServer) -> None:
+    async with github.client() as forge:
         assert await forge.opened() == []
-        (scene.secret / "ca.crt").write_text("no certificate", encoding="utf-8")
+        (github.secret / "ca.crt").write_text("no certificate", encoding="utf-8")
         with pytest.raises(ForgeError, match=r"ca\.crt holds no certificates"):
             await forge.opened()
-        (scene.secret / "ca.crt").unlink()
+        (github.secret / "ca.crt").unlink()
         assert await forge.opened() == []
 
 
 @pytest.mark.parametrize("token", [f"\ufeff{TOKEN}", f"{TOKEN}\u2026"])
-async def test_a_token_that_no_header_takes_is_told_and_not_repeated(scene: Scene, token: str) -> None:
-    (scene.secret / "token").write_text(token, encoding="utf-8")
-    async with scene.client() as forge:
-        with pytest.raises(ForgeError, match="characters that no token has") as caught:
+async def test_a_token_that_no_header_takes_is_told_and_not_repeated(
+    github: PullRequestServer, token: str
+) -> None:
+    (github.secret / "token").write_text(token, encoding="utf-8")
+    async with github.client() as forge:
+        with pytest.raises(ForgeError, match="holds characters other than ASCII") as caught:
             await forge.opened()
     assert caught.value.cause is ForgeCause.DENIED
     assert TOKEN not in str(caught.value)
@@ -200,21 +202,21 @@ async def test_a_token_that_no_header_takes_is_told_and_not_repeated(scene: Scen
     [
         ((200, "x" * ANSWER_BYTES, {}), f"the answer has more than {ANSWER_BYTES} bytes"),
         ((500, {"message": "x" * ANSWER_BYTES}, {}), f"the answer has more than {ANSWER_BYTES} bytes"),
-        ((200, [], {"Content-Encoding": "gzip"}), "is compressed .'gzip'., which was not asked for"),
+        ((200, [], {"Content-Encoding": "gzip"}), "is compressed .'gzip'., although the request forbids it"),
     ],
     ids=["answer", "error", "compressed"],
 )
 async def test_an_answer_that_would_fill_the_memory_is_not_read_to_its_end(
-    scene: Scene, answer: Answer, words: str
+    github: PullRequestServer, answer: Answer, words: str
 ) -> None:
-    scene.server.faults = [lambda _method, _path: answer]
-    async with scene.client() as forge:
+    github.server.faults = [lambda _method, _path: answer]
+    async with github.client() as forge:
         with pytest.raises(ForgeError, match=words) as caught:
             await forge.opened()
-    assert caught.value.cause is ForgeCause.AWAY
+    assert caught.value.cause is ForgeCause.UNREACHABLE
 
 
-async def test_an_answer_that_never_ends_is_given_up(scene: Scene) -> None:
+async def test_an_answer_that_never_ends_is_given_up(github: PullRequestServer) -> None:
     async def drip(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
         with contextlib.suppress(ConnectionError, asyncio.CancelledError):
@@ -225,25 +227,25 @@ async def test_an_answer_that_never_ends_is_given_up(scene: Scene) -> None:
 
     async with await asyncio.start_server(drip, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()[:2]
-        async with scene.client(url=f"http://{host}:{port}") as forge:
+        async with github.client(url=f"http://{host}:{port}") as forge:
             with pytest.raises(ForgeError, match="the answer is not complete after 60 s"):
                 async with asyncio.timeout(100):
                     await forge.opened()
 
 
-async def test_an_unknown_state_is_no_answer_of_github(scene: Scene) -> None:
-    scene.branch("a")
-    async with scene.client() as forge:
+async def test_an_unknown_state_is_no_answer_of_github(github: PullRequestServer) -> None:
+    github.branch("a")
+    async with github.client() as forge:
         await forge.open(branch="a", title="A", body="B")
         pull = {"number": 1, "state": "draft", "html_url": "https://github.test/1", "head": {"ref": "a"}}
         odd = [{**pull, "base": {"ref": "main"}}]
-        scene.server.faults = [lambda _method, _path: (200, odd, {})]
+        github.server.faults = [lambda _method, _path: (200, odd, {})]
         with pytest.raises(ForgeError, match="not what GitHub documents: Invalid enum value 'draft'"):
             await forge.opened()
 
 
 @pytest.mark.parametrize("status", [200, 500])
-async def test_deep_nesting_is_no_traceback(scene: Scene, status: int) -> None:
+async def test_deep_nesting_is_no_traceback(github: PullRequestServer, status: int) -> None:
     nested = b'[{"x": ' + b"[" * 100_000 if status == 200 else b'{"message": "m", "errors": ' + b"[" * 100_000
 
     async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -252,28 +254,28 @@ async def test_deep_nesting_is_no_traceback(scene: Scene, status: int) -> None:
 
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()[:2]
-        async with scene.client(url=f"http://{host}:{port}") as forge:
+        async with github.client(url=f"http://{host}:{port}") as forge:
             with pytest.raises(ForgeError):
                 await forge.opened()
 
 
-async def test_a_token_on_the_edge_of_a_cut_text_is_not_repeated(scene: Scene) -> None:
-    async with scene.client() as forge:
+async def test_a_token_on_the_edge_of_a_cut_text_is_not_repeated(github: PullRequestServer) -> None:
+    async with github.client() as forge:
         for before in range(270, 310):
             answer = (410, {"message": f"{'x' * before}{TOKEN} and more"}, {})
-            scene.server.faults = [lambda _method, _path, answer=answer: answer]
+            github.server.faults = [lambda _method, _path, answer=answer: answer]
             with pytest.raises(ForgeError) as caught:
                 await forge.opened()
             assert TOKEN[:4] not in str(caught.value), before
 
 
-async def test_a_token_that_was_rotated_meanwhile_is_not_repeated(scene: Scene) -> None:
+async def test_a_token_that_was_rotated_meanwhile_is_not_repeated(github: PullRequestServer) -> None:
     def rotate(_method: str, _path: str) -> Answer:
-        (scene.secret / "token").write_text("ghp_thenextone\n", encoding="utf-8")
+        (github.secret / "token").write_text("ghp_thenextone\n", encoding="utf-8")
         return 401, {"message": f"Bad credentials: Bearer {TOKEN}"}, {}
 
-    scene.server.faults = [rotate]
-    async with scene.client() as forge:
+    github.server.faults = [rotate]
+    async with github.client() as forge:
         with pytest.raises(ForgeError, match="401 Bad credentials") as caught:
             await forge.opened()
     assert TOKEN not in str(caught.value)

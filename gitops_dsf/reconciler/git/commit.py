@@ -1,9 +1,37 @@
-"""A commit as `git fast-import` reads it: one process whatever the number of files. Pure."""
+"""A commit as `git fast-import` reads it, in one process whatever the number of files. Pure."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, Self
 
-from gitops_dsf.reconciler.git.author import Author
+from gitops_dsf.errors import UsageError
+
+_SHAPE: Final = re.compile(r"(?P<name>[^<>\n\x00]*[^<>\s\x00])\s*<(?P<mail>[^<>\s\x00]+)>")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Author:
+    """Who commits: name and mail address, as git writes them into a commit."""
+
+    name: str
+    mail: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Reads `Name <mail>`. Raises UsageError."""
+        found = _SHAPE.fullmatch(text.strip())
+        if found is None:
+            msg = (
+                f"--author {text!r}: write a name and a mail address, such as 'gitops-dsf"
+                " <gitops-dsf@example.com>'"
+            )
+            raise UsageError(msg)
+        return cls(name=found["name"], mail=found["mail"])
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.mail}>"
 
 
 def commit_stream(
@@ -16,7 +44,7 @@ def commit_stream(
     author: Author,
     at: datetime,
 ) -> bytes:
-    """`modes` are those of the parent's files: a file keeps its own. `at` has a time zone.
+    """`modes` are the modes of the parent's files: a file keeps its mode. `at` has a time zone.
 
     Raises ValueError for a path that git refuses.
     """
@@ -47,7 +75,7 @@ def _quoted(path: str) -> bytes:
         or {"", ".", "..", ".git"} & {part.lower() for part in path.split("/")}
         or "\0" in path
     ):
-        msg = f"{path!r} is no path of a repository"
+        msg = f"{path!r} cannot be a path in a repository"
         raise ValueError(msg)
     raw = (
         path.encode(errors="surrogateescape")

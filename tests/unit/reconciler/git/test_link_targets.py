@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_dsf.reconciler.git.links import target_of
+from gitops_dsf.reconciler.git.clone import link_target
 
 FILES = {"shared/all.yaml", "clusters/a.yaml"}
 LINKS = {
@@ -31,4 +31,4 @@ LINKS = {
     ],
 )
 def test_a_link_leads_to_a_file_of_the_commit_or_nowhere(path: str, target: str | None) -> None:
-    assert target_of(path, links=LINKS, files=FILES) == target
+    assert link_target(path, links=LINKS, files=FILES) == target

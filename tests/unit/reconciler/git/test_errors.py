@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_dsf.reconciler.git.trouble import Cause, cause_of, in_short
+from gitops_dsf.reconciler.git.errors import Cause, cause_of, summary
 
 
 @pytest.mark.parametrize(
@@ -16,13 +16,13 @@ from gitops_dsf.reconciler.git.trouble import Cause, cause_of, in_short
             Cause.DENIED,
         ),
         ("Host key verification failed.", Cause.DENIED),
-        ("fatal: unable to access 'https://x/': Could not resolve host: x", Cause.AWAY),
+        ("fatal: unable to access 'https://x/': Could not resolve host: x", Cause.UNREACHABLE),
         (
             "fatal: unable to access 'http://x/': Failed to connect to x port 80: Connection refused",
-            Cause.AWAY,
+            Cause.UNREACHABLE,
         ),
-        ("fatal: unable to access 'https://x/': The requested URL returned error: 502", Cause.AWAY),
-        ("error: RPC failed; HTTP 429", Cause.AWAY),
+        ("fatal: unable to access 'https://x/': The requested URL returned error: 502", Cause.UNREACHABLE),
+        ("error: RPC failed; HTTP 429", Cause.UNREACHABLE),
         ("fatal: repository 'http://x/none.git/' not found", Cause.MISSING),
         ("fatal: couldn't find remote ref refs/heads/none", Cause.MISSING),
         ("!\tabc:refs/heads/a\t[rejected] (stale info)\nerror: failed to push some refs", Cause.REJECTED),
@@ -35,5 +35,5 @@ def test_causes(said: str, cause: Cause) -> None:
 
 
 def test_a_message_is_one_line() -> None:
-    assert in_short("remote: no\nfatal: it failed\x07\nhint: try again\n\n") == "no; it failed "
-    assert len(in_short("x" * 1000)) == 400
+    assert summary("remote: no\nfatal: it failed\x07\nhint: try again\n\n") == "no; it failed "
+    assert len(summary("x" * 1000)) == 400

@@ -1,4 +1,4 @@
-"""Why git did not do what was asked, told apart by what it said."""
+"""Errors of the git program, and their causes by its messages."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ class Cause(StrEnum):
 
     DENIED = "Denied"
     """The credentials are missing, wrong, or have no right to do it."""
-    AWAY = "Away"
+    UNREACHABLE = "Unreachable"
     """The server cannot be reached, or fails."""
     TIMED_OUT = "TimedOut"
     REJECTED = "Rejected"
@@ -51,7 +51,7 @@ _WORDS: Final[Mapping[Cause, Sequence[str]]] = {
         "host key verification failed",
         "no .* host key is known",
     ),
-    Cause.AWAY: (
+    Cause.UNREACHABLE: (
         "could not resolve host",
         "failed to connect",
         "couldn.t connect",
@@ -74,18 +74,18 @@ _WORDS: Final[Mapping[Cause, Sequence[str]]] = {
         "does not exist",
     ),
 }
-"""Of git 2.39 with LC_ALL=C, of curl and of OpenSSH; the first cause that matches wins."""
-_SAID: Final = {cause: re.compile("|".join(words), re.IGNORECASE) for cause, words in _WORDS.items()}
+"""Messages of git 2.39 with LC_ALL=C, of curl and of OpenSSH. The first cause that matches wins."""
+_PATTERNS: Final = {cause: re.compile("|".join(words), re.IGNORECASE) for cause, words in _WORDS.items()}
 
 
-def cause_of(said: str) -> Cause:
-    """The cause behind what git wrote on standard error or in its report of a push."""
-    return next((cause for cause, pattern in _SAID.items() if pattern.search(said)), Cause.FAILED)
+def cause_of(output: str) -> Cause:
+    """The cause by standard error or the report of a push."""
+    return next((cause for cause, pattern in _PATTERNS.items() if pattern.search(output)), Cause.FAILED)
 
 
-def in_short(said: str, *, most: int = 400) -> str:
-    """What git said in one line, without hints and decorations."""
-    lines = [line.strip() for line in said.splitlines()]
+def summary(output: str, *, most: int = 400) -> str:
+    """Git's messages in one line, without hints and decorations."""
+    lines = [line.strip() for line in output.splitlines()]
     kept = [
         re.sub(r"^(fatal|error|remote): *", "", line)
         for line in lines
