@@ -1,6 +1,4 @@
-"""Scores that another program wrote, by the hub's clock: when the agent takes them over, and when it leaves
-them alone.
-"""
+"""Scores that another program wrote: when the agent takes them over, and when it does not."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -22,15 +20,15 @@ OLD: Mapping[str, int] = {"node-0": 20, "node-1": 30}
 OURS: Mapping[str, int] = {"cluster": 7, "node-0": 21}
 
 
-class Scene:
-    """A hub whose clock a test moves, and the store of one agent."""
+class AgentOnHub:
+    """A hub whose clock a test sets, and the store of one agent."""
 
     def __init__(self, hub: HubFake, store: HubStore) -> None:
         self.hub = hub
         self.store = store
 
     async def publish(self, values: Mapping[str, int] = OURS) -> str:
-        """As the agent does it, a look first. The conflict's text, or nothing."""
+        """Reads and then writes, as the agent does. Returns the error message, or an empty text."""
         await self.store.read(SCORE)
         try:
             await self.store.write(SCORE, scorer="cpu", values=values, valid_until=self.hub.now() + 900)
@@ -44,14 +42,14 @@ class Scene:
         return [entry["manager"] for entry in entries if entry.get("subresource") == "status"]
 
 
-def on(folder: Path, story: Callable[[Scene], Awaitable[None]]) -> None:
+def run_on_hub(folder: Path, story: Callable[[AgentOnHub], Awaitable[None]]) -> None:
     async def run() -> None:
         hub = HubFake()
         async with HttpFake(hub) as http:
             load = Kubeconfig(path=kubeconfig(folder / "kubeconfig", server=http.url)).load
             server = ApiServer(load=load, clock=LoopClock(), timeout_seconds=60)
             try:
-                await story(Scene(hub, HubStore(server=server, cluster="c1")))
+                await story(AgentOnHub(hub, HubStore(server=server, cluster="c1")))
             finally:
                 await server.close()
 
@@ -59,91 +57,91 @@ def on(folder: Path, story: Callable[[Scene], Awaitable[None]]) -> None:
 
 
 def test_a_dead_upstream_agents_object_is_taken_over_after_an_hour(tmp_path: Path) -> None:
-    """The hub does not say when it was written: an hour counts from the agent's first look."""
+    """The hub does not say when it was written: the hour begins when the agent first reads it."""
 
-    async def story(scene: Scene) -> None:
-        scene.hub.upstream_writes(SCORE, OLD)
-        told = await scene.publish()
+    async def story(agent: AgentOnHub) -> None:
+        agent.hub.upstream_writes(SCORE, OLD)
+        told = await agent.publish()
         assert told.startswith("conflict: ")
         assert "an upstream agent" in told
         assert "delete the object" in told
-        scene.hub.clock_offset = SILENT_SECONDS - 60
-        assert (await scene.publish()).startswith("conflict: ")
-        assert scene.hub.values(SCORE) == OLD
-        scene.hub.clock_offset = SILENT_SECONDS + 60
-        assert await scene.publish() == ""
-        assert scene.hub.values(SCORE) == OURS
-        assert scene.managers == ["gitops-dsf-agent"]
-        assert await scene.publish({"cluster": 8}) == ""
-        assert scene.hub.values(SCORE) == {"cluster": 8}
+        agent.hub.clock_offset = SILENT_SECONDS - 60
+        assert (await agent.publish()).startswith("conflict: ")
+        assert agent.hub.values(SCORE) == OLD
+        agent.hub.clock_offset = SILENT_SECONDS + 60
+        assert await agent.publish() == ""
+        assert agent.hub.values(SCORE) == OURS
+        assert agent.managers == ["gitops-dsf-agent"]
+        assert await agent.publish({"cluster": 8}) == ""
+        assert agent.hub.values(SCORE) == {"cluster": 8}
 
-    on(tmp_path, story)
+    run_on_hub(tmp_path, story)
 
 
 def test_a_living_upstream_agent_keeps_its_object(tmp_path: Path) -> None:
-    """Its values are the same each time, their order is not."""
+    """It writes the same values each time, in a different order."""
 
-    async def story(scene: Scene) -> None:
+    async def story(agent: AgentOnHub) -> None:
         for minute in range(0, 180, 20):
-            scene.hub.clock_offset = minute * 60.0
+            agent.hub.clock_offset = minute * 60.0
             order = sorted(OLD, reverse=minute % 40 == 0)
-            scene.hub.upstream_writes(SCORE, {name: OLD[name] for name in order})
-            assert (await scene.publish()).startswith("conflict: "), minute
-        assert scene.hub.values(SCORE) == OLD
+            agent.hub.upstream_writes(SCORE, {name: OLD[name] for name in order})
+            assert (await agent.publish()).startswith("conflict: "), minute
+        assert agent.hub.values(SCORE) == OLD
 
-    on(tmp_path, story)
+    run_on_hub(tmp_path, story)
 
 
 @pytest.mark.parametrize("values", [{"node-0": -50}, OLD, {**OURS, "node-1": 1}])
 def test_an_upstream_agent_that_returns_after_the_takeover_is_a_conflict(
     tmp_path: Path, values: Mapping[str, int]
 ) -> None:
-    """Nobody fights: it keeps the object until it has been silent for an hour again, and repeats its values
-    without a new time.
+    """It keeps the object until it has written nothing for an hour again. Repeated values do not update its
+    time.
     """
 
-    async def story(scene: Scene) -> None:
-        scene.hub.upstream_writes(SCORE, OLD)
-        await scene.publish()
-        scene.hub.clock_offset = SILENT_SECONDS + 60
-        assert await scene.publish() == ""
+    async def story(agent: AgentOnHub) -> None:
+        agent.hub.upstream_writes(SCORE, OLD)
+        await agent.publish()
+        agent.hub.clock_offset = SILENT_SECONDS + 60
+        assert await agent.publish() == ""
         for minute in range(70, 220, 30):
-            scene.hub.clock_offset = minute * 60.0
+            agent.hub.clock_offset = minute * 60.0
             order = sorted(values, reverse=minute % 60 == 10)
-            scene.hub.upstream_writes(SCORE, {name: values[name] for name in order})
-            told = await scene.publish()
+            agent.hub.upstream_writes(SCORE, {name: values[name] for name in order})
+            told = await agent.publish()
             if len(values) > 1 or minute == 70:
                 assert told.startswith(f"conflict: {UPSTREAM} "), minute
-                assert scene.hub.values(SCORE) == values
-        scene.hub.clock_offset += SILENT_SECONDS + 60
-        assert await scene.publish() == ""
-        assert scene.hub.values(SCORE) == OURS
-        assert scene.managers == ["gitops-dsf-agent"]
+                assert agent.hub.values(SCORE) == values
+        agent.hub.clock_offset += SILENT_SECONDS + 60
+        assert await agent.publish() == ""
+        assert agent.hub.values(SCORE) == OURS
+        assert agent.managers == ["gitops-dsf-agent"]
 
-    on(tmp_path, story)
+    run_on_hub(tmp_path, story)
 
 
-def test_an_object_that_upstream_made_anew_between_two_writes_is_a_conflict(tmp_path: Path) -> None:
-    """Its items and ours do not meet, so the hub reports no conflict by itself."""
+def test_an_object_that_upstream_created_again_between_two_writes_is_a_conflict(tmp_path: Path) -> None:
+    """Its items and ours have different names, so the hub itself reports no conflict."""
 
-    async def story(scene: Scene) -> None:
-        assert await scene.publish({"cluster": 7}) == ""
-        del scene.hub.scores["c1", SCORE]
-        scene.hub.upstream_writes(SCORE, OLD)
+    async def story(agent: AgentOnHub) -> None:
+        assert await agent.publish({"cluster": 7}) == ""
+        del agent.hub.scores["c1", SCORE]
+        agent.hub.upstream_writes(SCORE, OLD)
         with pytest.raises(PublishError) as caught:
-            await scene.store.write(
-                SCORE, scorer="cpu", values={"cluster": 8}, valid_until=scene.hub.now() + 900
+            await agent.store.write(
+                SCORE, scorer="cpu", values={"cluster": 8}, valid_until=agent.hub.now() + 900
             )
         assert caught.value.reason is Reason.CONFLICT
 
-    on(tmp_path, story)
+    run_on_hub(tmp_path, story)
 
 
-def test_one_list_in_five_minutes_tells_what_was_deleted(tmp_path: Path) -> None:
-    """For all scorers together; what was just written, or could not be looked for, counts as there."""
+def test_one_list_in_five_minutes_finds_deleted_objects(tmp_path: Path) -> None:
+    """One for all scorers. Objects that were just written, or could not be listed, count as existing."""
 
-    async def story(scene: Scene) -> None:
-        hub, store = scene.hub, scene.store
+    async def story(agent: AgentOnHub) -> None:
+        hub, store = agent.hub, agent.store
         lists: list[str] = []
         hub.before = lambda seen: lists.append(seen.path) if "as=Table" in seen.headers["accept"] else None
         names = [f"score-{number}" for number in range(20)]
@@ -160,4 +158,4 @@ def test_one_list_in_five_minutes_tells_what_was_deleted(tmp_path: Path) -> None
         assert not await store.deleted_by_others("score-7", written=hub.now() - 2)
         assert len(lists) == 1
 
-    on(tmp_path, story)
+    run_on_hub(tmp_path, story)
