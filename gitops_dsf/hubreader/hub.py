@@ -43,7 +43,7 @@ TIMEOUT_SECONDS: Final = 30.0
 _HINTS = {
     401: "; log in again",
     403: "; reading needs the verb list on it, in every namespace",
-    404: "; this cluster is no OCM hub",
+    404: "; this cluster is not an OCM hub",
     410: "; the list changed while it was read: try again",
 }
 
@@ -131,7 +131,7 @@ class Hub:
         try:
             return msgspec.json.decode(content, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            msg = f"context {self.context}: GET {path}: the answer is not what an API server says: {error}"
+            msg = f"context {self.context}: GET {path}: the answer is not that of an API server: {error}"
             raise HubError(msg) from error
 
     @contextmanager

@@ -84,7 +84,7 @@ def read_inputs(
     parts = _Parts()
     clusters = parts.take(Part.CLUSTERS, reader.read(CLUSTERS, _as(ManagedCluster)))
     if (unread := parts.unread.get(Part.CLUSTERS)) is not None and unread.why is Why.NOT_INSTALLED:
-        msg = f"context {reader.context}: {unread}; this cluster is no OCM hub"
+        msg = f"context {reader.context}: {unread}; this cluster is not an OCM hub"
         raise HubError(msg)
     sets = parts.take(Part.SETS, reader.read(SETS, _as(ManagedClusterSet)))
     bindings = parts.take(Part.BINDINGS, reader.read(BINDINGS, _as(ManagedClusterSetBinding)))

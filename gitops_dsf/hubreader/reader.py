@@ -189,7 +189,7 @@ class Reader:
             return len(page.items or ()), page.metadata.token
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             msg = (
-                f"context {self.context}: GET {resource.path}: the answer is not what an API server says:"
+                f"context {self.context}: GET {resource.path}: the answer is not that of an API server:"
                 f" {error}"
             )
             raise HubError(msg) from error
@@ -206,7 +206,7 @@ class Reader:
                 found += map(project, page.items or ())
             except msgspec.ValidationError as error:
                 msg = (
-                    f"context {self.context}: an object among {resource.describe()} is not what it should be:"
+                    f"context {self.context}: an object among {resource.describe()} is malformed:"
                     f" {problem_of(error)}"
                 )
                 raise HubError(msg) from error

@@ -67,8 +67,8 @@ def _loaded(root: Path) -> Loaded:
     if broken:
         places = "\n".join(f"  {item.position}: {item.message}" for item in broken[:5])
         msg = (
-            "what cannot be read cannot be kept up to date; mend these first (gitops-dsf validate says"
-            f" more):\n{places}"
+            "these files cannot be read, so they cannot be updated; correct them first (gitops-dsf validate"
+            f" says more):\n{places}"
         )
         raise RepositoryError(msg)
     return loaded

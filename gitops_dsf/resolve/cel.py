@@ -73,7 +73,7 @@ def check(expression: str) -> tuple[CelMistake, ...]:
     name = kind.rpartition(".")[2].removesuffix("_type").lower()
     message = (
         f"CEL: the expression yields {_ARTICLES.get(name, f'a {name}')}, not true or false: OCM drops every"
-        " cluster, and says nothing"
+        " cluster without reporting it"
     )
     hint = (
         "end it with .orValue(false)"
@@ -117,7 +117,7 @@ def _in_words(reason: str) -> tuple[str, str]:
         name = found[1].removeprefix("@")
         return (
             (
-                f"{name if name.isidentifier() else name.replace('_', '')} does not go with"
+                f"{name if name.isidentifier() else name.replace('_', '')} cannot be applied to"
                 f" {found[2].strip('()')}"
             ),
             "",

@@ -44,7 +44,7 @@ class DropReasons:
         tolerations = self.placement.spec.tolerations or ()
         in_decision = self.state.names[cluster] in self.current
         taint = blocking_taint(self.state.clusters[cluster], tolerations, in_decision, self.now)
-        return Drop(stage, "no taint in the way" if taint is None else _untolerated(taint, self.placement))
+        return Drop(stage, "no taint excludes it" if taint is None else _untolerated(taint, self.placement))
 
 
 def _untolerated(taint: Taint, placement: Placement) -> str:

@@ -23,8 +23,8 @@ def _controller(verdict: Verdict) -> Iterator[str]:
     if verdict.panic is not None:
         yield (
             f"numberOfClusters is {verdict.source.spec.number_of_clusters}: the placement controller panics"
-            f" at each look at this Placement ({verdict.panic}) and recovers, so its old decision stays and"
-            " no condition tells; set it to 0 or more. Where OPENSHIFT_ON_PANIC=crash is set, the process"
+            f" on each reconciliation of this Placement ({verdict.panic}) and recovers, so its old decision"
+            " stays and no condition shows it; set it to 0 or more. With OPENSHIFT_ON_PANIC=crash the process"
             " ends, and no Placement of this hub is scheduled"
         )
     if outcome == "Disabled":

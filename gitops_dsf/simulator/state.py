@@ -318,4 +318,4 @@ def _namespace(item: HubObject, document: Mapping[str, Any], position: int) -> s
 
 def _unique(taken: bool, document: Mapping[str, Any], position: int) -> None:
     if taken:
-        raise SimulatorInputError(f"{describe(document, position)} is there twice; give each object once")
+        raise SimulatorInputError(f"{describe(document, position)} appears twice; pass each object once")

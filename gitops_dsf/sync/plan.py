@@ -66,7 +66,7 @@ def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScore
             msg = f"--scorer {name}: there is no DynamicScorer of this name" + (f"; {hint}" if hint else "")
             raise UsageError(msg)
         if name in known and known[name].value.spec.config_sync_mode != "Full":
-            msg = f"--scorer {name}: it has configSyncMode None, so its /config page does not count"
+            msg = f"--scorer {name}: it has configSyncMode None, so its /config page is not used"
             raise UsageError(msg)
     return [
         item
@@ -76,7 +76,7 @@ def _chosen(declared: Declared, only: Collection[str]) -> list[Item[DynamicScore
 
 
 def _unreadable(declared: Declared, only: Collection[str]) -> list[LockResult]:
-    reason = "the DynamicScorer has mistakes, so it is not asked; gitops-dsf validate names them"
+    reason = "the DynamicScorer has mistakes, so its page is not requested; gitops-dsf validate names them"
     names = sorted(
         name
         for kind, name in declared.malformed

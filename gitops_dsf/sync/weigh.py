@@ -80,7 +80,7 @@ def _broken_lock(declared: Declared, name: str, file: str) -> list[str]:
         item.position.file == file and item.severity == "error" for item in declared.diagnostics
     )
     return (
-        [f"{file} has mistakes, so it is not written over; gitops-dsf validate names them"] if broken else []
+        [f"{file} has mistakes, so it is not overwritten; gitops-dsf validate names them"] if broken else []
     )
 
 

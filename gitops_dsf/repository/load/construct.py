@@ -150,9 +150,7 @@ class Constructor:
             if id(node) in known:
                 return known[id(node)]
             if id(node) in unfinished:
-                self._report(
-                    node, codes.ALIASES, "an alias inside of what it refers to", "write the value out"
-                )
+                self._report(node, codes.ALIASES, "an alias inside of its own value", "write the value out")
                 return None
             unfinished.add(id(node))
             size, depth = 1, 0
@@ -171,7 +169,7 @@ class Constructor:
                 self._report(
                     node,
                     codes.ALIASES,
-                    f"with its aliases written out this has more than {what}",
+                    f"with its aliases expanded this has more than {what}",
                     "use fewer aliases",
                 )
                 return None
@@ -184,10 +182,7 @@ class Constructor:
             return False
         # `known` counts every value once; what is left was added by aliases.
         if not self._aliases.spend(measured[0] - len(known)):
-            message = (
-                f"the aliases of the files that are read together write out more than {limits.alias_nodes}"
-                " values"
-            )
+            message = f"the aliases of all files together expand to more than {limits.alias_nodes} values"
             self._report(root, codes.ALIASES, message, "use fewer aliases")
             return False
         return True

@@ -80,7 +80,7 @@ def _number(text: str) -> Plain | Ambiguous:
             return Ambiguous("this number is too large for a float")
         return value
     if _LOOKS_NUMERIC.fullmatch(text):
-        return Ambiguous("readers disagree about the number, or whether it is one", _plain_decimal(text))
+        return Ambiguous("YAML parsers disagree about the number, or whether it is one", _plain_decimal(text))
     return text
 
 

@@ -134,7 +134,7 @@ def explain(error: MarkedYAMLError | str, text: str) -> SyntaxMistake:
         return _without_colon(lines, begun)
     unclosed = "expected ',' or" in problem and _is_left(lines, inside=context.line, line=line)
     if unclosed or "unexpected end of stream" in problem:
-        return replace(begun, message="what is opened here is never closed")
+        return replace(begun, message="the bracket or quote that opens here is never closed")
     return mistake
 
 
@@ -153,7 +153,7 @@ def _no_break_space(lines: list[str], line: int) -> SyntaxMistake | None:
             return SyntaxMistake(
                 line=number,
                 column=column,
-                message=f"{name} looks like a space, and is none to YAML",
+                message=f"{name} looks like a space, but is not one in YAML",
                 hint="write a space",
             )
     return None
@@ -189,7 +189,7 @@ def _too_deep(lines: list[str], mistake: SyntaxMistake) -> SyntaxMistake:
     return SyntaxMistake(
         line=mistake.line,
         column=start,
-        message="this line stands deeper than the one above, which has a value already",
+        message="this line is indented deeper than the one above, which has a value already",
         hint="give lines of one mapping the same indentation, or indent neither",
     )
 

@@ -60,7 +60,7 @@ def tokens_go_where_they_may(context: Context) -> Iterator[Diagnostic]:
                 )
             else:
                 message = (
-                    f"{item.section}.auth sends {item}, a host outside of the cluster that nobody allowed"
+                    f"{item.section}.auth sends {item}, a host outside of the cluster that is not allowed"
                 )
                 yield codes.TOKEN_OUTSIDE.at(position, message, allow)
 

@@ -37,7 +37,7 @@ def masks_are_written_once(context: Context) -> Iterator[Diagnostic]:
         key = (mask.cluster_name or selector, mask.score_name)
         if key in seen:
             first = item.at("spec", "masks", seen[key])
-            message = f"this mask stands at line {first.line} already"
+            message = f"this mask is already on line {first.line}"
             yield codes.DUPLICATE_MASK.at(item.at("spec", "masks", index), message, "remove one of them")
         seen.setdefault(key, index)
 

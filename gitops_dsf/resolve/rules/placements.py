@@ -112,7 +112,7 @@ def _expression(reader: Reader, place: Place, text: str) -> None:
     for match in _MAP_ACCESS.finditer(text):
         container, key = match[1], match[2]
         if not re.search(rf"[\"']{re.escape(key)}[\"']\s+in\s+managedCluster\.metadata\.{container}", text):
-            message = f"a cluster without {container}[{key}] is dropped with an error that nobody sees"
+            message = f"a cluster without {container}[{key}] is dropped with an error that is not reported"
             hint = f'guard it: "{key}" in managedCluster.metadata.{container} && ...'
             reader.report(codes.CEL_PREDICATE, place, message, hint)
 

@@ -74,7 +74,7 @@ def placeholders_are_known(context: Context) -> Iterator[Diagnostic]:
         for found in _UNFINISHED.finditer(template):
             where = scorer.inside(("spec", "scoreDimensionFormat"), found.start())
             yield codes.UNKNOWN_PLACEHOLDER.at(
-                where, f"{found[0]} is no placeholder: it stands in every name as it is", _braces(found[1])
+                where, f"{found[0]} is not a placeholder, so it stays in every name", _braces(found[1])
             )
 
 

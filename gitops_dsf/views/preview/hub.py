@@ -51,7 +51,7 @@ def hub_state(
             scores=found,
         )
     except SimulatorInputError as error:
-        msg = f"no hub could hold this: {error}"
+        msg = f"no hub would accept this: {error}"
         raise PreviewError(msg) from error
 
 
@@ -75,7 +75,7 @@ def typed_placements(fleet: FleetVersion, only: Collection[str] | None = None) -
     try:
         filled = with_defaults(placements.values())
     except SimulatorInputError as error:
-        msg = f"no hub could hold this: {error}"
+        msg = f"no hub would accept this: {error}"
         raise PreviewError(msg) from error
     return {key: _typed(item, hub.Placement, key) for key, item in zip(placements, filled, strict=True)}
 
@@ -188,5 +188,5 @@ def _typed(data: Any, model: Any, name: str) -> Any:  # noqa: ANN401 - what the 
     try:
         return msgspec.convert(data, model)
     except msgspec.ValidationError as error:
-        msg = f"no hub could hold this: {name}: {problem_of(error)}"
+        msg = f"no hub would accept this: {name}: {problem_of(error)}"
         raise PreviewError(msg) from error

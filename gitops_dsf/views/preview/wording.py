@@ -70,11 +70,7 @@ def moves_line(preview: Preview) -> str:
         if known
         else "no application moves"
     )
-    return (
-        f"{text}, and of {unknown} more nobody can know before the changed scorers have run"
-        if unknown
-        else text
-    )
+    return f"{text}, and {unknown} more are unknown until the changed scorers have run" if unknown else text
 
 
 def evidence_line(evidence: Evidence) -> str:

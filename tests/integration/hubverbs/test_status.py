@@ -177,7 +177,7 @@ def test_a_cluster_that_is_no_hub_is_said(serve: Serve, run: Run) -> None:
     hub.objects.clear()
     ran = run(hub, "status")
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert "this cluster is no OCM hub" in ran.stderr
+    assert "this cluster is not an OCM hub" in ran.stderr
 
 
 def test_refused_credentials_and_a_hub_that_is_not_there(serve: Serve, run: Run, tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_a_hub_that_is_none_is_said(fleet: Path, hub: Path) -> None:
     Hub.objects = {}
     done = gitops_dsf("import", "--context", "hub", "--kubeconfig", str(hub), cwd=fleet)
     assert done.returncode == 1
-    assert "this cluster is no OCM hub" in done.stderr
+    assert "this cluster is not an OCM hub" in done.stderr
     done = gitops_dsf("import", "--context", "nobody", "--kubeconfig", str(hub), cwd=fleet)
     assert done.returncode == 1
     assert "context nobody" in done.stderr

@@ -484,7 +484,7 @@ def test_a_lock_that_somebody_broke_is_not_written_over(
         (cpu.root / "locks/cpu.yaml").write_text(text, encoding="utf-8")
         server.pages["/config"] = says(**page(interval=5))
         assert cpu.sync() == 1
-        assert "locks/cpu.yaml has mistakes, so it is not written over" in capsys.readouterr().out
+        assert "locks/cpu.yaml has mistakes, so it is not overwritten" in capsys.readouterr().out
         assert cpu.lock("cpu") == text
 
 

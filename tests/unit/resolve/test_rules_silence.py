@@ -50,17 +50,17 @@ CASES: list[tuple[str, dict[str, str], str]] = [
     (
         "DSF112",
         scorers("  scoreRange", "  scoreDimensionFormat: '${scoreName};«$node'\n  scoreRange"),
-        "$node is no placeholder",
+        "$node is not a placeholder",
     ),
     (
         "DSF112",
         scorers("  scoreRange", "  scoreDimensionFormat: '${scoreName};«${node'\n  scoreRange"),
-        "${node is no placeholder",
+        "${node is not a placeholder",
     ),
     (
         "DSF112",
         scorers("  scoreRange", "  scoreDimensionFormat: '${scoreName};«${'\n  scoreRange"),
-        "${ is no placeholder",
+        "${ is not a placeholder",
     ),
     # URLs
     (

@@ -77,10 +77,10 @@ def test_bad_objects(document: Any, message: str) -> None:
 
 def test_an_object_twice() -> None:
     """A hub has one object of a kind and name."""
-    refused([placement(), placement()], "objects[1] (Placement ns/p) is there twice")
-    refused([cluster("c1"), cluster("c1")], "objects[1] (ManagedCluster c1) is there twice")
-    refused([score("c1", a=1), score("c1", b=1)], "objects[1] (AddOnPlacementScore c1/r) is there twice")
-    refused([decision("c1"), decision("c1")], "objects[1] (PlacementDecision ns/p-decision-1) is there twice")
+    refused([placement(), placement()], "objects[1] (Placement ns/p) appears twice")
+    refused([cluster("c1"), cluster("c1")], "objects[1] (ManagedCluster c1) appears twice")
+    refused([score("c1", a=1), score("c1", b=1)], "objects[1] (AddOnPlacementScore c1/r) appears twice")
+    refused([decision("c1"), decision("c1")], "objects[1] (PlacementDecision ns/p-decision-1) appears twice")
 
 
 @pytest.mark.parametrize("reference", ["p", "/p", "ns/", "a/b/c", "", None, 7])

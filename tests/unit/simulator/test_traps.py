@@ -298,7 +298,7 @@ def test_negative_number_of_clusters_panics() -> None:
     assert verdict.outcome is Outcome.PANIC
     assert verdict.panic == "runtime error: slice bounds out of range [:-1]"
     assert verdict.evicted == ()
-    assert "panics at each look at this Placement" in verdict.notes[0]
+    assert "panics on each reconciliation of this Placement" in verdict.notes[0]
     assert "its old decision stays" in verdict.notes[0]
     assert "OPENSHIFT_ON_PANIC=crash" in verdict.notes[0]
 
