@@ -67,7 +67,7 @@ def test_a_dry_run_writes_nothing(fleet: Path) -> None:
     [
         (["--from", "nowhere.yaml"], "", 1, "nowhere.yaml cannot be read: No such file or directory"),
         (["--from", "-"], "", 1, "there is no DynamicScorer"),
-        (["--from", "-"], "kind: [", 1, "standard input:2:1"),
+        (["--from", "-"], "kind: [", 1, "standard input:1:8"),
         (["--from", "-"], "- a\n- b\n", 1, "standard input:1:1"),
         (["--from", "-"], '{"kind": "List", "items": 7}', 1, "items of a List must be a list"),
         (

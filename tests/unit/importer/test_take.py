@@ -296,7 +296,7 @@ def test_nothing_to_import_is_said(fleet: Path) -> None:
 
 def test_a_repository_that_cannot_be_read_is_not_written_to(fleet: Path) -> None:
     (fleet / "clusters" / "broken.yaml").write_text("kind: [", encoding="utf-8")
-    with pytest.raises(RepositoryError, match=r"clusters/broken.yaml:2:1"):
+    with pytest.raises(RepositoryError, match=r"clusters/broken.yaml:1:8"):
         bring(fleet, managed_cluster("ber-1"))
     assert not (fleet / "clusters" / "ber-1.yaml").exists()
 
