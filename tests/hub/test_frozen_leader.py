@@ -255,9 +255,13 @@ class Scene:
             seen=second.process.tail,
         )
 
-    def deletions(self) -> list[int]:
+    def deletions(self, resource: str = "applications") -> list[int]:
         """Statuses of the answers to the first replica."""
-        return [status for word, status in self.proxy.statuses if word.startswith("DELETE ")]
+        return [status for word, status in self.proxy.statuses if deletes(word, resource)]
+
+
+def deletes(word: str, resource: str = "applications") -> bool:
+    return word.startswith("DELETE ") and f"/{resource}/" in word
 
 
 def application_set() -> Object:
@@ -462,7 +466,7 @@ def test_a_deletion_is_refused_that_was_on_its_way_for_long(scene: Scene) -> Non
     held, gate = threading.Event(), threading.Event()
 
     def asked(word: str) -> None:
-        if word.startswith("DELETE ") and not held.is_set():
+        if deletes(word) and not held.is_set():
             held.set()
             gate.wait(200)
 
@@ -518,7 +522,7 @@ def test_a_dead_score_stays_that_its_agent_renews_meanwhile(scene: Scene, late: 
     held, gate = threading.Event(), threading.Event()
 
     def asked(word: str) -> None:
-        if late and word.startswith("DELETE ") and not held.is_set():
+        if late and deletes(word, "addonplacementscores") and not held.is_set():
             held.set()
             gate.wait(200)
 
@@ -536,14 +540,14 @@ def test_a_dead_score_stays_that_its_agent_renews_meanwhile(scene: Scene, late: 
                 first.freeze()
                 renewed()
                 gate.set()
-                wait_for(scene.deletions, what="the deletion is answered")
-                assert scene.deletions() == [409]
+                wait_for(lambda: scene.deletions("addonplacementscores"), what="the deletion is answered")
+                assert scene.deletions("addonplacementscores") == [409]
             else:
                 with frozen(scene, first, lambda word: addon in word):
                     wait_for(lambda: second.leads, what="the second leads", seen=second.process.tail)
                     renewed()
                 wait_for(lambda: not first.leads, what="the first has noticed")
-                assert scene.deletions() == []
+                assert scene.deletions("addonplacementscores") == []
             assert scene.hub.find(SCORE, RESOURCE, namespace=B)
     finally:
         gate.set()
