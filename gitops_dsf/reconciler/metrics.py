@@ -6,7 +6,7 @@ from gitops_dsf.reconciler.events import EventMetrics
 from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
 from gitops_dsf.reconciler.hub.metrics import WatchMetrics
 from gitops_dsf.reconciler.moves.metrics import DecisionMetrics, MoveMetrics, RefreshMetrics
-from gitops_dsf.reconciler.proposals.metrics import ProposalMetrics
+from gitops_dsf.reconciler.proposals.publisher import ProposalMetrics
 from gitops_dsf.reconciler.scoregc.controller import ScoreGCMetrics
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.series import PREFIX

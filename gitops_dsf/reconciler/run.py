@@ -25,7 +25,7 @@ from gitops_dsf.reconciler.moves.duty import HandoverDuty
 from gitops_dsf.reconciler.moves.refresh import RefreshDuty
 from gitops_dsf.reconciler.moves.watch import DecisionWatch
 from gitops_dsf.reconciler.pages import serve_pages
-from gitops_dsf.reconciler.proposals.duty import ProposalDuty
+from gitops_dsf.reconciler.proposals.controller import ProposalController
 from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings
@@ -202,10 +202,10 @@ def _git_controllers(
         )
     if settings.git is not None and settings.proposals.kinds:
         proposals, seconds = settings.proposals, settings.probe_timeout
-        yield ProposalDuty(
+        yield ProposalController(
             view=view,
             events=events,
-            metrics=metrics,
+            metrics=metrics.proposals,
             git=settings.git,
             settings=proposals,
             page_seconds=seconds,

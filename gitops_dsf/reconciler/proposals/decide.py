@@ -1,4 +1,4 @@
-"""What to do about one subject, from what differs, what is on the server, and what people did there. Pure."""
+"""What to do about one subject: by what differs, what is on the server, and what people did there. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from gitops_dsf.reconciler.forge import Request
 from gitops_dsf.reconciler.proposals.proposal import Proposal, Subject
 
 
-class Outcome(StrEnum):
-    """Of one look at one subject."""
+class ProposalOutcome(StrEnum):
+    """The result of one pass for one subject."""
 
     PUSHED = "pushed"
     UNCHANGED = "unchanged"
@@ -20,51 +20,51 @@ class Outcome(StrEnum):
     REFUSED = "refused"
     UNDECIDED = "undecided"
     NOTHING = "nothing"
-    """Of a look at all subjects of a kind: none has anything to offer, and the repository could be read."""
+    """For a whole kind: no subject differs, and the repository could be read."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
-    """What differs from git about a subject."""
+    """What differs between hub and git about a subject."""
 
     subject: Subject
     proposal: Proposal | None = None
-    """None: nothing, or it cannot be said."""
+    """None: nothing differs, or `why` says why that is not known."""
     why: str = ""
-    """Why it cannot be said. Then everything stays as it is."""
+    """Why it is not known whether something differs. Then nothing is changed."""
     note: str = ""
     """What was left out of the proposal."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Situation:
-    """Of the server, for one subject."""
+class BranchState:
+    """Branches and requests on the server, for one subject."""
 
     branches: Mapping[str, str]
-    """Its branches, with their commits."""
+    """Branches of the subject, with their commits."""
     opened: Mapping[str, Request] | None
-    """Open requests by branch; None: there is no forge."""
+    """Open requests by branch. None: there is no forge."""
     latest: Request | None
-    """The newest request from the branch of this very proposal, where it has no open one."""
+    """The newest request from the branch of this proposal, if it has no open one."""
     declined: bool
-    """Without a forge: people deleted the branch of this very proposal."""
+    """Without a forge: people deleted the branch of this proposal."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
-    """What may be done now."""
+class PushLimits:
+    """What may be pushed now."""
 
     settled: bool
-    """It was seen long enough."""
+    """Two passes found the same change."""
     may_push: bool
-    """The last push about this subject is long ago."""
+    """The last push for this subject is long enough ago."""
     has_room: bool
-    """Not too many proposals are open."""
+    """The number of open proposals is below the limit."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Push:
-    """A commit on the newest head becomes the branch, which is at `expected` now (None: is not there)."""
+    """Makes a commit on the newest head the branch, which is at `expected` now (None: it does not exist)."""
 
     proposal: Proposal
     branch: str
@@ -73,7 +73,7 @@ class Push:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Open:
-    """A request from a branch that is there."""
+    """Opens a request from an existing branch."""
 
     proposal: Proposal
     branch: str
@@ -81,12 +81,12 @@ class Open:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Drop:
-    """An outdated branch goes, its request first."""
+    """Closes the request of an outdated branch, then deletes the branch."""
 
     branch: str
     commit: str
     request: Request | None
-    outcome: Outcome
+    outcome: ProposalOutcome
     why: str
 
 
@@ -94,56 +94,57 @@ Step = Push | Open | Drop
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Decision:
-    """Steps in order: one that fails ends them. `outcome` where there is none to tell of a step; None:
-    nothing is worth telling.
+class ProposalDecision:
+    """Steps in order; a failed step skips the rest. `outcome` is counted in addition to those of the steps;
+    None: nothing is counted.
     """
 
     steps: Sequence[Step] = ()
-    outcome: Outcome | None = None
+    outcome: ProposalOutcome | None = None
 
 
-def decide(finding: Finding, *, branch: str, now: Situation, limits: Limits) -> Decision:
-    """`branch` is the one of the finding's proposal, "" where there is none."""
+def decide(finding: Finding, *, branch: str, now: BranchState, limits: PushLimits) -> ProposalDecision:
+    """`branch` is the branch of the finding's proposal, "" without a proposal."""
     if finding.why:
-        return Decision(outcome=Outcome.UNDECIDED)
+        return ProposalDecision(outcome=ProposalOutcome.UNDECIDED)
     if not limits.settled:
-        return Decision(outcome=Outcome.WAITING if finding.proposal is not None else None)
+        return ProposalDecision(outcome=ProposalOutcome.WAITING if finding.proposal is not None else None)
     if finding.proposal is None:
-        return Decision(
-            steps=_drops(now, branch, Outcome.WITHDRAWN, "Withdrawn: there is nothing left to change.")
+        return ProposalDecision(
+            steps=_drops(
+                now, branch, ProposalOutcome.WITHDRAWN, "Withdrawn: there is nothing left to change."
+            )
         )
     if _refused(branch, now):
         steps = _drops(
             now,
             branch,
-            Outcome.WITHDRAWN,
-            "Withdrawn: what is to change has changed, and was refused before.",
+            ProposalOutcome.WITHDRAWN,
+            "Withdrawn: the content has changed to one that was refused before.",
         )
-        return Decision(steps=steps, outcome=Outcome.REFUSED)
-    superseded = _drops(now, branch, Outcome.SUPERSEDED, f"Superseded by branch `{branch}`.")
+        return ProposalDecision(steps=steps, outcome=ProposalOutcome.REFUSED)
+    superseded = _drops(now, branch, ProposalOutcome.SUPERSEDED, f"Superseded by branch `{branch}`.")
     is_open = branch in now.branches and (now.opened is None or branch in now.opened)
     if is_open:
-        return Decision(steps=superseded, outcome=Outcome.UNCHANGED)
+        return ProposalDecision(steps=superseded, outcome=ProposalOutcome.UNCHANGED)
     opening = [Open(proposal=finding.proposal, branch=branch)] if now.opened is not None else []
     if branch in now.branches and now.latest is None:
-        # Whoever pushed it was ended before the request was opened.
-        return Decision(steps=[*opening, *superseded], outcome=Outcome.UNCHANGED)
+        # The leader before ended between the push and the request.
+        return ProposalDecision(steps=[*opening, *superseded], outcome=ProposalOutcome.UNCHANGED)
     if not limits.may_push or not (limits.has_room or superseded):
-        return Decision(outcome=Outcome.WAITING)
-    # A branch that was merged or withdrawn before has nothing to offer any more: it begins anew on the newest
-    # head.
+        return ProposalDecision(outcome=ProposalOutcome.WAITING)
+    # If this branch was merged or withdrawn before, it starts again on the newest head.
     push = Push(proposal=finding.proposal, branch=branch, expected=now.branches.get(branch))
-    return Decision(steps=[push, *opening, *superseded])
+    return ProposalDecision(steps=[push, *opening, *superseded])
 
 
-def _refused(branch: str, now: Situation) -> bool:
+def _refused(branch: str, now: BranchState) -> bool:
     if now.opened is None:
         return now.declined and branch not in now.branches
     return branch not in now.opened and now.latest is not None and now.latest.refused
 
 
-def _drops(now: Situation, keep: str, outcome: Outcome, why: str) -> list[Step]:
+def _drops(now: BranchState, keep: str, outcome: ProposalOutcome, why: str) -> list[Step]:
     opened = now.opened or {}
     return [
         Drop(branch=branch, commit=commit, request=opened.get(branch), outcome=outcome, why=why)

@@ -1,31 +1,30 @@
-"""One pass with commits on the protected branch, one after the other, each worked out on the newest head."""
+"""One pass with commits on the protected branch, each worked out on the newest head."""
 
 import logging
 from collections.abc import Collection
 from typing import Final
 
 from gitops_dsf.reconciler.git import Cause, GitError
-from gitops_dsf.reconciler.proposals.decide import Outcome
-from gitops_dsf.reconciler.proposals.desk import Desk
-from gitops_dsf.reconciler.proposals.fleet import Fleet
-from gitops_dsf.reconciler.proposals.metrics import ProposalMetrics
+from gitops_dsf.reconciler.proposals.checkout import FleetClone
+from gitops_dsf.reconciler.proposals.decide import ProposalOutcome
 from gitops_dsf.reconciler.proposals.proposal import Kind, Proposal, Subject
+from gitops_dsf.reconciler.proposals.publisher import ProposalMetrics, Publisher
 
 LOG = logging.getLogger(__name__)
 COMMITS: Final = 20
-"""In one pass."""
+"""Commits of one pass at most."""
 TRIES: Final = 3
-"""When others push at the same time."""
+"""Attempts when others push at the same time."""
 
 
-class Direct:
-    """Never forces: when the branch has moved on, the change is worked out anew."""
+class DirectWorkflow:
+    """Never forces a push. When the branch has moved, the change is worked out again."""
 
-    def __init__(self, *, fleet: Fleet, desk: Desk, metrics: ProposalMetrics) -> None:
-        self._fleet, self._desk, self._metrics = fleet, desk, metrics
+    def __init__(self, *, fleet: FleetClone, publisher: Publisher, metrics: ProposalMetrics) -> None:
+        self._fleet, self._publisher, self._metrics = fleet, publisher, metrics
 
-    async def go(self) -> set[Kind]:
-        """Kinds about which there was something to do. Raises GitError and WorkerError."""
+    async def run_pass(self) -> set[Kind]:
+        """Returns the kinds for which something differed. Raises GitError and WorkerError."""
         busy: set[Kind] = set()
         tries = 0
         failed: set[Subject] = set()
@@ -35,24 +34,24 @@ class Direct:
             if proposal is None:
                 break
             try:
-                commit = await self._desk.commit(proposal, parent=self._fleet.head)
+                commit = await self._publisher.commit(proposal, parent=self._fleet.head)
                 await self._fleet.clone.advance(commit, branch=self._fleet.branch)
             except GitError as error:
                 if error.cause is Cause.FAILED:
-                    # It says something about this one proposal: the others go on.
+                    # This concerns one proposal, so the others go on.
                     LOG.warning("proposal %s: %s", proposal.subject, error)
-                    self._metrics.count(proposal.subject.kind, Outcome.FAILED)
+                    self._metrics.count(proposal.subject.kind, ProposalOutcome.FAILED)
                     self._fleet.memory.pushed(proposal.subject, self._fleet.clock())
                     failed.add(proposal.subject)
                     continue
                 tries += 1
                 if error.cause is not Cause.REJECTED or tries >= TRIES:
                     raise
-                LOG.info("%s has moved on: %s", self._fleet.branch, error)
+                LOG.info("branch %s has moved: %s", self._fleet.branch, error)
                 continue
             self._fleet.memory.pushed(proposal.subject, self._fleet.clock())
             self._fleet.memory.committed(proposal.subject, self._fleet.naming.branch(proposal))
-            await self._desk.told(proposal, self._fleet.branch)
+            await self._publisher.announce(proposal, self._fleet.branch)
         return busy
 
     async def _next(self, failed: Collection[Subject], busy: set[Kind]) -> Proposal | None:
@@ -64,10 +63,12 @@ class Direct:
         return next((proposal for proposal in settled if proposal is not None and self._may(proposal)), None)
 
     def _may(self, proposal: Proposal) -> bool:
-        """Not what was committed already and is gone again: people took it back."""
+        """False for a commit that people have reverted, and within the pause after the last push."""
         memory, now = self._fleet.memory, self._fleet.clock()
         reverted = memory.reverted(proposal.subject, self._fleet.naming.branch(proposal), now)
         if reverted or not memory.may_push(proposal.subject, now):
-            self._metrics.count(proposal.subject.kind, Outcome.REFUSED if reverted else Outcome.WAITING)
+            self._metrics.count(
+                proposal.subject.kind, ProposalOutcome.REFUSED if reverted else ProposalOutcome.WAITING
+            )
             return False
         return True

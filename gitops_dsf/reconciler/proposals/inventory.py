@@ -1,4 +1,4 @@
-"""Clusters that joined, left or changed, worked out on a checkout by the engine of `gitops-dsf import`."""
+"""Clusters that joined, left or changed: works out the new files as `gitops-dsf import` does."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,24 +6,24 @@ from typing import Any, Final
 
 from gitops_dsf.errors import RepositoryError
 from gitops_dsf.importer import Import, Selection, take
-from gitops_dsf.reconciler.proposals.exchange import Inventory
-from gitops_dsf.reconciler.proposals.newerrors import Checks
+from gitops_dsf.reconciler.proposals.protocol import InventoryChange
+from gitops_dsf.reconciler.proposals.validation import Validation
 from gitops_dsf.repository.load import Document, load
 from gitops_dsf.repository.yamledit import YamlFile
 from gitops_dsf.sync.text import shown
 
 MOST_LEAVE: Final = 0.2
-"""Of the clusters in git that one proposal may remove, as a render may remove no more ManifestWorks."""
+"""Share of the clusters in git that one proposal may remove: a render may not remove more ManifestWorks."""
 _KIND: Final = "ManagedCluster"
 
 
 def inventory(
-    root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str], *, checks: Checks
-) -> Inventory:
+    root: Path, clusters: Sequence[Mapping[str, Any]], gone: Sequence[str], *, validation: Validation
+) -> InventoryChange:
     """Raises RepositoryError when the checkout or a cluster cannot be read."""
     documents = {item.name: item for item in load(root).documents if item.kind == _KIND}
     known = sorted(documents)
-    # A cluster that asks to join is nobody's business before somebody accepted it.
+    # A cluster that asks to join does not count before somebody accepts it.
     counted = [
         item for item in clusters if item["metadata"]["name"] in documents or item["spec"]["hubAcceptsClient"]
     ]
@@ -32,25 +32,25 @@ def inventory(
     why = ""
     if len(leaving) > MOST_LEAVE * len(known):
         why = (
-            f"{len(leaving)} of {len(known)} clusters in git are not on the hub: more than 20 % are not"
-            " removed in one proposal"
+            f"{len(leaving)} of {len(known)} clusters in git are not on the hub; one proposal removes at most"
+            " 20 % of them"
         )
         leaving = []
     files = _files(root, found, leaving)
-    mistakes = checks.new_errors(files)
+    mistakes = validation.new_errors(files)
     if mistakes and leaving:
         names = ", ".join(item.name for item in leaving[:5])
         why = f"without {names} the repository would be invalid: {'; '.join(mistakes[:3])}"
         leaving = []
         files = _files(root, found, leaving)
-        mistakes = checks.new_errors(files)
+        mistakes = validation.new_errors(files)
     if mistakes:
-        return Inventory(
+        return InventoryChange(
             state="undecided", known=known, why=f"the repository would be invalid: {'; '.join(mistakes[:3])}"
         )
     if not files:
-        return Inventory(state="same", known=known, why=why)
-    return Inventory(
+        return InventoryChange(state="same", known=known, why=why)
+    return InventoryChange(
         state="change",
         files=files,
         details=_details(found, leaving),
@@ -67,9 +67,7 @@ def _files(root: Path, found: Import | None, leaving: Sequence[Document]) -> dic
 
 
 def _remove(root: Path, leaving: Sequence[Document], files: dict[str, str | None]) -> None:
-    """Takes documents out of files, on top of what else changes in them; a file that holds nothing
-    else goes.
-    """
+    """Removes documents from files, in addition to other changes of these files. An empty file is deleted."""
     for document in leaving:
         text = files.get(document.file)
         file = YamlFile(text if text is not None else (root / document.file).read_bytes().decode())
@@ -99,8 +97,8 @@ def _title(found: Import | None, leaving: Sequence[Document]) -> str:
         _some([item.name for item in leaving], "Remove", "clusters"),
         _some([line.name for line in found.changed] if found is not None else [], "Update", "clusters"),
     ]
-    said = [part for part in parts if part]
-    return " and ".join([said[0], *(part[0].lower() + part[1:] for part in said[1:])])
+    named = [part for part in parts if part]
+    return " and ".join([named[0], *(part[0].lower() + part[1:] for part in named[1:])])
 
 
 def _some(names: Sequence[str], verb: str, noun: str) -> str:

@@ -1,14 +1,12 @@
-"""Locks that differ from what their pages say, worked out on a checkout by the engine of
-`gitops-dsf sync`.
-"""
+"""Locks that differ from their /config pages: works out new locks as `gitops-dsf sync` does."""
 
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gitops_dsf.reconciler.proposals.exchange import Lock
-from gitops_dsf.reconciler.proposals.newerrors import Checks
+from gitops_dsf.reconciler.proposals.protocol import LockChange
+from gitops_dsf.reconciler.proposals.validation import Validation
 from gitops_dsf.repository.load import load
 from gitops_dsf.repository.model.validate import declare
 from gitops_dsf.sync import LockResult, LockState, SyncPlan
@@ -17,8 +15,10 @@ from gitops_dsf.sync.plan import plan_sync
 from gitops_dsf.sync.text import shown
 
 
-async def locks(root: Path, names: Sequence[str], *, fetcher: Fetcher, checks: Checks) -> list[Lock]:
-    """One answer per name. Raises RepositoryError when the checkout cannot be read."""
+async def locks(
+    root: Path, names: Sequence[str], *, fetcher: Fetcher, validation: Validation
+) -> list[LockChange]:
+    """One result per name. Raises RepositoryError when the checkout cannot be read."""
     declared = declare(load(root))
     full = {item.name for item in declared.scorers if item.value.spec.config_sync_mode == "Full"}
     asked = [name for name in names if name in full]
@@ -28,9 +28,12 @@ async def locks(root: Path, names: Sequence[str], *, fetcher: Fetcher, checks: C
         if name not in full and (declared.unreadable or ("DynamicScorer", name) in declared.malformed)
     ]
     found = [
-        Lock(scorer=name, state="undecided", why="its DynamicScorer in git has mistakes") for name in unclear
+        LockChange(scorer=name, state="undecided", why="its DynamicScorer in git has mistakes")
+        for name in unclear
     ]
-    found += [Lock(scorer=name, state="same") for name in names if name not in full and name not in unclear]
+    found += [
+        LockChange(scorer=name, state="same") for name in names if name not in full and name not in unclear
+    ]
     if not asked:
         return found
     together = await plan_sync(root, fetcher=fetcher, only=asked)
@@ -41,24 +44,24 @@ async def locks(root: Path, names: Sequence[str], *, fetcher: Fetcher, checks: C
     for outcome in together.outcomes:
         plan = together
         if shared[outcome.file] > 1:
-            # Several locks in one file: each proposal carries its own change alone.
+            # A file with several locks: each proposal holds its own change only.
             plan = await plan_sync(root, fetcher=fetcher, only=[outcome.scorer])
         plans += [(plan, item) for item in plan.outcomes if item.scorer == outcome.scorer]
     changes = {file: text for plan, item in plans for file, text in plan.files.items() if file == item.file}
-    # One look at all changes together is enough, unless a file has two of them.
-    fine = max(shared.values(), default=0) < 2 and not checks.new_errors(changes)
-    return found + [_judged(plan, item, None if fine else checks) for plan, item in plans]
+    # All changes are validated together, unless a file has two of them.
+    fine = max(shared.values(), default=0) < 2 and not validation.new_errors(changes)
+    return found + [_change(plan, item, None if fine else validation) for plan, item in plans]
 
 
-def _judged(plan: SyncPlan, outcome: LockResult, checks: Checks | None) -> Lock:
+def _change(plan: SyncPlan, outcome: LockResult, validation: Validation | None) -> LockChange:
     if outcome.verdict is LockState.UNCHANGED:
-        return Lock(scorer=outcome.scorer, state="same")
+        return LockChange(scorer=outcome.scorer, state="same")
     if outcome.verdict not in {LockState.NEW, LockState.CHANGED}:
-        return Lock(scorer=outcome.scorer, state="undecided", why="; ".join(outcome.reasons))
+        return LockChange(scorer=outcome.scorer, state="undecided", why="; ".join(outcome.reasons))
     text = plan.files[outcome.file]
-    mistakes = checks.new_errors({outcome.file: text}) if checks is not None else []
+    mistakes = validation.new_errors({outcome.file: text}) if validation is not None else []
     if mistakes:
-        return Lock(
+        return LockChange(
             scorer=outcome.scorer,
             state="undecided",
             why=f"the repository would be invalid: {'; '.join(mistakes[:3])}",
@@ -68,7 +71,7 @@ def _judged(plan: SyncPlan, outcome: LockResult, checks: Checks | None) -> Lock:
         f"{change.field}: {_value(change.before)} -> {_value(change.after)}" for change in outcome.changes
     ]
     details += [f"warning: {note}" for note in outcome.notes]
-    return Lock(
+    return LockChange(
         scorer=outcome.scorer,
         state="change",
         file=outcome.file,

@@ -1,4 +1,4 @@
-"""What people read of a proposal: the commit's message and the text of its pull request."""
+"""The texts of a proposal: the message of its commit, and the body of its pull request."""
 
 import re
 from string import Formatter
@@ -9,11 +9,11 @@ from gitops_dsf.reconciler.proposals.proposal import Kind, Proposal
 
 TEMPLATE: Final = "{subject}\n\n{body}"
 MOST: Final = 200
-"""Changes that are listed; the commit itself shows all."""
+"""Changes that a text lists at most. The commit shows all of them."""
 
 _SKIP_CI: Final = re.compile(r"\[([^\[\]]*\b(?:ci|skip|actions)\b[^\[\]]*)\]", re.IGNORECASE)
-"""Such as [skip ci], [ci skip], [no ci], [skip actions]: in a commit's message GitHub, GitLab and others then
-run no checks.
+"""For example [skip ci], [ci skip], [no ci] or [skip actions], which make GitHub, GitLab and others skip the
+checks of a commit.
 """
 _REFERENCES: Final = (
     re.compile(r"(#)(?=\w)"),
@@ -22,9 +22,9 @@ _REFERENCES: Final = (
     re.compile(r"(?<![\w!])([!&])(?=[0-9])"),
     re.compile(r"(?<![\w@])(@)(?=\w)"),
 )
-"""What forges link: `#12`, `GH-12`, `.../issues/12`, `!12`, `&12`, `@name`, and `#close` of smart commits.
-`fixes #12` in a merged commit closes the issue, and `@name` notifies the person. A space after the match ends
-that.
+"""What forges turn into links: `#12`, `GH-12`, `.../issues/12`, `!12`, `&12`, `@name`, and `#close` of smart
+commits. `fixes #12` in a merged commit closes the issue, and `@name` notifies the person. A space after the
+match prevents both.
 """
 
 _REASONS: Final = {
@@ -40,18 +40,18 @@ _REASONS: Final = {
 
 
 def commit_message(proposal: Proposal, *, template: str) -> str:
-    """By the template, or the built-in one where it is empty."""
+    """Fills the template in, or the built-in one when it is empty."""
     body = f"{_REASONS[proposal.subject.kind]}\n\n" + "\n".join(f"- {line}" for line in _listed(proposal))
     return (template or TEMPLATE).format(subject=title(proposal), body=body)
 
 
 def title(proposal: Proposal) -> str:
-    """Of the commit and of its pull request."""
+    """The title of the commit and of its pull request."""
     return _without_commands(proposal.title)
 
 
 def check_template(template: str) -> None:
-    """Raises UsageError for one that cannot be filled in."""
+    """Raises UsageError when the template cannot be filled in."""
     try:
         names = {name for _, name, _, _ in Formatter().parse(template) if name is not None}
     except ValueError as error:
@@ -69,8 +69,9 @@ def check_template(template: str) -> None:
 
 
 def request_body(proposal: Proposal) -> str:
-    """Markdown. Texts of strangers stand in a code block, where they mention nobody and link nowhere. A
-    squashed commit repeats them as plain text, so they hold no commands either.
+    """The body in Markdown. Texts from /config pages and clusters stand in a code block, so that they mention
+    nobody and link nowhere. A squashed commit repeats them as plain text, so commands are removed from them
+    as well.
     """
     listed = "\n".join(_listed(proposal))
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", listed)), default=0))
@@ -82,9 +83,7 @@ def request_body(proposal: Proposal) -> str:
 
 
 def _without_commands(text: str) -> str:
-    """The text so that no CI and no forge obeys it: people of the repository write neither pages nor cluster
-    claims.
-    """
+    """The text without commands to CI and forges: it may come from a /config page or a cluster claim."""
     text = _SKIP_CI.sub(lambda found: f"({found[1]})", text)
     for pattern in _REFERENCES:
         text = pattern.sub(r"\1 ", text)

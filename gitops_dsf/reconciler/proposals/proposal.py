@@ -1,4 +1,4 @@
-"""A proposal, and the branch that it is offered on: named by its content, so that the same content is never
+"""A proposal and its branch. The name of the branch is a digest of the content, so the same content is never
 offered twice.
 """
 
@@ -12,11 +12,11 @@ from typing import Final
 from gitops_dsf.errors import UsageError
 
 DIGITS: Final = 16
-"""Of the digest in a branch's name."""
+"""Hexadecimal digits of the digest in a branch's name."""
 
 
 class Kind(StrEnum):
-    """What is proposed: the names that --propose takes."""
+    """What is proposed. The values are those of --propose."""
 
     LOCKS = "locks"
     INVENTORY = "inventory"
@@ -24,11 +24,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
 class Subject:
-    """What there is at most one open proposal about."""
+    """What a proposal is about. Each subject has at most one open proposal."""
 
     kind: Kind
     scorer: str = ""
-    """Of a lock."""
+    """Set for a lock."""
 
     def __str__(self) -> str:
         return f"{self.kind}-{self.scorer}" if self.scorer else str(self.kind)
@@ -36,17 +36,17 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """Files of the repository as they should be (None: removed), and what changes, for people."""
+    """The desired files of the repository (None: removed), and texts for people."""
 
     subject: Subject
     files: Mapping[str, bytes | None]
     title: str
     details: tuple[str, ...]
-    """One change each; texts of strangers among them, without control characters."""
+    """One change each. They may quote /config pages and clusters, without control characters."""
 
     @property
     def digest(self) -> str:
-        """Of paths and contents."""
+        """Digest of paths and contents."""
         found = hashlib.sha256()
         for path, content in sorted(self.files.items()):
             found.update(
@@ -57,32 +57,32 @@ class Proposal:
 
 
 class Naming:
-    """Branches of one fleet: prefix, its folder where it is not the root, subject, digest."""
+    """Names of the branches of one fleet: prefix, folder of the fleet, subject, digest."""
 
     def __init__(self, *, prefix: str, folder: str = "") -> None:
-        """Raises UsageError for a prefix that cannot begin a branch's name."""
+        """Raises UsageError when the prefix cannot begin a branch's name."""
         broken = any(part in f"{prefix}x" for part in ("..", "//", "/.", "./", ".lock/"))
         if broken or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._/-]*", prefix):
             msg = (
-                f"--proposal-prefix {prefix!r}: a branch cannot begin so; write letters, digits, - and _,"
-                " such as gitops-dsf/"
+                f"--proposal-prefix {prefix!r}: a branch name cannot begin with it; write letters, digits, -"
+                " and _, such as gitops-dsf/"
             )
             raise UsageError(msg)
-        # Two fleets in one repository must not take each other's branches for their own.
+        # Two fleets in one repository need different names.
         slug = re.sub(r"[^A-Za-z0-9_/-]+", "-", folder).strip("/-")
         self._stem = f"{prefix}{slug}/" if slug else prefix
 
     @property
     def all(self) -> str:
-        """The pattern of every branch that could be one of ours."""
+        """The pattern of all branches of this fleet."""
         return f"{self._stem}*"
 
     def branch(self, proposal: Proposal) -> str:
-        """Where it is offered."""
+        """The branch of a proposal."""
         return f"{self._stem}{proposal.subject}-{proposal.digest}"
 
     def subject(self, branch: str) -> Subject | None:
-        """What a branch is about; None for one that is not named as ours are."""
+        """The subject of a branch; None for a branch with another kind of name."""
         rest = branch.removeprefix(self._stem) if branch.startswith(self._stem) else ""
         found = re.fullmatch(
             rf"(?:inventory|locks-(?P<scorer>[a-z0-9][a-z0-9.-]*))-[0-9a-f]{{{DIGITS}}}", rest

@@ -1,7 +1,7 @@
-"""The worker: a process that reads one Ask, works it out, writes one Answer, and ends. `ask` starts it.
+"""The worker: a process that reads one WorkerRequest, writes one WorkerResponse, and ends. `ask` starts it.
 
-A process of its own, because a fleet of 2,000 clusters takes a few hundred MB and seconds of computing, while
-leases are renewed and scorers are probed.
+It is a separate process because a fleet of 2,000 clusters needs a few hundred MB and seconds of CPU, while
+the reconciler must renew its Lease and probe scorers.
 """
 
 import asyncio
@@ -15,24 +15,24 @@ from typing import Final
 import msgspec
 
 from gitops_dsf.errors import GitopsDsfError
-from gitops_dsf.reconciler.proposals.exchange import Answer, Ask, Inventory
 from gitops_dsf.reconciler.proposals.inventory import inventory
 from gitops_dsf.reconciler.proposals.locks import locks
-from gitops_dsf.reconciler.proposals.newerrors import Checks
+from gitops_dsf.reconciler.proposals.protocol import InventoryChange, WorkerRequest, WorkerResponse
+from gitops_dsf.reconciler.proposals.validation import Validation
 from gitops_dsf.sync.fetch import Fetcher, FetchLimits
 
 SECONDS: Final = 300.0
-"""For everything."""
+"""Time limit of a worker."""
 NICE: Final = 10
-"""Whatever else runs here comes first."""
+"""All other processes have precedence."""
 
 
 class WorkerError(GitopsDsfError):
-    """There is no answer."""
+    """The worker gave no response."""
 
 
-async def ask(question: Ask, *, seconds: float = SECONDS) -> Answer:
-    """Starts a worker and waits for it; cancelling ends it. Raises WorkerError."""
+async def ask(request: WorkerRequest, *, seconds: float = SECONDS) -> WorkerResponse:
+    """Starts a worker and waits for its response. Cancelling kills the worker. Raises WorkerError."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", __name__),
         stdin=asyncio.subprocess.PIPE,
@@ -42,9 +42,9 @@ async def ask(question: Ask, *, seconds: float = SECONDS) -> Answer:
     )
     try:
         async with asyncio.timeout(seconds):
-            out, err = await process.communicate(msgspec.json.encode(question))
+            out, err = await process.communicate(msgspec.json.encode(request))
     except TimeoutError as error:
-        msg = f"no proposal was worked out within {seconds:g} s"
+        msg = f"the worker took longer than {seconds:g} s"
         raise WorkerError(msg) from error
     finally:
         if process.returncode is None:
@@ -52,46 +52,50 @@ async def ask(question: Ask, *, seconds: float = SECONDS) -> Answer:
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
     if process.returncode:
-        last = (err.decode(errors="replace").strip().splitlines() or ["without a word"])[-1]
-        msg = f"the worker ended with {process.returncode}: {last}"
+        last = (err.decode(errors="replace").strip().splitlines() or ["no message"])[-1]
+        msg = f"the worker ended with exit code {process.returncode}: {last}"
         raise WorkerError(msg)
-    answer = msgspec.json.decode(out, type=Answer)
+    answer = msgspec.json.decode(out, type=WorkerResponse)
     if answer.trouble:
         raise WorkerError(answer.trouble)
     return answer
 
 
-async def work(question: Ask) -> Answer:
-    """What the process does."""
-    root = Path(question.root)
+async def work(request: WorkerRequest) -> WorkerResponse:
+    """Works out all changes that the request asks for."""
+    root = Path(request.root)
     try:
-        checks = Checks(root)
-        async with Fetcher(limits=FetchLimits(seconds=question.seconds)) as fetcher:
+        validation = Validation(root)
+        async with Fetcher(limits=FetchLimits(seconds=request.seconds)) as fetcher:
             found = (
-                await locks(root, question.scorers, fetcher=fetcher, checks=checks)
-                if question.scorers
+                await locks(root, request.scorers, fetcher=fetcher, validation=validation)
+                if request.scorers
                 else []
             )
     except GitopsDsfError as error:
-        return Answer(trouble=_told(error, root))
-    if question.clusters is None:
-        return Answer(locks=found)
+        return WorkerResponse(trouble=_message(error, root))
+    if request.clusters is None:
+        return WorkerResponse(locks=found)
     try:
-        return Answer(locks=found, inventory=inventory(root, question.clusters, question.gone, checks=checks))
+        return WorkerResponse(
+            locks=found, inventory=inventory(root, request.clusters, request.gone, validation=validation)
+        )
     except GitopsDsfError as error:
-        return Answer(locks=found, inventory=Inventory(state="undecided", why=_told(error, root)))
+        return WorkerResponse(
+            locks=found, inventory=InventoryChange(state="undecided", why=_message(error, root))
+        )
 
 
-def _told(error: GitopsDsfError, root: Path) -> str:
-    """Without the folder, which is nobody's business."""
+def _message(error: GitopsDsfError, root: Path) -> str:
+    """The message without the path of the working folder."""
     return " ".join(str(error).replace(f"{root}/", "").split())
 
 
 def main() -> None:
-    """Standard input to standard output."""
+    """Reads the request from standard input, and writes the response to standard output."""
     os.nice(NICE)
-    question = msgspec.json.decode(sys.stdin.buffer.read(), type=Ask)
-    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(work(question))))
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=WorkerRequest)
+    sys.stdout.buffer.write(msgspec.json.encode(asyncio.run(work(request))))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ URL = "--git-url=https://git.example.com/team/fleet.git"
         (["--git-url=https://tom:secret@git.example.com/team/fleet"], "write the URL without them"),
         (["--git-url=fleet"], "--git-url: write https://host/owner/repository.git"),
         ([URL, "--author=Tom"], "write a name and a mail address"),
-        ([URL, "--propose=locks", "--proposal-prefix=a b"], "a branch cannot begin so"),
+        ([URL, "--propose=locks", "--proposal-prefix=a b"], "a branch name cannot begin with it"),
         ([URL, "--propose=locks", "--message-template={title}"], "{title} is not known"),
         ([URL, "--propose=locks", "--max-proposals=0"], "--max-proposals 1 to 100"),
         ([URL, "--propose=locks", "--propose-interval=0"], "--propose-interval is 1 to 86400 seconds"),

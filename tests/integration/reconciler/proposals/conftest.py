@@ -1,4 +1,4 @@
-"""One scene, without and with a forge."""
+"""A hub with a fleet repository, without and with a forge."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gitops_dsf.reconciler.proposals import look, worker
-from gitops_dsf.reconciler.proposals.exchange import Answer, Ask
-from tests.integration.reconciler.proposals.scene import (
+from gitops_dsf.reconciler.proposals import drift, worker
+from gitops_dsf.reconciler.proposals.protocol import WorkerRequest, WorkerResponse
+from tests.integration.reconciler.proposals.proposalhub import (
     SETTINGS,
     TOKEN,
-    Scene,
+    ProposalHub,
     cluster,
     page,
     scorer,
@@ -45,24 +45,24 @@ spec:
 
 @pytest.fixture(autouse=True)
 def _worker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The worker's part is done in this process, unless the test is marked `worker`: a process of its own
-    imports for half a second.
+    """Runs the worker in this process, unless the test is marked `worker`: a worker process takes half a
+    second to import.
     """
     if request.node.get_closest_marker("worker") is None:
-        monkeypatch.setattr(look, "ask", _answered)
+        monkeypatch.setattr(drift, "ask", _answered)
 
 
-async def _answered(question: Ask) -> Answer:
+async def _answered(question: WorkerRequest) -> WorkerResponse:
     """Over the wire both ways, as `worker.ask`."""
-    asked = msgspec.json.decode(msgspec.json.encode(question), type=Ask)
-    answer = msgspec.json.decode(msgspec.json.encode(await worker.work(asked)), type=Answer)
+    asked = msgspec.json.decode(msgspec.json.encode(question), type=WorkerRequest)
+    answer = msgspec.json.decode(msgspec.json.encode(await worker.work(asked)), type=WorkerResponse)
     if answer.trouble:
         raise worker.WorkerError(answer.trouble)
     return answer
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+def scene(tmp_path: Path) -> Iterator[ProposalHub]:
     """A fleet of five clusters, scorers cpu and mem whose locks say what their pages say. The hub is to be
     entered by the test.
     """
@@ -75,7 +75,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         for number in range(1, 6):
             files[f"clusters/c{number}.yaml"] = cluster(f"c{number}")
         repository.commit(dict(files))
-        found = Scene(
+        found = ProposalHub(
             hub=ObjectHub(),
             server=server,
             repository=repository,
@@ -89,7 +89,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 
 @pytest.fixture
-def forge(scene: Scene) -> Iterator[GitHubServer]:
+def forge(scene: ProposalHub) -> Iterator[GitHubServer]:
     """Makes the scene one with a forge."""
     with GitHubServer(repository=scene.repository, token=TOKEN) as server:
         scene.forge = server

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.hub.controlplane.gitrepository import git
-from tests.integration.reconciler.proposals.scene import Scene, page
+from tests.integration.reconciler.proposals.proposalhub import ProposalHub, page
 from tests.support.github.server import GitHubServer
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 @pytest.mark.parametrize("requests", [1, 4, 8])
 async def test_a_leader_that_ends_in_the_midst_leaves_the_rest_to_the_next(
-    scene: Scene, forge: GitHubServer, requests: int
+    scene: ProposalHub, forge: GitHubServer, requests: int
 ) -> None:
     """It ends after so many requests to the git server: before it pushed, between two pushes, after both."""
     scene.departs("cpu")
@@ -28,7 +28,9 @@ async def test_a_leader_that_ends_in_the_midst_leaves_the_rest_to_the_next(
 
 @pytest.mark.soak
 @pytest.mark.worker
-async def test_leaders_that_end_at_any_point_do_nothing_twice(scene: Scene, forge: GitHubServer) -> None:
+async def test_leaders_that_end_at_any_point_do_nothing_twice(
+    scene: ProposalHub, forge: GitHubServer
+) -> None:
     scene.departs("cpu")
     scene.joins("c6")
     scene.server.manners.push_seconds = 0.3
@@ -40,7 +42,7 @@ async def test_leaders_that_end_at_any_point_do_nothing_twice(scene: Scene, forg
         await _offers_each_once(scene, forge)
 
 
-async def _offers_each_once(scene: Scene, forge: GitHubServer) -> None:
+async def _offers_each_once(scene: ProposalHub, forge: GitHubServer) -> None:
     """The next leader has both proposals open, each once, and git's objects are whole."""
     async with scene.working() as working:
         await working.until(lambda: len(forge.opened()) == 2, "both are offered in the end")
@@ -51,7 +53,7 @@ async def _offers_each_once(scene: Scene, forge: GitHubServer) -> None:
 
 
 async def test_two_that_think_they_lead_offer_it_once(
-    scene: Scene, forge: GitHubServer, tmp_path: Path
+    scene: ProposalHub, forge: GitHubServer, tmp_path: Path
 ) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as one:
@@ -62,7 +64,7 @@ async def test_two_that_think_they_lead_offer_it_once(
     assert len(forge.pulls) == len(scene.proposals) == 1
 
 
-async def test_git_that_is_away_or_wants_another_token_delays_only(scene: Scene) -> None:
+async def test_git_that_is_away_or_wants_another_token_delays_only(scene: ProposalHub) -> None:
     scene.departs("cpu")
     scene.server.stop()
     async with scene.hub, scene.working() as working:
@@ -78,7 +80,7 @@ async def test_git_that_is_away_or_wants_another_token_delays_only(scene: Scene)
 
 
 async def test_a_repository_that_cannot_be_read_is_told(
-    scene: Scene, caplog: pytest.LogCaptureFixture
+    scene: ProposalHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene.repository.commit({"gitops-dsf.yaml": None})
     async with scene.hub, scene.working() as working:
@@ -87,7 +89,7 @@ async def test_a_repository_that_cannot_be_read_is_told(
 
 
 async def test_mistakes_of_others_keep_the_inventory_as_it_is(
-    scene: Scene, caplog: pytest.LogCaptureFixture
+    scene: ProposalHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene.repository.commit({"clusters/c1.yaml": "kind: [\n"})
     scene.joins("c6")
@@ -98,7 +100,7 @@ async def test_mistakes_of_others_keep_the_inventory_as_it_is(
     assert str(scene.work) not in caplog.text
 
 
-async def test_direct_commits_go_on_top_of_the_newest_head(scene: Scene) -> None:
+async def test_direct_commits_go_on_top_of_the_newest_head(scene: ProposalHub) -> None:
     scene.settings = {"direct": True}
     for name in ("cpu", "mem"):
         scene.departs(name)
@@ -123,7 +125,9 @@ async def test_direct_commits_go_on_top_of_the_newest_head(scene: Scene) -> None
     )
 
 
-async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_revert_it(scene: Scene) -> None:
+async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_revert_it(
+    scene: ProposalHub,
+) -> None:
     scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
     scene.departs("cpu")
     scene.server.manners.push_seconds = 1.5
@@ -141,7 +145,7 @@ async def test_a_direct_commit_never_forces_and_is_not_repeated_when_people_reve
         assert working.count("locks", "pushed") == 1
 
 
-async def test_direct_commits_follow_a_page_that_goes_back_and_forth(scene: Scene) -> None:
+async def test_direct_commits_follow_a_page_that_goes_back_and_forth(scene: ProposalHub) -> None:
     scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
     scene.drifts("cpu")
     async with scene.hub, scene.working() as working:
@@ -155,7 +159,7 @@ async def test_direct_commits_follow_a_page_that_goes_back_and_forth(scene: Scen
 
 
 async def test_a_lock_behind_a_link_stops_no_other_direct_commit(
-    scene: Scene, caplog: pytest.LogCaptureFixture
+    scene: ProposalHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene.settings = {"direct": True, "kinds": frozenset({"locks"})}
     scene.repository.commit(
@@ -173,7 +177,7 @@ async def test_a_lock_behind_a_link_stops_no_other_direct_commit(
 
 
 async def test_a_protected_branch_that_refuses_direct_commits_is_told(
-    scene: Scene, caplog: pytest.LogCaptureFixture
+    scene: ProposalHub, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene.settings = {"direct": True}
     hook = scene.repository.bare / "hooks/pre-receive"

@@ -6,12 +6,14 @@ import pytest
 
 from gitops_dsf.reconciler.proposals.memory import Memory
 from tests.hub.controlplane.gitrepository import git
-from tests.integration.reconciler.proposals.scene import Scene, cluster
+from tests.integration.reconciler.proposals.proposalhub import ProposalHub, cluster
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 
-async def test_joined_and_relabelled_clusters_are_offered_together(scene: Scene, tmp_path: Path) -> None:
+async def test_joined_and_relabelled_clusters_are_offered_together(
+    scene: ProposalHub, tmp_path: Path
+) -> None:
     scene.joins("c6", **{"tier": "gold", "feature.open-cluster-management.io/addon-x": "available"})
     scene.joins("c7", accepted=False)
     scene.joins("c2", region="us")
@@ -33,7 +35,7 @@ async def test_joined_and_relabelled_clusters_are_offered_together(scene: Scene,
         assert working.count("inventory", "pushed") == 1
 
 
-async def test_a_cluster_that_is_gone_for_long_is_removed(scene: Scene, tmp_path: Path) -> None:
+async def test_a_cluster_that_is_gone_for_long_is_removed(scene: ProposalHub, tmp_path: Path) -> None:
     scene.repository.commit(
         {"clusters/c5.yaml": None, "clusters/c1.yaml": cluster("c1") + "---\n" + cluster("c5")}
     )
@@ -50,7 +52,7 @@ async def test_a_cluster_that_is_gone_for_long_is_removed(scene: Scene, tmp_path
         await working.until(lambda: working.count("inventory", "withdrawn") == 1, "it is counted")
 
 
-async def test_a_file_goes_with_its_last_cluster(scene: Scene) -> None:
+async def test_a_file_goes_with_its_last_cluster(scene: ProposalHub) -> None:
     scene.leaves("c5")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
@@ -58,7 +60,7 @@ async def test_a_file_goes_with_its_last_cluster(scene: Scene) -> None:
         assert "c5.yaml" not in git("ls-tree", "-r", "--name-only", scene.one, folder=scene.repository.bare)
 
 
-async def test_absence_counts_after_ten_minutes_only(scene: Scene) -> None:
+async def test_absence_counts_after_ten_minutes_only(scene: ProposalHub) -> None:
     scene.absent = 600.0
     scene.leaves("c5")
     now = [1000.0]
@@ -77,7 +79,7 @@ async def test_absence_counts_after_ten_minutes_only(scene: Scene) -> None:
         await working.until(lambda: working.count("inventory", "superseded") == 1, "it is counted")
 
 
-async def test_not_more_than_a_fifth_is_ever_removed(scene: Scene) -> None:
+async def test_not_more_than_a_fifth_is_ever_removed(scene: ProposalHub) -> None:
     for name in ("c4", "c5"):
         scene.leaves(name)
     async with scene.hub, scene.working() as working:
@@ -89,7 +91,7 @@ async def test_not_more_than_a_fifth_is_ever_removed(scene: Scene) -> None:
         assert scene.changed(scene.one) == ["clusters/c6.yaml"]
 
 
-async def test_an_empty_hub_removes_nothing(scene: Scene) -> None:
+async def test_an_empty_hub_removes_nothing(scene: ProposalHub) -> None:
     for number in range(1, 6):
         scene.leaves(f"c{number}")
     scene.drifts("cpu")
@@ -99,7 +101,7 @@ async def test_an_empty_hub_removes_nothing(scene: Scene) -> None:
         assert scene.proposals == {}
 
 
-async def test_a_cluster_on_its_way_out_is_left_alone(scene: Scene) -> None:
+async def test_a_cluster_on_its_way_out_is_left_alone(scene: ProposalHub) -> None:
     scene.hub.put(
         "managedclusters",
         "c5",
@@ -113,7 +115,7 @@ async def test_a_cluster_on_its_way_out_is_left_alone(scene: Scene) -> None:
 
 
 async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
-    scene: Scene, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    scene: ProposalHub, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     """A mask names the cluster that left."""
     mask = (
@@ -136,7 +138,7 @@ async def test_a_removal_that_makes_the_repository_invalid_is_left_out(
         assert scene.errors(scene.one, tmp_path / "copy") == []
 
 
-async def test_two_looks_must_agree(scene: Scene) -> None:
+async def test_two_looks_must_agree(scene: ProposalHub) -> None:
     scene.memory = lambda: Memory(apart=30.0)
     now = [1000.0]
     scene.joins("c6")

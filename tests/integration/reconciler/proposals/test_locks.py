@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.hub.controlplane.gitrepository import git
-from tests.integration.reconciler.proposals.scene import AUTHOR, Scene, page
+from tests.integration.reconciler.proposals.proposalhub import AUTHOR, ProposalHub, page
 from tests.support.pageserver import Answer
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 
 
 @pytest.mark.worker
-async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Scene, tmp_path: Path) -> None:
+async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: ProposalHub, tmp_path: Path) -> None:
     scene.departs("cpu")
     scene.drifts("mem", drifted=False)
     async with scene.hub, scene.working() as working:
@@ -32,13 +32,13 @@ async def test_what_a_page_says_is_offered_on_a_branch_of_its_own(scene: Scene, 
             0,
         )
         assert scene.hub.events("LockProposed") == [
-            f"/config differs from the lock; what it says is on branch {branch}"
+            f"/config differs from the lock; a new lock is proposed on branch {branch}"
         ]
     assert not (tmp_path / "work/proposals").exists(), "nothing is left behind"
 
 
 @pytest.mark.parametrize("direct", [False, True])
-async def test_a_look_that_finds_nothing_to_do_is_counted(scene: Scene, *, direct: bool) -> None:
+async def test_a_look_that_finds_nothing_to_do_is_counted(scene: ProposalHub, *, direct: bool) -> None:
     """An alert must tell a quiet fleet from one whose repository is away."""
     scene.settings = {"direct": direct, "kinds": frozenset({"locks", "inventory"})}
     scene.drifts("cpu")
@@ -54,7 +54,7 @@ async def test_a_look_that_finds_nothing_to_do_is_counted(scene: Scene, *, direc
         assert working.count("inventory", "nothing") == counted
 
 
-async def test_newer_content_supersedes_and_none_withdraws(scene: Scene) -> None:
+async def test_newer_content_supersedes_and_none_withdraws(scene: ProposalHub) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
@@ -71,7 +71,7 @@ async def test_newer_content_supersedes_and_none_withdraws(scene: Scene) -> None
         assert working.count("locks", "pushed") == 2
 
 
-async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Scene) -> None:
+async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: ProposalHub) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
@@ -88,7 +88,7 @@ async def test_a_page_that_is_not_accepted_leaves_everything_as_it_is(scene: Sce
         assert working.count("locks", "withdrawn") == 0
 
 
-async def test_a_merge_ends_it_and_begins_nothing(scene: Scene) -> None:
+async def test_a_merge_ends_it_and_begins_nothing(scene: ProposalHub) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
@@ -102,7 +102,7 @@ async def test_a_merge_ends_it_and_begins_nothing(scene: Scene) -> None:
         assert working.count("locks", "pushed") == 1
 
 
-async def test_people_who_push_to_a_branch_own_it(scene: Scene) -> None:
+async def test_people_who_push_to_a_branch_own_it(scene: ProposalHub) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
@@ -119,7 +119,7 @@ async def test_people_who_push_to_a_branch_own_it(scene: Scene) -> None:
         assert working.count("locks", "superseded") == 0
 
 
-async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: Scene) -> None:
+async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: ProposalHub) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(lambda: scene.proposals, "a branch appears")
@@ -131,7 +131,7 @@ async def test_a_branch_that_people_deleted_is_not_pushed_again(scene: Scene) ->
         await working.until(lambda: scene.proposals, "other content is news")
 
 
-async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: Scene) -> None:
+async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: ProposalHub) -> None:
     """People who delete the branch of a merge refuse nothing."""
     scene.drifts("cpu")
 
@@ -151,7 +151,7 @@ async def test_what_was_merged_before_and_is_said_again_is_offered_again(scene: 
         await working.until(lambda: scene.proposals, "the first content again")
 
 
-async def test_locks_that_share_a_file_are_offered_apart(scene: Scene, tmp_path: Path) -> None:
+async def test_locks_that_share_a_file_are_offered_apart(scene: ProposalHub, tmp_path: Path) -> None:
     texts = [scene.repository.read(f"locks/{name}.yaml") for name in ("cpu", "mem")]
     scene.repository.commit(
         {"locks/all.yaml": "---\n".join(texts), "locks/cpu.yaml": None, "locks/mem.yaml": None}
@@ -166,7 +166,7 @@ async def test_locks_that_share_a_file_are_offered_apart(scene: Scene, tmp_path:
             assert scene.errors(branch, tmp_path / branch.replace("/", "-")) == []
 
 
-async def test_never_more_than_so_many_at_once(scene: Scene) -> None:
+async def test_never_more_than_so_many_at_once(scene: ProposalHub) -> None:
     scene.settings = {"max_open": 1}
     for name in ("cpu", "mem"):
         scene.departs(name)
@@ -177,7 +177,7 @@ async def test_never_more_than_so_many_at_once(scene: Scene) -> None:
         assert working.open("locks") == 1
 
 
-async def test_another_fleet_of_the_repository_is_not_touched(scene: Scene, tmp_path: Path) -> None:
+async def test_another_fleet_of_the_repository_is_not_touched(scene: ProposalHub, tmp_path: Path) -> None:
     files = {
         path: scene.repository.read(path) for path in git("ls-files", folder=scene.repository.clone).split()
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.hub.controlplane.gitrepository import git
-from tests.integration.reconciler.proposals.scene import TOKEN, Scene, page
+from tests.integration.reconciler.proposals.proposalhub import TOKEN, ProposalHub, page
 from tests.support.github.server import GitHubServer
 
 pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.real_time  # git is a process, and its server a thread
 LIMIT = (403, {"message": "You have exceeded a secondary rate limit"}, {"retry-after": "1"})
 
 
-async def test_a_request_is_opened_superseded_and_withdrawn(scene: Scene, forge: GitHubServer) -> None:
+async def test_a_request_is_opened_superseded_and_withdrawn(scene: ProposalHub, forge: GitHubServer) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
         await working.until(
@@ -41,7 +41,7 @@ async def test_a_request_is_opened_superseded_and_withdrawn(scene: Scene, forge:
 
 
 async def test_what_people_closed_is_not_offered_again_whoever_leads(
-    scene: Scene, forge: GitHubServer
+    scene: ProposalHub, forge: GitHubServer
 ) -> None:
     scene.departs("cpu")
     async with scene.hub:
@@ -59,7 +59,7 @@ async def test_what_people_closed_is_not_offered_again_whoever_leads(
 
 
 async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(
-    scene: Scene, forge: GitHubServer
+    scene: ProposalHub, forge: GitHubServer
 ) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
@@ -74,7 +74,7 @@ async def test_a_merge_ends_it_and_what_was_reverted_is_offered_anew(
 
 
 async def test_what_people_pushed_to_a_merged_branch_is_not_written_over(
-    scene: Scene, forge: GitHubServer, caplog: pytest.LogCaptureFixture
+    scene: ProposalHub, forge: GitHubServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     scene.departs("cpu")
     async with scene.hub, scene.working() as working:
@@ -91,11 +91,11 @@ async def test_what_people_pushed_to_a_merged_branch_is_not_written_over(
         git("push", "--quiet", "origin", "main", folder=scene.repository.clone)
         await working.until(lambda: working.count("locks", "failed") >= 1, "it is told")
         assert scene.proposals == {branch: theirs}
-    assert f"{branch} is not written anew: its last commit is by A Platform Engineer" in caplog.text
+    assert f"{branch} is not overwritten: its last commit is by A Platform Engineer" in caplog.text
 
 
 async def test_a_request_that_was_not_opened_in_time_is_opened_later(
-    scene: Scene, forge: GitHubServer
+    scene: ProposalHub, forge: GitHubServer
 ) -> None:
     """A limit, a fault or the end of the process between push and request."""
     failing = {"POST": LIMIT}
@@ -112,7 +112,7 @@ async def test_a_request_that_was_not_opened_in_time_is_opened_later(
 
 
 async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(
-    scene: Scene, forge: GitHubServer
+    scene: ProposalHub, forge: GitHubServer
 ) -> None:
     answers = {"now": (502, {"message": "Bad Gateway"}, {})}
     forge.faults = [lambda _method, _path: answers.get("now")]
@@ -130,7 +130,7 @@ async def test_while_the_forge_cannot_say_what_people_refused_nothing_is_pushed(
 
 
 async def test_a_push_that_the_rules_refuse_stops_no_other(
-    scene: Scene, forge: GitHubServer, caplog: pytest.LogCaptureFixture
+    scene: ProposalHub, forge: GitHubServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     hook = scene.repository.bare / "hooks/update"
     hook.parent.mkdir(exist_ok=True)
@@ -146,7 +146,7 @@ async def test_a_push_that_the_rules_refuse_stops_no_other(
     assert TOKEN not in caplog.text
 
 
-async def test_texts_of_strangers_stay_texts(scene: Scene, forge: GitHubServer, tmp_path: Path) -> None:
+async def test_texts_of_strangers_stay_texts(scene: ProposalHub, forge: GitHubServer, tmp_path: Path) -> None:
     scene.pages.pages["/cpu/config"] = page(
         "cpu_score", query='up{job="```@everyone {subject} [x](http://evil)"}'
     )

@@ -6,21 +6,21 @@ from hypothesis import strategies as st
 from gitops_dsf.reconciler.forge import Request, RequestState
 from gitops_dsf.reconciler.forge.protocol import CLOSED_BY_US
 from gitops_dsf.reconciler.proposals.decide import (
-    Decision,
+    BranchState,
     Drop,
     Finding,
-    Limits,
     Open,
-    Outcome,
+    ProposalDecision,
+    ProposalOutcome,
     Push,
-    Situation,
+    PushLimits,
     decide,
 )
 from gitops_dsf.reconciler.proposals.proposal import Kind, Proposal, Subject
 
 SUBJECT = Subject(kind=Kind.LOCKS, scorer="cpu")
 PROPOSAL = Proposal(subject=SUBJECT, files={"locks/cpu.yaml": b"new"}, title="Accept", details=())
-FREE = Limits(settled=True, may_push=True, has_room=True)
+FREE = PushLimits(settled=True, may_push=True, has_room=True)
 MINE, OLD = "mine", "old"
 
 
@@ -35,9 +35,9 @@ def case(
     declined: bool = False,
     proposal: Proposal | None = PROPOSAL,
     why: str = "",
-    limits: Limits = FREE,
-) -> Decision:
-    now = Situation(
+    limits: PushLimits = FREE,
+) -> ProposalDecision:
+    now = BranchState(
         branches={name: f"commit of {name}" for name in branches},
         opened=opened,
         latest=latest,
@@ -51,7 +51,7 @@ def case(
     )
 
 
-def kinds(decision: Decision) -> list[str]:
+def kinds(decision: ProposalDecision) -> list[str]:
     return [type(step).__name__ for step in decision.steps]
 
 
@@ -61,8 +61,10 @@ def test_something_new_is_pushed_and_opened() -> None:
 
 
 def test_what_is_offered_is_left_alone() -> None:
-    assert case(MINE) == Decision(steps=[], outcome=Outcome.UNCHANGED)
-    assert case(MINE, opened={MINE: request(MINE)}) == Decision(steps=[], outcome=Outcome.UNCHANGED)
+    assert case(MINE) == ProposalDecision(steps=[], outcome=ProposalOutcome.UNCHANGED)
+    assert case(MINE, opened={MINE: request(MINE)}) == ProposalDecision(
+        steps=[], outcome=ProposalOutcome.UNCHANGED
+    )
 
 
 def test_an_older_one_goes_after_the_newer_is_there() -> None:
@@ -73,7 +75,7 @@ def test_an_older_one_goes_after_the_newer_is_there() -> None:
     assert (drop.branch, drop.commit, drop.outcome, drop.request) == (
         OLD,
         "commit of old",
-        Outcome.SUPERSEDED,
+        ProposalOutcome.SUPERSEDED,
         request(OLD),
     )
     assert kinds(case(OLD, MINE)) == ["Drop"]
@@ -85,38 +87,44 @@ def test_a_push_whose_request_was_never_opened_is_opened() -> None:
 
 def test_what_people_refused_is_left_and_what_we_closed_or_they_merged_is_not() -> None:
     refused = case(OLD, opened={OLD: request(OLD)}, latest=request(MINE, RequestState.CLOSED))
-    assert (kinds(refused), refused.outcome) == (["Drop"], Outcome.REFUSED)
-    assert case(MINE, opened={}, latest=request(MINE, RequestState.CLOSED)) == Decision(
-        steps=[], outcome=Outcome.REFUSED
+    assert (kinds(refused), refused.outcome) == (["Drop"], ProposalOutcome.REFUSED)
+    assert case(MINE, opened={}, latest=request(MINE, RequestState.CLOSED)) == ProposalDecision(
+        steps=[], outcome=ProposalOutcome.REFUSED
     )
     assert kinds(case(opened={}, latest=request(MINE, RequestState.CLOSED, ours=True))) == ["Push", "Open"]
     merged = case(MINE, opened={}, latest=request(MINE, RequestState.MERGED))
     assert merged.steps[0] == Push(proposal=PROPOSAL, branch=MINE, expected="commit of mine")
-    assert case(declined=True).outcome is Outcome.REFUSED
-    assert case(MINE, declined=True).outcome is Outcome.UNCHANGED
+    assert case(declined=True).outcome is ProposalOutcome.REFUSED
+    assert case(MINE, declined=True).outcome is ProposalOutcome.UNCHANGED
 
 
 def test_limits_delay() -> None:
     for limits in (
-        Limits(settled=False, may_push=True, has_room=True),
-        Limits(settled=True, may_push=False, has_room=True),
-        Limits(settled=True, may_push=True, has_room=False),
+        PushLimits(settled=False, may_push=True, has_room=True),
+        PushLimits(settled=True, may_push=False, has_room=True),
+        PushLimits(settled=True, may_push=True, has_room=False),
     ):
-        assert case(limits=limits) == Decision(outcome=Outcome.WAITING)
-    assert kinds(case(OLD, limits=Limits(settled=True, may_push=True, has_room=False))) == ["Push", "Drop"], (
-        "it takes the older one's place"
-    )
+        assert case(limits=limits) == ProposalDecision(outcome=ProposalOutcome.WAITING)
+    assert kinds(case(OLD, limits=PushLimits(settled=True, may_push=True, has_room=False))) == [
+        "Push",
+        "Drop",
+    ], "it takes the older one's place"
 
 
 def test_nothing_to_change_withdraws_and_not_knowing_does_not() -> None:
     drops = case(OLD, MINE, proposal=None).steps
     assert [step.outcome for step in drops if isinstance(step, Drop)] == [
-        Outcome.WITHDRAWN,
-        Outcome.WITHDRAWN,
+        ProposalOutcome.WITHDRAWN,
+        ProposalOutcome.WITHDRAWN,
     ]
-    assert case(proposal=None) == Decision(steps=[])
-    assert case(OLD, MINE, proposal=None, why="the page is away") == Decision(outcome=Outcome.UNDECIDED)
-    assert case(OLD, proposal=None, limits=Limits(settled=False, may_push=True, has_room=True)) == Decision()
+    assert case(proposal=None) == ProposalDecision(steps=[])
+    assert case(OLD, MINE, proposal=None, why="the page is away") == ProposalDecision(
+        outcome=ProposalOutcome.UNDECIDED
+    )
+    assert (
+        case(OLD, proposal=None, limits=PushLimits(settled=False, may_push=True, has_room=True))
+        == ProposalDecision()
+    )
 
 
 requests = st.builds(request, st.just(MINE), st.sampled_from(RequestState), ours=st.booleans())
@@ -127,7 +135,7 @@ requests = st.builds(request, st.just(MINE), st.sampled_from(RequestState), ours
     opened=st.none() | st.dictionaries(st.sampled_from([MINE, OLD]), st.builds(request, st.just(MINE))),
     latest=st.none() | requests,
     declined=st.booleans(),
-    limits=st.builds(Limits, settled=st.booleans(), may_push=st.booleans(), has_room=st.booleans()),
+    limits=st.builds(PushLimits, settled=st.booleans(), may_push=st.booleans(), has_room=st.booleans()),
     proposal=st.sampled_from([PROPOSAL, None]),
 )
 def test_whatever_the_case(
@@ -135,7 +143,7 @@ def test_whatever_the_case(
     opened: dict[str, Request] | None,
     latest: Request | None,
     declined: bool,
-    limits: Limits,
+    limits: PushLimits,
     proposal: Proposal | None,
 ) -> None:
     decision = case(

@@ -5,8 +5,7 @@ import re
 import pytest
 
 from gitops_dsf.errors import UsageError
-from gitops_dsf.reconciler.proposals.absence import Absences
-from gitops_dsf.reconciler.proposals.memory import Memory
+from gitops_dsf.reconciler.proposals.memory import Absences, Memory
 from gitops_dsf.reconciler.proposals.message import check_template, commit_message, request_body, title
 from gitops_dsf.reconciler.proposals.proposal import Kind, Naming, Proposal, Subject
 
@@ -154,14 +153,14 @@ def test_absence_is_counted_from_the_first_look_without_a_break() -> None:
 
 def test_looks_must_agree_for_a_while() -> None:
     memory = Memory()
-    assert not memory.look(CPU, "1", 0)
-    assert not memory.look(CPU, "1", 29)
-    assert not memory.look(CPU, "2", 30)
-    assert memory.look(CPU, "2", 60)
+    assert not memory.observed_before(CPU, "1", 0)
+    assert not memory.observed_before(CPU, "1", 29)
+    assert not memory.observed_before(CPU, "2", 30)
+    assert memory.observed_before(CPU, "2", 60)
     memory.unsure(CPU, 61)
-    assert not memory.look(CPU, "2", 62)
-    assert not memory.look(CLUSTERS, "", 100)
-    assert memory.look(CLUSTERS, "", 130)
+    assert not memory.observed_before(CPU, "2", 62)
+    assert not memory.observed_before(CLUSTERS, "", 100)
+    assert memory.observed_before(CLUSTERS, "", 130)
 
 
 def test_everyone_gets_a_turn() -> None:
@@ -171,7 +170,7 @@ def test_everyone_gets_a_turn() -> None:
     for _ in range(5):
         for subject in memory.in_turn(subjects, 2):
             seen.append(subject.scorer)
-            memory.look(subject, "", len(seen))
+            memory.observed_before(subject, "", len(seen))
     assert "".join(seen) == "abcdeabcde"
 
 

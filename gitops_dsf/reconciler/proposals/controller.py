@@ -1,5 +1,5 @@
-"""Duty: looks every minute at what differs from git, and offers it: as branches and pull requests, or as
-commits where it may.
+"""The control loop of proposals: every minute it compares hub and git, and offers what differs as branches
+and pull requests, or as direct commits.
 """
 
 import asyncio
@@ -21,40 +21,37 @@ from gitops_dsf.reconciler.forge.github import GitHub
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
 from gitops_dsf.reconciler.git.credentials import Credentials
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.proposals.absence import Absences
-from gitops_dsf.reconciler.proposals.checkout import Checkout
-from gitops_dsf.reconciler.proposals.decide import Outcome
-from gitops_dsf.reconciler.proposals.desk import Desk
-from gitops_dsf.reconciler.proposals.direct import Direct
-from gitops_dsf.reconciler.proposals.fleet import Fleet
-from gitops_dsf.reconciler.proposals.look import Look
-from gitops_dsf.reconciler.proposals.memory import Memory
-from gitops_dsf.reconciler.proposals.offer import Offer
+from gitops_dsf.reconciler.proposals.branches import BranchWorkflow
+from gitops_dsf.reconciler.proposals.checkout import Checkout, FleetClone
+from gitops_dsf.reconciler.proposals.decide import ProposalOutcome
+from gitops_dsf.reconciler.proposals.direct import DirectWorkflow
+from gitops_dsf.reconciler.proposals.drift import DriftDetector
+from gitops_dsf.reconciler.proposals.memory import Absences, Memory
 from gitops_dsf.reconciler.proposals.proposal import Kind, Naming, Proposal
+from gitops_dsf.reconciler.proposals.publisher import ProposalMetrics, Publisher
 from gitops_dsf.reconciler.proposals.worker import WorkerError
 from gitops_dsf.reconciler.settings import GitSettings, ProposalSettings
 
 LOG = logging.getLogger(__name__)
 LONGEST_SECONDS: Final = 1800.0
-"""Between two passes while git or the forge fails."""
+"""Longest pause between two passes while git or the forge fails."""
 
 
-class ProposalDuty:
-    """Writes branches below its prefix, their pull requests, and Events on DynamicScorers; with --direct the
-    protected branch instead.
+class ProposalController:
+    """Writes branches below its prefix, their pull requests, and Events on DynamicScorers. With --direct it
+    writes the protected branch instead.
     """
 
     name = "proposals"
     ready = True
-    """A forge that is away keeps nothing else from working."""
+    """Always, so that an unreachable forge does not make the reconciler unready."""
 
     def __init__(
         self,
         *,
         view: HubView,
         events: Events,
-        metrics: Metrics,
+        metrics: ProposalMetrics,
         git: GitSettings,
         settings: ProposalSettings,
         page_seconds: float,
@@ -62,13 +59,11 @@ class ProposalDuty:
         absences: Absences | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`page_seconds` bounds the answer of a /config page. Raises UsageError for settings that cannot
-        work.
-        """
+        """`page_seconds` limits the time for a /config page. Raises UsageError for invalid settings."""
         self._view, self._events, self._metrics, self._git, self._settings = (
             view,
             events,
-            metrics.proposals,
+            metrics,
             git,
             settings,
         )
@@ -86,54 +81,58 @@ class ProposalDuty:
             while True:
                 wait = self._settings.interval
                 try:
-                    busy = await work.go()
+                    busy = await work.run_pass()
                     failures = 0
-                    for calm in {Kind(kind) for kind in self._settings.kinds} - busy:
-                        self._metrics.count(calm, Outcome.NOTHING)
+                    for idle in {Kind(kind) for kind in self._settings.kinds} - busy:
+                        self._metrics.count(idle, ProposalOutcome.NOTHING)
                 except (GitError, ForgeError, WorkerError) as error:
                     failures += 1
                     wait = max(backoff.delay(failures), error.wait if isinstance(error, ForgeError) else 0.0)
-                    LOG.warning("proposals: %s; next look in %.0f s", error, wait)
+                    LOG.warning("proposals: %s; next try in %.0f s", error, wait)
                     for kind in self._settings.kinds:
-                        self._metrics.count(Kind(kind), Outcome.FAILED)
+                        self._metrics.count(Kind(kind), ProposalOutcome.FAILED)
                 await asyncio.sleep(wait * random.uniform(1.0, 1.1))  # noqa: S311 - spreads requests, keeps no secret
 
-    def _work(self, folder: Path, forge: Forge | None) -> Offer | Direct:
+    def _work(self, folder: Path, forge: Forge | None) -> BranchWorkflow | DirectWorkflow:
         clone = Clone(settings=self._git, folder=folder)
-        look = Look(
+        detector = DriftDetector(
             view=self._view,
             kinds=self._settings.kinds,
             absences=self._absences,
             memory=self._memory,
             seconds=self._page_seconds,
-            # Nobody reviews a direct commit: there a cluster is removed by people alone.
+            # Nobody reviews a direct commit, so it never removes a cluster.
             removes=not self._settings.direct,
         )
-        fleet = Fleet(
+        fleet = FleetClone(
             clone=clone,
             checkout=Checkout(root=folder / "checkout", folder=self._git.path),
-            look=look,
+            detector=detector,
             memory=self._memory,
             naming=self._naming,
             branch=self._git.branch,
             clock=self._clock,
         )
-        desk = Desk(
+        publisher = Publisher(
             clone=clone,
             forge=forge,
             template=self._settings.message_template,
             metrics=self._metrics,
             clock=lambda: datetime.now(UTC),
-            say=self._say,
+            announce=self._announce,
         )
         if self._settings.direct:
-            return Direct(fleet=fleet, desk=desk, metrics=self._metrics)
-        return Offer(
-            fleet=fleet, forge=forge, desk=desk, max_open=self._settings.max_open, metrics=self._metrics
+            return DirectWorkflow(fleet=fleet, publisher=publisher, metrics=self._metrics)
+        return BranchWorkflow(
+            fleet=fleet,
+            forge=forge,
+            publisher=publisher,
+            max_open=self._settings.max_open,
+            metrics=self._metrics,
         )
 
-    async def _say(self, proposal: Proposal, branch: str) -> None:
-        """On the DynamicScorer, for whoever looks at it and not at git."""
+    async def _announce(self, proposal: Proposal, branch: str) -> None:
+        """Writes an Event on the DynamicScorer, for people who look at the hub and not at git."""
         item = self._view.scorers.items.get(proposal.subject.scorer)
         if item is None:
             return
@@ -148,7 +147,7 @@ class ProposalDuty:
             about,
             "Normal",
             "LockProposed",
-            f"/config differs from the lock; what it says is on branch {branch}",
+            f"/config differs from the lock; a new lock is proposed on branch {branch}",
         )
 
     @contextlib.asynccontextmanager

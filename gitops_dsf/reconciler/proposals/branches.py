@@ -3,26 +3,38 @@
 from collections.abc import Mapping
 
 from gitops_dsf.reconciler.forge import Forge, Request
-from gitops_dsf.reconciler.proposals.decide import Decision, Finding, Limits, Push, Situation, decide
-from gitops_dsf.reconciler.proposals.desk import Desk
-from gitops_dsf.reconciler.proposals.fleet import Fleet
-from gitops_dsf.reconciler.proposals.metrics import ProposalMetrics
+from gitops_dsf.reconciler.proposals.checkout import FleetClone
+from gitops_dsf.reconciler.proposals.decide import (
+    BranchState,
+    Finding,
+    ProposalDecision,
+    Push,
+    PushLimits,
+    decide,
+)
 from gitops_dsf.reconciler.proposals.proposal import Kind, Subject
+from gitops_dsf.reconciler.proposals.publisher import ProposalMetrics, Publisher
 
 
-class Offer:
-    """Decides about each subject and has it carried out."""
+class BranchWorkflow:
+    """Decides about each subject, and carries the decision out."""
 
     def __init__(
-        self, *, fleet: Fleet, forge: Forge | None, desk: Desk, max_open: int, metrics: ProposalMetrics
+        self,
+        *,
+        fleet: FleetClone,
+        forge: Forge | None,
+        publisher: Publisher,
+        max_open: int,
+        metrics: ProposalMetrics,
     ) -> None:
-        self._fleet, self._forge, self._desk = fleet, forge, desk
+        self._fleet, self._forge, self._publisher = fleet, forge, publisher
         self._max_open, self._metrics = max_open, metrics
 
-    async def go(self) -> set[Kind]:
-        """Kinds about which there was something to do.
+    async def run_pass(self) -> set[Kind]:
+        """Returns the kinds for which something differed.
 
-        Raises GitError, ForgeError and WorkerError where the rest of the pass makes no sense.
+        Raises GitError, ForgeError and WorkerError when the rest of the pass cannot work.
         """
         fleet, memory = self._fleet, self._fleet.memory
         branches = await fleet.update()
@@ -35,8 +47,8 @@ class Offer:
             if not finding.why:
                 memory.wanted(finding.subject, self._branch(finding), fleet.clock())
         settled = {finding.subject: fleet.settled(finding) for finding in findings}
-        news = any(finding.proposal is not None and settled[finding.subject] for finding in findings)
-        opened = await self._opened(ask=bool(branches) or news)
+        changes = any(finding.proposal is not None and settled[finding.subject] for finding in findings)
+        opened = await self._opened(ask=bool(branches) or changes)
         waiting = {
             subject
             for branch in (branches if opened is None else opened)
@@ -63,7 +75,7 @@ class Offer:
         return busy
 
     async def _opened(self, *, ask: bool) -> Mapping[str, Request] | None:
-        """Our open requests by branch; a forge is not asked when nothing depends on it."""
+        """Our open requests by branch. The forge is asked only when something depends on it."""
         if self._forge is None:
             return None
         requests = await self._forge.opened() if ask else []
@@ -81,7 +93,7 @@ class Offer:
         *,
         settled: bool,
         room: int,
-    ) -> Decision:
+    ) -> ProposalDecision:
         fleet = self._fleet
         branch = self._branch(finding)
         latest = None
@@ -90,27 +102,27 @@ class Offer:
         own = {
             name: commit for name, commit in branches.items() if fleet.naming.subject(name) == finding.subject
         }
-        now = Situation(branches=own, opened=opened, latest=latest, declined=fleet.memory.declined(branch))
+        now = BranchState(branches=own, opened=opened, latest=latest, declined=fleet.memory.declined(branch))
         may_push = fleet.memory.may_push(finding.subject, fleet.clock())
         return decide(
             finding,
             branch=branch,
             now=now,
-            limits=Limits(settled=settled, may_push=may_push, has_room=room > 0),
+            limits=PushLimits(settled=settled, may_push=may_push, has_room=room > 0),
         )
 
     def _branch(self, finding: Finding) -> str:
-        """Of what is to be offered; "" for nothing."""
+        """The branch of the proposal; "" without one."""
         return self._fleet.naming.branch(finding.proposal) if finding.proposal is not None else ""
 
-    async def _carry_out(self, subject: Subject, decision: Decision) -> None:
-        removed = await self._desk.carry_out(subject, decision.steps, head=self._fleet.head)
+    async def _carry_out(self, subject: Subject, decision: ProposalDecision) -> None:
+        removed = await self._publisher.execute(subject, decision.steps, head=self._fleet.head)
         for branch in removed:
             self._fleet.memory.removed(branch)
         if _pushes(decision):
-            # Also a push that the server's rules refuse counts: it is not tried every minute.
+            # A push that the server refuses counts as well, so that it is not repeated every minute.
             self._fleet.memory.pushed(subject, self._fleet.clock())
 
 
-def _pushes(decision: Decision) -> bool:
+def _pushes(decision: ProposalDecision) -> bool:
     return any(isinstance(step, Push) for step in decision.steps)

@@ -1,5 +1,5 @@
-"""A hub, a fleet repository over HTTP, scoring APIs' pages, perhaps a forge, and the duty at work
-among them.
+"""A hub, a fleet repository over HTTP, pages of scoring APIs, optionally a forge, and a leader
+that proposes.
 """
 
 import asyncio
@@ -13,9 +13,8 @@ from gitops_dsf.pipeline import check
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.proposals.absence import Absences
-from gitops_dsf.reconciler.proposals.duty import ProposalDuty
-from gitops_dsf.reconciler.proposals.memory import Memory
+from gitops_dsf.reconciler.proposals.controller import ProposalController
+from gitops_dsf.reconciler.proposals.memory import Absences, Memory
 from gitops_dsf.reconciler.settings import GitSettings, ProposalSettings
 from tests.hub.controlplane.gitrepository import GitRepository, git
 from tests.hub.controlplane.gitserver import GitServer
@@ -79,7 +78,7 @@ def page(score: str, *, query: str = "up", interval: int = 60) -> Any:
 
 
 @dataclass(kw_only=True)
-class Scene:
+class ProposalHub:
     hub: ObjectHub
     server: GitServer
     repository: GitRepository
@@ -93,7 +92,7 @@ class Scene:
     absent: float = 0.0
 
     def drifts(self, name: str, *, drifted: bool = True) -> None:
-        """What another duty writes into the status."""
+        """What the scorer controller writes into the status."""
         reason = "Drifted" if drifted else "InSync"
         status = {"conditions": [{"type": "ConfigSynced", "status": "False", "reason": reason}]}
         self.hub.put(
@@ -148,16 +147,16 @@ class Scene:
         return [str(item) for item in check(folder / self.folder).diagnostics if item.severity == "error"]
 
     @contextlib.asynccontextmanager
-    async def working(self, *, clock: Callable[[], float] | None = None) -> AsyncIterator["Working"]:
+    async def working(self, *, clock: Callable[[], float] | None = None) -> AsyncIterator["Leader"]:
         async with self.hub.api() as api:
             metrics = Metrics()
             view = HubView(api=api, hub_namespace=HUB, argocd_namespace="argocd")
             await view.refresh()
             more = {"clock": clock} if clock is not None else {}
-            duty = ProposalDuty(
+            controller = ProposalController(
                 view=view,
                 events=Events(api=api, metrics=metrics.events),
-                metrics=metrics,
+                metrics=metrics.proposals,
                 git=GitSettings(
                     url=self.repository.url,
                     author=AUTHOR,
@@ -180,9 +179,9 @@ class Scene:
                 absences=Absences(seconds=self.absent),
                 **more,
             )
-            task = asyncio.create_task(duty.run())
+            task = asyncio.create_task(controller.run())
             try:
-                yield Working(view=view, metrics=metrics, task=task)
+                yield Leader(view=view, metrics=metrics, task=task)
             finally:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
@@ -190,7 +189,7 @@ class Scene:
 
 
 @dataclass(kw_only=True)
-class Working:
+class Leader:
     view: HubView
     metrics: Metrics
     task: "asyncio.Task[None]"

@@ -1,4 +1,4 @@
-"""Whether a change makes a checkout invalid: by every check of `gitops-dsf validate`, before and after."""
+"""Whether a change makes a checkout invalid, by the checks of `gitops-dsf validate` before and after."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,17 +8,15 @@ from gitops_dsf.diagnostics import Diagnostic, Severity
 from gitops_dsf.pipeline import check
 
 
-class Checks:
-    """Of one checkout, which it changes and puts back."""
+class Validation:
+    """Writes changes to a checkout, checks it, and restores it."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._before = Counter(_key(item) for item in self._errors())
 
     def new_errors(self, files: Mapping[str, str | None]) -> list[str]:
-        """Errors that are not there without these files, in words. Mistakes that the repository has already
-        are not the change's.
-        """
+        """Errors that these files add to those that the repository has already."""
         if not files:
             return []
         kept = {file: _content(self._root / file) for file in files}

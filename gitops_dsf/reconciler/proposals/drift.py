@@ -1,5 +1,5 @@
-"""What differs from git now: asked of the worker, about scorers that drifted and clusters that joined, left
-or changed.
+"""What differs between hub and git now: locks of drifted scorers, and clusters that joined, left or changed.
+The worker works it out.
 """
 
 import hashlib
@@ -12,19 +12,23 @@ import msgspec
 from dsf_wire.constants import SCORE_GROUP
 from gitops_dsf.hub.objects import ManagedCluster, ManagedClusterSpec, ManagedClusterStatus
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.proposals.absence import Absences
 from gitops_dsf.reconciler.proposals.decide import Finding
-from gitops_dsf.reconciler.proposals.exchange import Answer, Ask, Inventory, Lock
-from gitops_dsf.reconciler.proposals.memory import Memory
+from gitops_dsf.reconciler.proposals.memory import Absences, Memory
 from gitops_dsf.reconciler.proposals.proposal import Kind, Proposal, Subject
+from gitops_dsf.reconciler.proposals.protocol import (
+    InventoryChange,
+    LockChange,
+    WorkerRequest,
+    WorkerResponse,
+)
 from gitops_dsf.reconciler.proposals.worker import ask
 
 SCORERS: Final = 20
-"""That are asked in one pass: all get their turn."""
+"""Scorers that one pass compares at most. The others follow in later passes."""
 
 
-class Look:
-    """At one fleet, by one leader. `removes`: clusters that left may be removed from git."""
+class DriftDetector:
+    """Compares one fleet with the hub. `removes`: clusters that left may be removed from git."""
 
     def __init__(
         self,
@@ -39,9 +43,9 @@ class Look:
         self._view, self._kinds, self._absences, self._memory = view, kinds, absences, memory
         self._seconds, self._removes = seconds, removes
         self._known: list[str] = []
-        """Clusters that git had last time."""
-        self._seen: tuple[str, Inventory] | None = None
-        """What the last answer about the inventory was given to."""
+        """Clusters in git at the last response."""
+        self._seen: tuple[str, InventoryChange] | None = None
+        """Digest of the input of the last inventory, and its result."""
 
     async def findings(
         self,
@@ -52,7 +56,7 @@ class Look:
         in_repository: Callable[[str], str],
         now: float,
     ) -> list[Finding]:
-        """About every subject that drifted, or that a branch is there for. Raises WorkerError."""
+        """A finding for every subject that drifted or has a branch. Raises WorkerError."""
         scorers = self._scorers(offered)
         clusters = [
             _object(item) for name, item in sorted(self._view.clusters.items.items()) if not item.deleting
@@ -66,11 +70,13 @@ class Look:
         wants_inventory = Kind.INVENTORY in self._kinds and bool(clusters)
         known = self._seen[1] if self._seen is not None and self._seen[0] == stamp else None
         if not scorers and (known is not None or not wants_inventory):
-            answer = Answer()
+            answer = WorkerResponse()
         else:
             asked = clusters if wants_inventory and known is None else None
             answer = await ask(
-                Ask(root=str(root), scorers=scorers, seconds=self._seconds, clusters=asked, gone=gone)
+                WorkerRequest(
+                    root=str(root), scorers=scorers, seconds=self._seconds, clusters=asked, gone=gone
+                )
             )
         found = [_lock(item, in_repository) for item in answer.locks]
         inventory = answer.inventory or known
@@ -99,7 +105,7 @@ def _drifted(status: dict[str, Any]) -> bool:
     )
 
 
-def _lock(item: Lock, in_repository: Callable[[str], str]) -> Finding:
+def _lock(item: LockChange, in_repository: Callable[[str], str]) -> Finding:
     subject = Subject(kind=Kind.LOCKS, scorer=item.scorer)
     if item.state != "change":
         return Finding(subject=subject, why=item.why)
@@ -111,7 +117,7 @@ def _lock(item: Lock, in_repository: Callable[[str], str]) -> Finding:
     )
 
 
-def _inventory(item: Inventory, in_repository: Callable[[str], str]) -> Finding:
+def _inventory(item: InventoryChange, in_repository: Callable[[str], str]) -> Finding:
     subject = Subject(kind=Kind.INVENTORY)
     if item.state != "change":
         return Finding(subject=subject, why=item.why)
@@ -123,7 +129,7 @@ def _inventory(item: Inventory, in_repository: Callable[[str], str]) -> Finding:
 
 
 def _object(item: ManagedCluster) -> dict[str, Any]:
-    """As much of a ManagedCluster as `gitops-dsf import` looks at."""
+    """The fields of a ManagedCluster that `gitops-dsf import` uses."""
     spec, status = item.spec or ManagedClusterSpec(), item.status or ManagedClusterStatus()
     return {
         "apiVersion": f"{SCORE_GROUP}/v1",
