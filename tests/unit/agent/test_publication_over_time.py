@@ -32,6 +32,8 @@ class Store:
         self.reads = 0
         self.fault: Exception | None = None
         self.deleted = False
+        self.seconds = 0.0
+        """How long each write takes."""
 
     @property
     def elapsed(self) -> float:
@@ -50,6 +52,7 @@ class Store:
     async def write(self, name: str, *, scorer: str, values: Mapping[str, int], valid_until: float) -> None:
         if self.fault is not None:
             raise self.fault
+        await asyncio.sleep(self.seconds)
         self.writes.append((self.elapsed, values))
         self.stored = Stored(name=name, values=values, valid_until=valid_until, labels=labels(scorer))
 
@@ -221,3 +224,25 @@ async def test_a_readers_clock_that_is_set_back_does_not_put_changes_off() -> No
         publication.offer({"a": 10})
         await publication.wait_until_handled()
         assert len(store.writes) == 2
+
+
+async def test_a_cycle_does_not_wait_for_a_write_of_scores_that_were_withdrawn() -> None:
+    store = Store()
+    store.seconds = 100
+    async with publishing(store) as publication:
+        publication.offer({"a": 10})
+        await asyncio.sleep(1)
+        publication.withdraw()
+        await publication.wait_until_handled()
+        assert store.elapsed == pytest.approx(1, abs=0.1)
+
+
+async def test_scores_that_come_during_a_write_are_handled_after_it() -> None:
+    store, metrics = Store(), Metrics(cluster="c1")
+    store.seconds = 5
+    async with publishing(store, metrics) as publication:
+        publication.offer({"a": 10})
+        await asyncio.sleep(1)
+        publication.offer({"a": 50})
+        await publication.wait_until_handled()
+        assert outcomes(metrics) == {"written": 1, "deferred": 1}
