@@ -164,6 +164,17 @@ async def test_a_ca_that_was_never_read_is_a_failure_of_its_scorers() -> None:
     assert caught.value.reason is Reason.CA_UNAVAILABLE
 
 
+@pytest.mark.parametrize("token", ["", " \n", "two\nlines", "bell\a"])
+async def test_a_token_that_cannot_stand_in_a_header_is_none(tmp_path: Path, token: str) -> None:
+    reader, file = FakeSecretReader(token=token), tmp_path / "token"
+    file.write_text(token)
+    credentials = Credentials(reader=reader, clock=ManualClock(), token_file=file)
+    for auth in (TOKEN, Auth(service_account_token=True)):
+        with pytest.raises(CallError) as caught:
+            await credentials.token(auth)
+        assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
+
+
 async def test_what_many_scorers_name_is_read_once_a_minute() -> None:
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)

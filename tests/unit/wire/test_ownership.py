@@ -45,6 +45,13 @@ def test_other_writers(
     assert other_writers(entries, labelled=labelled, scored=scored) == found
 
 
+def test_ours_is_what_our_agent_applied_to_the_status() -> None:
+    assert OURS.ours
+    assert not any(one.ours for one in (LABELS, OTHER, OTHERS_LABELS))
+    assert not msgspec.structs.replace(OURS, operation="Update").ours
+    assert not msgspec.structs.replace(OURS, manager="another").ours
+
+
 def test_an_entry_reads_back_as_it_was_written() -> None:
     """What somebody else owns is sent back unchanged."""
     text = (
