@@ -9,7 +9,7 @@ import pytest
 
 from dsf_agent.budget import Budget
 from dsf_agent.endpoint import Endpoint
-from dsf_agent.endpoints.credentials import KEEP_SECONDS, STALE_SECONDS, Auth, Credentials
+from dsf_agent.endpoints.credentials import KEEP_SECONDS, STALE_SECONDS, Auth, Credentials, NoSecretReader
 from dsf_agent.errors import CallError, PublishError
 from dsf_agent.reasons import Reason
 from dsf_agent.transport import Answer, Call, Limits, Transport
@@ -161,6 +161,16 @@ async def test_a_ca_that_was_never_read_is_a_failure_of_its_scorers() -> None:
     reader.fault = Reason.UNREACHABLE
     with pytest.raises(CallError, match=r"key 'ca.crt' of ConfigMap 'cas' cannot be read: no") as caught:
         await _credentials(reader, ManualClock()).trust(CA)
+    assert caught.value.reason is Reason.CA_UNAVAILABLE
+
+
+async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None:
+    kept = Credentials(reader=NoSecretReader(), clock=ManualClock(), token_file=Path("nowhere"))
+    with pytest.raises(CallError, match="Secret 's' is needed, .* --spoke-kubeconfig") as caught:
+        await kept.token(TOKEN)
+    assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
+    with pytest.raises(CallError, match="ConfigMap 'cas' is needed, .* --spoke-kubeconfig") as caught:
+        await kept.trust(CA)
     assert caught.value.reason is Reason.CA_UNAVAILABLE
 
 
