@@ -166,10 +166,10 @@ async def test_a_ca_that_was_never_read_is_a_failure_of_its_scorers() -> None:
 
 async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None:
     kept = Credentials(reader=NoSecretReader(), clock=ManualClock(), token_file=Path("nowhere"))
-    with pytest.raises(CallError, match="Secret 's' is needed, .* --spoke-kubeconfig") as caught:
+    with pytest.raises(CallError, match=r"Secret 's' is needed, .* --spoke-kubeconfig") as caught:
         await kept.token(TOKEN)
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
-    with pytest.raises(CallError, match="ConfigMap 'cas' is needed, .* --spoke-kubeconfig") as caught:
+    with pytest.raises(CallError, match=r"ConfigMap 'cas' is needed, .* --spoke-kubeconfig") as caught:
         await kept.trust(CA)
     assert caught.value.reason is Reason.CA_UNAVAILABLE
 
