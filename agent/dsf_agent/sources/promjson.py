@@ -20,6 +20,8 @@ from dsf_runtime.calls import excerpt
 PIECE: Final = 1 << 20
 """Bytes that are looked at between two turns of the event loop: about 1 ms."""
 
+MAX_OBJECTS: Final = 400_000
+"""Objects in an answer that is decoded as a whole: two for each series, of some 150 bytes in memory."""
 MAX_WARNINGS: Final = 10
 
 _ERROR_TYPES: Final = {
@@ -88,6 +90,9 @@ async def read(body: bytearray, *, where: str, ascii_only: bool = False) -> Seri
         series = await in_pieces(body, where=where)
         if series is not None:
             return series
+        if body.count(b"{") > MAX_OBJECTS:
+            msg = f"{where} answered with more than {MAX_OBJECTS // 2} series that cannot be read in pieces"
+            raise FetchError(msg, reason=Reason.TOO_LARGE)
     try:
         document = _DOCUMENT.decode(body)
         data = _good(document, where=where)

@@ -162,3 +162,12 @@ def test_a_partial_answer_of_victoria_metrics_is_a_warning(count: int) -> None:
         text = f'{{"status":"success","isPartial":{partial},"data":{{"resultType":"matrix","result":{rows}}},"stats":{{"seriesFetched":"4"}}}}'  # noqa: E501
         series = _read(text.encode())
         assert (series.count, series.warnings) == (count, told)
+
+
+async def test_a_vector_of_any_number_of_samples_does_not_fill_the_memory() -> None:
+    """It is decoded as a whole, and each sample takes many times the bytes that it has in the answer."""
+    samples = b",".join([b'{"metric":{},"value":[1,"1"]}'] * (promjson.MAX_OBJECTS // 2 + 1))
+    body = b'{"status":"success","data":{"resultType":"vector","result":[%b]}}' % samples
+    with pytest.raises(FetchError, match="more than 200000 series") as caught:
+        await promjson.read(bytearray(body), where="source")
+    assert caught.value.reason is Reason.TOO_LARGE
