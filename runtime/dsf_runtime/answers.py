@@ -1,5 +1,5 @@
-"""The body of an answer from a peer that may send anything: bounded in content, in bytes on the wire, and in
-work for each turn of the event loop. The agent, `sync` and the reconciler's probes read by it.
+"""Reads the body of an answer from an untrusted peer, with limits for content, bytes on the wire, and work
+per turn of the event loop. The agent, ``sync`` and the reconciler's probes use it.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,19 +14,19 @@ from dsf_runtime.streams import BYTES_PER_UNIT, BoundedStream, ExcessError
 from dsf_runtime.turns import Turns
 
 FRAMING_BYTES: Final = 16 << 10
-"""Bytes of framing (sizes of chunks) that a body may have beside as many as it has content."""
+"""A body may have as many bytes of framing (chunk sizes) as of content, and this many more."""
 INFLATED_PER_UNIT: Final = BYTES_PER_UNIT // 4
-"""Inflated bytes for the cost of a line of framing."""
+"""Inflated bytes that cost as much as one line of framing."""
 SLACK_PART: Final = 16
-"""Answers grow and shrink by some bytes from time to time: a sixteenth more room than last time."""
+"""The buffer is larger than the last answer by this part, because the sizes of answers vary a little."""
 
 
 class TooLargeError(ExcessError):
-    """The content is above the caller's limit."""
+    """The content is larger than the caller's limit."""
 
 
 class CodingError(Exception):
-    """The body has another Content-Encoding than was asked for."""
+    """The body has a Content-Encoding that was not requested."""
 
     def __init__(self, coding: str) -> None:
         super().__init__(f"the answer has Content-Encoding {coding!r}, which was not asked for")
@@ -39,7 +39,9 @@ class Body:
 
     content: bytearray
     ascii: bool
-    """It is known to be ASCII alone: told by each piece as it came, which spares a pass over the whole."""
+    """Whether the content is known to be ASCII. Each piece was checked as it arrived, so the whole need not
+    be checked again.
+    """
 
 
 async def read(
@@ -52,12 +54,13 @@ async def read(
     expected: int = 0,
     arrives: Callable[[int], None] = lambda _size: None,
 ) -> Body:
-    """The content, at most ``limit`` bytes of it. Above that: cut there, or TooLargeError when a cut body is
-    useless. Raises ExcessError, InflateError and CodingError, and what httpx raises.
+    """Reads at most ``limit`` bytes of content. A longer body is cut if ``cut`` is set, else TooLargeError is
+    raised.
 
-    ``compressed``: gzip and deflate are understood. ``expected`` is the size of the last answer, not what
-    this one announces: a peer cannot make us set memory aside. ``arrives`` hears of each piece before it is
-    kept, and may refuse it by an exception.
+    It also raises ExcessError, InflateError, CodingError and exceptions of httpx. With ``compressed``, gzip
+    and deflate are decoded. ``expected`` is the size of the last answer. The Content-Length of this one is
+    not used, so that a peer cannot make us allocate memory. ``arrives`` is called with the size of each piece
+    before it is kept, and may raise an exception to refuse it.
     """
     stream = response.extensions["network_stream"]
     if not isinstance(stream, BoundedStream):

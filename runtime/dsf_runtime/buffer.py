@@ -1,17 +1,19 @@
-"""One body as it arrives, in memory that was set aside for it."""
+"""A body as it arrives, in preallocated memory."""
 
 from collections import deque
 from typing import Final
 
 BLOCK: Final = 1 << 20
-"""Bytes that are kept together beyond the room: small pieces would take many times their size."""
+"""Pieces beyond the preallocated room are joined into blocks of this size, because small objects need many
+times their size in memory.
+"""
 
 
 class Buffer:
-    """Room for ``room`` bytes from the start; what comes beyond is kept as it came until ``settle``.
+    """Preallocates ``room`` bytes. Bytes beyond that are kept in blocks until ``settle``.
 
-    A large bytearray that grows is moved again and again, which doubles the peak of memory for a moment, and
-    several that grow at a time leave holes between each other that nobody can use.
+    A large bytearray that grows is moved again and again, which doubles the memory for a moment. Several that
+    grow at the same time fragment the memory.
     """
 
     def __init__(self, room: int) -> None:
@@ -22,10 +24,10 @@ class Buffer:
         self.size = 0
 
     def add(self, piece: bytes) -> None:
-        """The next piece."""
+        """Adds a piece."""
         end = self.size + len(piece)
         if not self._full and end <= len(self._view):
-            # Through the view: assigning to a slice of the bytearray itself copies the piece first.
+            # Assigning to a slice of the bytearray itself would copy the piece first.
             self._view[self.size : end] = piece
         else:
             if not self._full:
@@ -37,7 +39,7 @@ class Buffer:
         self.size = end
 
     def settle(self) -> int:
-        """Moves a block of what is beyond the room to the rest; its size, or 0 when all is there."""
+        """Appends one block to the preallocated bytes. Returns its size, or 0 if there is none left."""
         if not self._beyond:
             return 0
         block = self._beyond.popleft()
@@ -45,7 +47,7 @@ class Buffer:
         return len(block)
 
     def taken(self, size: int) -> bytearray:
-        """The first bytes; nothing may be added after this."""
+        """The first ``size`` bytes. Nothing may be added after this."""
         while self.settle():
             pass
         self._cut(size)

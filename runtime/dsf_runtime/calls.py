@@ -1,6 +1,4 @@
-"""HTTP calls to peers that may do anything: what they die of, what may be said about it, and clients that are
-replaced meanwhile.
-"""
+"""Failures of HTTP calls to untrusted peers, safe texts for messages, and closing of replaced clients."""
 
 import asyncio
 import errno
@@ -21,12 +19,12 @@ from dsf_runtime.inflate import InflateError
 from dsf_runtime.streams import ExcessError
 
 TEXT_LIMIT: Final = 400
-"""Characters of a peer's text that go into a message; a log line is no place for a page."""
+"""Most characters of a peer's text in a message."""
 URL_LIMIT: Final = 200
 HIDDEN: Final = "(token)"
 SHORTEST: Final = 8
-"""Characters of a token's beginning that count as a part of it: a message may have been cut in the middle of
-the token.
+"""This many characters from the start of a token are already hidden, because a message may end in the middle
+of the token.
 """
 
 
@@ -43,11 +41,11 @@ class Kind(StrEnum):
     INVALID_BODY = "invalid_body"
     TOO_LARGE = "too_large"
     CREDENTIALS = "bad_credentials"
-    """The call was not made: our own credentials cannot be read."""
+    """The call was not sent, because our credentials cannot be read."""
 
 
 class CallFault(Exception):  # noqa: N818 - a finding about the peer, not a mistake of ours
-    """A call that gave no answer; the message names the address and holds no secret."""
+    """A call without an answer. The message names the address and contains no secret."""
 
     def __init__(self, message: str, *, kind: Kind) -> None:
         super().__init__(message)
@@ -56,8 +54,8 @@ class CallFault(Exception):  # noqa: N818 - a finding about the peer, not a mist
 
 @contextmanager
 def named(*, url: str, seconds: float) -> Iterator[None]:
-    """Turns what httpx and asyncio raise inside the block into CallFault. ``seconds`` is the call's time
-    limit, for the message.
+    """Turns exceptions of httpx and asyncio inside the block into CallFault. ``seconds`` is the time limit of
+    the call, for the message.
     """
     place = display(url)
     try:
@@ -89,12 +87,12 @@ def _network(place: str, error: BaseException) -> CallFault:
             return CallFault(
                 f"{place}: the certificate is not trusted ({cause.verify_message})", kind=Kind.CERTIFICATE
             )
-        # A peer that goes away ends TLS, too.
+        # When a peer closes the connection, TLS ends with SSLEOFError.
         if isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLEOFError):
             return CallFault(f"{place}: TLS fails ({excerpt(str(cause.reason or cause))})", kind=Kind.TLS)
     if isinstance(error, (httpx.ConnectError, httpx.ProxyError)) or _unreachable(error):
-        # The operating system's word for it: the event loop puts the address into strerror, which is in the
-        # message already.
+        # Use the text of the operating system. The event loop puts the address into strerror, and the message
+        # already has the address.
         code = next(
             (cause.errno for cause in reversed(causes) if isinstance(cause, OSError) and cause.errno), 0
         )
@@ -107,7 +105,7 @@ def _network(place: str, error: BaseException) -> CallFault:
 
 
 def _unreachable(error: BaseException) -> bool:
-    """As a plain socket says it."""
+    """Whether a plain socket reports that the peer cannot be reached."""
     return isinstance(error, OSError) and error.errno in {
         errno.ECONNREFUSED,
         errno.EHOSTUNREACH,
@@ -123,8 +121,8 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def display(url: str) -> str:
-    """A URL for people: no user information, no query, no fragment, because all of them may hold secrets;
-    printable, of bounded length.
+    """A URL for messages, printable and of limited length. User information, query and fragment are left out,
+    because they may contain secrets.
     """
     try:
         parts = urlsplit(url)
@@ -135,7 +133,7 @@ def display(url: str) -> str:
 
 
 def excerpt(data: bytes | bytearray | str, *, most: int = TEXT_LIMIT) -> str:
-    """A peer's text for a message: one line, printable, at most so many characters."""
+    """A peer's text for a message: one line, printable, at most ``most`` characters."""
     text = data[: most * 4] if isinstance(data, str) else bytes(data[: most * 4]).decode("utf-8", "replace")
     return _printable(" ".join(text.split()), most=most)
 
@@ -146,8 +144,8 @@ def _printable(text: str, *, most: int) -> str:
 
 
 def hide(text: str, *secrets: str | None) -> str:
-    """The text with every secret in it, or the beginning of one, replaced: a peer that rejects a request may
-    quote its headers.
+    """The text with every secret, or the beginning of one, replaced. A peer may quote the headers of a
+    request that it rejects.
     """
     for secret in secrets:
         if secret:
@@ -169,8 +167,8 @@ def _hide(text: str, secret: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str], *, now: float, most: float) -> float | None:
-    """Seconds that a Retry-After header asks for (RFC 9110 section 10.2.3: seconds or a date), at most
-    ``most``; None without one.
+    """The seconds of a Retry-After header (RFC 9110 section 10.2.3: seconds or a date), at most ``most``.
+    None without the header.
     """
     value = headers.get("retry-after", "").strip()
     if not value:
@@ -186,16 +184,14 @@ def retry_after(headers: Mapping[str, str], *, now: float, most: float) -> float
 
 
 class Retirement:
-    """Closes replaced clients after a grace, in seconds, so that new credentials never break a call that is
-    under way.
-    """
+    """Closes replaced clients after ``grace`` seconds, so that running calls can finish."""
 
     def __init__(self, *, grace: float) -> None:
         self._grace = grace
         self._waiting: dict[asyncio.Task[None], httpx.AsyncClient] = {}
 
     def add(self, client: httpx.AsyncClient) -> None:
-        """Closes it once calls that it has under way must be over."""
+        """Closes the client after the grace period."""
         task = asyncio.create_task(self._later(client), name="retire-client")
         self._waiting[task] = client
         task.add_done_callback(lambda done: self._waiting.pop(done, None))

@@ -1,46 +1,46 @@
-"""gzip and deflate bodies, decoded in small steps, so that a small answer cannot become a huge one in memory
-or hold the event loop.
+"""Decodes gzip and deflate bodies in small steps, so that a small answer can neither fill the memory nor
+block the event loop.
 """
 
 import zlib
 from typing import Final
 
 STEP: Final = 1 << 18
-"""Bytes that one call may produce: about a millisecond of work."""
+"""Most bytes that one call produces: about a millisecond of work."""
 WINDOW: Final = 1 << 14
-"""Compressed bytes that the engine sees at once. It copies what it leaves over, once for each member."""
+"""Compressed bytes that zlib gets at once. It copies the unused rest for each gzip member."""
 EMPTY_MEMBERS: Final = 64
-"""gzip members without content that a body may have. Tools that write several members end with one at
-most.
-"""
+"""Most gzip members without content in a body. Tools that write several members end with at most one."""
 
 _GZIP_OR_ZLIB = 32 + zlib.MAX_WBITS
 
 
 class InflateError(ValueError):
-    """The body is not what its Content-Encoding says."""
+    """The body does not match its Content-Encoding."""
 
 
 class Inflater:
-    """One compressed body. Feed it chunks, take pieces of at most STEP bytes until there is none."""
+    """Decodes one compressed body. Feed it a chunk, then take pieces of at most STEP bytes until there is
+    none.
+    """
 
     def __init__(self) -> None:
         self._engine = zlib.decompressobj(_GZIP_OR_ZLIB)
         self._chunk = b""
         self._at = 0
-        """Where the next window of the chunk begins."""
+        """Start of the next window in the chunk."""
         self._pending = b""
-        """What the engine left of its last window."""
+        """The rest of the last window that zlib did not use."""
         self._content = False
-        """Whether this member gave content."""
+        """Whether the current gzip member had content."""
         self._empty = 0
 
     def feed(self, chunk: bytes) -> None:
-        """The next chunk, once there is no more to take of the last one."""
+        """Takes the next chunk. Call it when the last chunk gives no more pieces."""
         self._chunk, self._at = chunk, 0
 
     def take(self) -> bytes:
-        """The next piece, or nothing when more input is needed. Raises InflateError."""
+        """The next piece, or empty bytes if more input is needed. Raises InflateError."""
         while self._pending or self._at < len(self._chunk):
             if not self._pending:
                 self._pending = self._chunk[self._at : self._at + WINDOW]

@@ -1,6 +1,6 @@
-"""/metrics, /healthz and /readyz: a small HTTP/1.1 server for probes and scrapers.
+"""A small HTTP/1.1 server for /metrics, /healthz and /readyz.
 
-It runs on the program's own event loop, so that a loop that hangs fails its liveness probe.
+It runs on the program's event loop, so the liveness probe fails if the loop hangs.
 """
 
 import asyncio
@@ -17,17 +17,17 @@ log = logging.getLogger(__name__)
 
 IDLE_SECONDS: Final = 75.0
 WRITE_SECONDS: Final = 30.0
-"""In which a peer must have read its answer; after that the connection is dropped, and the answer with it."""
+"""A peer must read its answer within this time. After it the connection is closed."""
 MAX_CONNECTIONS: Final = 64
-"""Above this number the connection that has been silent for longest is closed, so that silent peers do not
-shut out the liveness probe.
+"""Above this number the connection that was idle for the longest time is closed, so that idle peers do not
+block the liveness probe.
 """
 READ_SIZE: Final = 16 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """An answer. ``parts`` are written one after another, never joined."""
+    """An answer. ``parts`` are written one after another without being joined."""
 
     status: int = 200
     content_type: str = "text/plain; charset=utf-8"
@@ -37,7 +37,7 @@ class Page:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """A request: its path without the query, and its headers with lower-case names."""
+    """A request. ``path`` has no query, and the names of ``headers`` are in lower case."""
 
     path: str
     headers: Mapping[str, str]
@@ -47,8 +47,8 @@ Handler = Callable[[Query], Awaitable[Page]]
 
 
 class Probes:
-    """The handler of a program: `metrics` makes its page of metrics, `ready` says whether it is ready (status
-    200 or 503) and why not.
+    """The handler of all pages. ``metrics`` answers /metrics, and ``ready`` answers /readyz with status 200
+    or 503.
     """
 
     def __init__(self, *, metrics: Handler, ready: Callable[[], Page]) -> None:
@@ -67,7 +67,7 @@ class Probes:
 
 
 class PageServer:
-    """Listens on one address. ``port`` is the bound one, for port 0."""
+    """Listens on one address. After ``start``, ``port`` is the real port, also for port 0."""
 
     def __init__(
         self, *, host: str, port: int, handler: Handler, write_seconds: float = WRITE_SECONDS
@@ -79,15 +79,15 @@ class PageServer:
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
         self._silent: dict[asyncio.Task[None], None] = {}
-        """Connections whose request is awaited, the one that waits longest first."""
+        """Connections that wait for a request. The one that waits longest is first."""
 
     @property
     def connections(self) -> int:
-        """Open ones."""
+        """Number of open connections."""
         return len(self._open)
 
     async def start(self) -> None:
-        """Raises OSError when the address cannot be bound."""
+        """Starts to listen. Raises OSError if the address cannot be bound."""
         self._server = await asyncio.start_server(self._accepted, self._host or None, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
 
@@ -112,7 +112,7 @@ class PageServer:
         except (OSError, TimeoutError, h11.ProtocolError, asyncio.CancelledError):
             log.debug("a connection ended early", exc_info=True)
         finally:
-            # A peer that stopped reading keeps neither the connection nor what was written for it.
+            # Drop the connection and unsent bytes of a peer that stopped reading.
             writer.transport.abort()
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
@@ -180,8 +180,7 @@ class PageServer:
         writer.write(connection.send(start) or b"")
         if request.method != b"HEAD":
             for part in page.parts:
-                # Content-Length framing passes data through unchanged, so the parts need not be copied into
-                # events.
+                # With Content-Length, h11 passes data through unchanged, so the parts are not copied.
                 for piece in connection.send_with_data_passthrough(h11.Data(data=part)) or []:
                     writer.write(piece)
                 await writer.drain()

@@ -1,9 +1,10 @@
-"""Connections of httpx to peers that may do anything: what they send reaches the HTTP parser in pieces of
-bounded work, and a head has a bounded size.
+"""Connections of httpx to untrusted peers. Received bytes reach the HTTP parser in small pieces, and the size
+of a head is limited.
 
-httpx's engine parses all that it has read in one go. A megabyte of one-byte chunks, of interim responses or
-of trailers keeps it busy for seconds, in which no time-out can fire. Its work grows with the lines of HTTP
-framing, so a piece ends after so many line ends, and each piece waits for a turn of the event loop.
+httpcore parses everything that it has read at once. A megabyte of one-byte chunks, interim responses or
+trailers keeps it busy for seconds, and no time-out can fire meanwhile. The work grows with the number of
+lines of HTTP framing. So a piece ends after a number of lines, and each piece waits for a turn of the event
+loop.
 """
 
 import ssl
@@ -16,51 +17,55 @@ import httpx
 from dsf_runtime.turns import Turns
 
 PIECE_LINES: Final = 128
-"""Line ends in a piece. Two are a chunk or an interim response, some 20 to 40 microseconds of work."""
+"""Most lines in a piece. A chunk or an interim response has two, which need 20 to 40 microseconds."""
 BYTES_PER_UNIT: Final = 1 << 13
-"""Bytes that are copied and checked for the cost of a line."""
+"""Bytes that cost as much as one line to copy and check."""
 HEAD_BYTES: Final = 64 << 10
-"""Bytes of a head, with all interim (1xx) responses before it."""
+"""Largest head, including all interim (1xx) responses before it."""
 HEAD_LINES: Final = 512
-"""Lines of a head, with all interim responses before it."""
+"""Most lines of a head, including all interim responses before it."""
 BARREN_BYTES: Final = 16 << 10
-"""Bytes of framing that may follow each other without content: sizes and extensions of chunks, trailers."""
+"""Most bytes of framing without content between them: chunk sizes, chunk extensions, trailers."""
 
 
 class ExcessError(Exception):
-    """A peer sends more than is read of it; the words continue the sentence that begins with its address."""
+    """A peer sends more than the limits allow. The message continues a sentence that begins with its
+    address.
+    """
 
 
 class BoundedStream(httpcore.AsyncNetworkStream):
-    """A connection that counts what comes in and hands it on in pieces."""
+    """A connection that counts received bytes and passes them on in pieces."""
 
     def __init__(self, inner: httpcore.AsyncNetworkStream, *, turns: Turns) -> None:
         self._inner = inner
         self._turns = turns
         self._data = b""
         self._at = 0
-        """Where what was not handed on begins."""
+        """Start of the bytes that were not passed on yet."""
         self._in_head = True
         self._framed = True
         self.wire = 0
-        """Bytes handed on since the request, or since the head was complete."""
+        """Bytes passed on since the request began, or since the head was complete."""
         self._lines = 0
         self._barren = 0
 
     def body(self, *, framed: bool) -> None:
-        """The head is complete. ``framed``: the body comes in chunks, each with lines of its own."""
+        """Call this when the head is complete. ``framed`` means that the body has chunks, each with its own
+        lines.
+        """
         self._in_head, self._framed = False, framed
         self.wire = self._barren = 0
 
     def content(self) -> None:
-        """What was handed on held content."""
+        """Call this when the bytes passed on contained content."""
         self._barren = 0
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
-        """Raises ExcessError when the peer sends a head or framing without end."""
+        """Raises ExcessError if the head or the framing is too large."""
         self._check()
         if self._at >= len(self._data):
-            # Nothing is kept while it waits: hundreds of connections may.
+            # Free the bytes before waiting, because hundreds of connections may wait.
             self._data, self._at = b"", 0
             self._data = await self._inner.read(max_bytes, timeout=timeout)
         end, lines = self._end(max_bytes)
@@ -85,7 +90,7 @@ class BoundedStream(httpcore.AsyncNetworkStream):
             raise ExcessError(msg)
 
     def _end(self, most: int) -> tuple[int, int]:
-        """Where the next piece ends, and how many line ends it has."""
+        """The end of the next piece, and its number of lines."""
         end = min(len(self._data), self._at + most)
         if not self._in_head and not self._framed:
             return end, 0
@@ -97,13 +102,13 @@ class BoundedStream(httpcore.AsyncNetworkStream):
         return at, PIECE_LINES
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - httpcore's signature
-        """A request begins, or goes on."""
+        """Writes a part of a request."""
         self._in_head, self._framed = True, True
         self.wire = self._lines = self._barren = 0
         await self._inner.write(buffer, timeout=timeout)
 
     async def aclose(self) -> None:
-        """Forgets what was not handed on."""
+        """Closes the connection and drops bytes that were not passed on."""
         self._data, self._at = b"", 0
         await self._inner.aclose()
 
@@ -113,19 +118,19 @@ class BoundedStream(httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
     ) -> httpcore.AsyncNetworkStream:
-        """The stream inside of TLS is bounded, too."""
+        """The stream inside TLS has the same limits."""
         inner = await self._inner.start_tls(ssl_context, server_hostname=server_hostname, timeout=timeout)
         return BoundedStream(inner, turns=self._turns)
 
     def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - httpcore's signature
-        """A connection that holds bytes nobody asked for cannot be used again."""
+        """Reports unread bytes, so that httpcore does not use the connection again."""
         if info == "is_readable" and self._at < len(self._data):
             return True
         return self._inner.get_extra_info(info)
 
 
 class _Backend(httpcore.AsyncNetworkBackend):
-    """Makes bounded streams."""
+    """Creates bounded streams."""
 
     def __init__(self, inner: httpcore.AsyncNetworkBackend, *, turns: Turns) -> None:
         self._inner = inner
@@ -149,10 +154,9 @@ class _Backend(httpcore.AsyncNetworkBackend):
 
 
 def bound(client: httpx.AsyncClient, *, turns: Turns) -> httpx.AsyncClient:
-    """The client, whose connections are bounded from now on, those through proxies included.
+    """Limits all connections of a client, including those through proxies, and returns the client.
 
-    httpx has no parameter for this; transports of our own would have to find the proxies of the environment
-    themselves.
+    httpx has no parameter for this, and own transports would have to find the proxies of the environment.
     """
     for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
         if isinstance(transport, httpx.AsyncHTTPTransport):

@@ -1,8 +1,8 @@
-"""Turns of the event loop for code that reads what peers send.
+"""Limits the work per turn of the event loop for code that reads bytes of peers.
 
-A peer decides how much work its bytes are: a kilobyte may hold 40 interim responses or 200 chunks. Whoever
-works on such bytes first asks for a turn and says what it will cost. Each turn of the loop grants so much
-work, whatever the number of peers, so time-outs fire and other tasks run in between.
+The peer decides how much work its bytes need: a kilobyte may contain 40 interim responses or 200 chunks. Code
+that works on such bytes first asks for a turn and says what the work will cost. Each turn of the loop allows
+a fixed amount of work for all peers together, so time-outs fire and other tasks run in between.
 """
 
 import asyncio
@@ -10,18 +10,20 @@ from collections import deque
 from typing import Final
 
 UNITS: Final = 256
-"""Cost that one turn of the loop grants. A line of HTTP framing costs one unit, about 15 microseconds."""
+"""Cost that one turn of the loop allows. A line of HTTP framing costs one unit, about 15 microseconds."""
 
 
 class Turns:
-    """Grants turns in the order in which they were asked for."""
+    """Gives turns in the order of the requests."""
 
     def __init__(self) -> None:
         self._line: deque[tuple[asyncio.Future[None], int]] = deque()
         self._opening = False
 
     async def take(self, cost: int) -> None:
-        """Waits for a turn of the loop that has room for this cost. One that costs more has a turn alone."""
+        """Waits for a turn of the loop with room for this cost. A higher cost than UNITS gets a turn
+        alone.
+        """
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         self._line.append((turn, cost))

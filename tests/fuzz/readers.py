@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from dsf_agent import results
 from dsf_agent.errors import FetchError, ScoreError
+from dsf_agent.fetch import promjson
+from dsf_agent.fetch.series import Series
+from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.sources import promjson
-from dsf_agent.sources.base import Series
 from dsf_wire import query
 from gitops_dsf.diagnostics import Severity
 from gitops_dsf.errors import GitopsDsfError

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.publish.hub import MAX_OBJECT_BYTES, HubStore
 from dsf_agent.publish.hubobject import status_body, stored_bytes
-from dsf_agent.reasons import Reason
 from dsf_runtime.clock import SystemClock
 from dsf_runtime.kubeconfig import Kubeconfig
 from tests.hub.controlplane.kubeconfig import ADMIN

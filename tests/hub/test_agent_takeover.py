@@ -13,9 +13,8 @@ from urllib.parse import urlencode
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.publish.hub import SILENT_SECONDS, HubStore
-from dsf_agent.reasons import Reason
 from dsf_runtime.clock import SystemClock
 from dsf_runtime.kubeconfig import Kubeconfig
 from dsf_wire.constants import AGENT_MANAGER, MANAGED_BY_LABEL, SCORE_API_VERSION

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from dsf_agent.endpoints.transport import CallLimits
 from dsf_agent.errors import SettingsError
-from dsf_agent.transport import Limits
 from dsf_wire.constants import AGENT_NAMESPACE
 
 DEFAULT_HUB_NAMESPACE: Final = "open-cluster-management"
@@ -53,7 +53,7 @@ class Settings:
     splay_seconds: float
     grace_seconds: float
     hub_timeout_seconds: float
-    limits: Limits
+    limits: CallLimits
     bytes_in_flight: int
     """Bytes of large answers that may be in memory at one time."""
     log_format: str
@@ -256,7 +256,7 @@ def read(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Settings, arg
         splay_seconds=source.seconds("splay", 10),
         grace_seconds=source.seconds("shutdown-grace", 3),
         hub_timeout_seconds=source.seconds("hub-timeout", 15, least=0.1),
-        limits=Limits(
+        limits=CallLimits(
             total_seconds=source.seconds("request-timeout", 30, least=0.1),
             answer_bytes=source.count("max-answer-bytes", 64 << 20),
             per_origin=source.count("max-calls-per-origin", 8),

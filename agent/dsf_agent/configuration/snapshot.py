@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from dsf_agent import sources
+from dsf_agent.fetch import sources
 from dsf_runtime.calls import display
 from dsf_wire import scorename, scorevalue, summary
 from dsf_wire.constants import SCORE_MAX, SCORE_MIN

@@ -13,9 +13,8 @@ from urllib.parse import quote
 import msgspec
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.reasons import Reason
 from dsf_runtime.clock import Clock
 from dsf_wire.constants import SUSPENDED_CONFIGMAP, SUSPENDED_KEY
 

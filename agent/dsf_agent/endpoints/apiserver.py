@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from dsf_agent import __version__, callfault
-from dsf_agent.errors import PublishError
-from dsf_agent.reasons import Reason
+from dsf_agent import __version__
+from dsf_agent.endpoints import callerrors
+from dsf_agent.errors import PublishError, Reason
 from dsf_runtime import apiserver
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import JSON, ApiError
@@ -89,9 +89,9 @@ class ApiServer:
 
 def _reason(error: ApiError) -> Reason:
     if error.kind is not None:
-        return callfault.kind_reason(error.kind)
+        return callerrors.kind_reason(error.kind)
     if error.status in {400, 422}:
         return Reason.INVALID_OBJECT
     if any(text in str(error) for text in ETCD_TOO_LARGE):
         return Reason.TOO_LARGE
-    return callfault.status_reason(error.status)
+    return callerrors.status_reason(error.status)

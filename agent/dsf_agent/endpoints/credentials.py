@@ -16,8 +16,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from urllib.parse import quote
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import CallError, PublishError
-from dsf_agent.reasons import Reason
+from dsf_agent.errors import CallError, PublishError, Reason
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import ConfigMapRef, Summary
 

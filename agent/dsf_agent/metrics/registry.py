@@ -11,9 +11,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disa
 from prometheus_client.process_collector import ProcessCollector
 
 from dsf_agent import __version__
-from dsf_agent.errors import Stage
+from dsf_agent.errors import Reason, Stage
 from dsf_agent.metrics.samples import RenderedSamples
-from dsf_agent.reasons import Reason
 from dsf_runtime.clock import HubClock
 
 PREFIX: Final = "gitops_dsf_agent"

@@ -5,24 +5,24 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dsf_agent.budget import Budget
-from dsf_agent.cadence import Cadence, fraction
 from dsf_agent.configuration.settings import Settings
 from dsf_agent.configuration.snapshot import publishes
-from dsf_agent.cycle import Cycle
 from dsf_agent.endpoints.apiserver import ApiServer
+from dsf_agent.endpoints.budget import Budget
 from dsf_agent.endpoints.credentials import Credentials, NoSecretReader, SecretReader, SpokeSecretReader
-from dsf_agent.fetch import Fetch
+from dsf_agent.endpoints.transport import Transport
+from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.directory import DirectoryStore
 from dsf_agent.publish.hub import HubStore
 from dsf_agent.publish.publication import Publication
 from dsf_agent.publish.rule import Rule
 from dsf_agent.publish.store import ScoreStore
+from dsf_agent.schedule.cycle import Cycle
+from dsf_agent.schedule.grid import Grid, stable_fraction
+from dsf_agent.schedule.worker import Worker
 from dsf_agent.scoring.labels import LabelSets
 from dsf_agent.scoring.stage import Score
-from dsf_agent.transport import Transport
-from dsf_agent.worker import Worker
 from dsf_runtime.access import Access, InCluster, runs_in_pod
 from dsf_runtime.clock import Clock
 from dsf_runtime.kubeconfig import Kubeconfig
@@ -51,10 +51,12 @@ class Adapters:
                 await server.close()
 
     def cycle(self, scorer: Summary, *, publication: Publication | None) -> Cycle:
-        share = self.budget.share()
+        reservation = self.budget.reservation()
         return Cycle(
             scorer=scorer,
-            fetch=Fetch(scorer=scorer, transport=self.transport, credentials=self.credentials, share=share),
+            fetch=Fetch(
+                scorer=scorer, transport=self.transport, credentials=self.credentials, reservation=reservation
+            ),
             score=Score(
                 scorer=scorer,
                 transport=self.transport,
@@ -65,12 +67,12 @@ class Adapters:
                     cluster=self.settings.cluster,
                     score_name=scorer.score_name,
                 ),
-                share=share,
+                reservation=reservation,
             ),
             publication=publication,
             metrics=self.metrics.of(scorer.score_name),
             clock=self.clock,
-            share=share,
+            reservation=reservation,
         )
 
     def worker(self, scorer: Summary) -> Worker:
@@ -81,7 +83,7 @@ class Adapters:
             publication = Publication(
                 scorer=scorer,
                 store=self.store,
-                rule=Rule.of(scorer, jitter=fraction(cluster, scorer.score_name, "refresh")),
+                rule=Rule.of(scorer, jitter=stable_fraction(cluster, scorer.score_name, "refresh")),
                 metrics=self.metrics.of(scorer.score_name),
                 chance=self.chance,
             )
@@ -89,8 +91,8 @@ class Adapters:
             scorer=scorer,
             cycle=self.cycle(scorer, publication=publication),
             publication=publication,
-            cadence=Cadence(
-                interval=interval, phase=interval * fraction(cluster, scorer.score_name, "phase")
+            grid=Grid(
+                interval=interval, phase=interval * stable_fraction(cluster, scorer.score_name, "phase")
             ),
             clock=self.clock,
             metrics=self.metrics.of(scorer.score_name),

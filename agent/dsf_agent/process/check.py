@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from dsf_agent.configuration.snapshot import Snapshot, Summary, publishes
 from dsf_agent.configuration.watch import UnusableFile, observe
-from dsf_agent.errors import AgentError, FetchError
+from dsf_agent.errors import AgentError, FetchError, Reason
 from dsf_agent.process.build import Adapters
-from dsf_agent.reasons import Reason
 from dsf_wire import scorename
 from dsf_wire.constants import CONFIGMAP_KEY
 

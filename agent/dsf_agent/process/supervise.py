@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 
-from dsf_agent import transport
 from dsf_agent.configuration.snapshot import Snapshot
 from dsf_agent.configuration.suspension import Suspension
 from dsf_agent.configuration.watch import Observation, UnusableFile, Watcher
+from dsf_agent.endpoints import transport
 from dsf_agent.metrics.page import MetricsPage
 from dsf_agent.process import memory
 from dsf_agent.process.build import Adapters
 from dsf_agent.publish.prune import Pruner
-from dsf_agent.schedule import Scheduler
-from dsf_agent.worker import WorkerState
+from dsf_agent.schedule.scheduler import Scheduler
+from dsf_agent.schedule.worker import WorkerState
 from dsf_runtime.pages import Page, PageServer, Probes
 
 log = logging.getLogger(__name__)
@@ -222,4 +222,4 @@ async def serve(adapters: Adapters) -> int:
 def tune() -> None:
     """Settings of the whole process: large reads from sockets, and a garbage collector that rarely blocks."""
     memory.freeze_startup_objects()
-    transport.read_widely()
+    transport.use_large_reads()

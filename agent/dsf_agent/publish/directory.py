@@ -15,10 +15,9 @@ from typing import Any, Final
 
 import yaml
 
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.publish import store
 from dsf_agent.publish.store import Stored
-from dsf_agent.reasons import Reason
 from dsf_runtime.clock import Clock
 
 MAX_STEM: Final = 240

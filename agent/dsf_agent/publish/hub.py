@@ -12,11 +12,10 @@ from typing import Final
 from urllib.parse import quote
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.publish import store
 from dsf_agent.publish.hubobject import HubObject, ObjectList, Table, sole_owner, status_body, stored_bytes
 from dsf_agent.publish.store import Stored
-from dsf_agent.reasons import Reason
 from dsf_runtime.apiserver import APPLY, JSON_PATCH
 from dsf_wire import ownership
 from dsf_wire.constants import (

@@ -15,10 +15,9 @@ import random
 from typing import Final
 
 from dsf_agent.configuration.snapshot import Snapshot
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.store import ScoreStore, Stored
-from dsf_agent.reasons import Reason
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 

@@ -10,11 +10,10 @@ import random
 from collections.abc import Mapping
 from typing import Final
 
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.publish.rule import Published, Rule, decide
 from dsf_agent.publish.store import ScoreStore, Stored
-from dsf_agent.reasons import Reason
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import happens_within
 from dsf_wire import scorename

@@ -53,7 +53,7 @@ class LabelSets:
         self._before: dict[bytes, LabelSet] = {}
         self._now: dict[bytes, LabelSet] = {}
 
-    def turn(self) -> None:
+    def start_answer(self) -> None:
         """Call this when a new answer begins. Label sets that the last answer did not have are dropped."""
         self._before, self._now = self._now, {}
 

@@ -6,16 +6,16 @@ import itertools
 
 import msgspec
 
-from dsf_agent import callfault, results
-from dsf_agent.budget import Share
-from dsf_agent.endpoint import Endpoint
+from dsf_agent.endpoints import callerrors
+from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import Credentials, scoring_auth
-from dsf_agent.errors import CallError, ScoreError
-from dsf_agent.reasons import Reason
-from dsf_agent.results import Results
+from dsf_agent.endpoints.endpoint import Endpoint
+from dsf_agent.endpoints.transport import Body, Call, Transport
+from dsf_agent.errors import CallError, Reason, ScoreError
+from dsf_agent.fetch.series import Series
+from dsf_agent.scoring import results
 from dsf_agent.scoring.labels import LabelSets
-from dsf_agent.sources import Series
-from dsf_agent.transport import Body, Call, Transport
+from dsf_agent.scoring.results import Results
 from dsf_runtime.calls import display
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
@@ -32,13 +32,13 @@ class Score:
         credentials: Credentials,
         clock: Clock,
         label_sets: LabelSets,
-        share: Share,
+        reservation: Reservation,
     ) -> None:
         self._scorer = scorer
         self._label_sets = label_sets
         self._clock = clock
         self._endpoint = Endpoint(
-            transport=transport, credentials=credentials, auth=scoring_auth(scorer), share=share
+            transport=transport, credentials=credentials, auth=scoring_auth(scorer), reservation=reservation
         )
         self._tail = b"]}"
         if scorer.scoring_arguments is not None:
@@ -65,14 +65,14 @@ class Score:
             )
         )
         if not answer.ok:
-            text = callfault.status_text(
+            text = callerrors.status_text(
                 url=self._scorer.scoring_endpoint,
                 status=answer.status,
                 headers=answer.headers,
                 body=answer.body,
             )
-            wait = callfault.retry_after(answer.headers, now=self._clock.wall())
-            raise ScoreError(text, reason=callfault.status_reason(answer.status), retry_after=wait)
+            wait = callerrors.retry_after(answer.headers, now=self._clock.wall())
+            raise ScoreError(text, reason=callerrors.status_reason(answer.status), retry_after=wait)
         where = display(self._scorer.scoring_endpoint)
         found = await results.read(answer.body, where=where, label_sets=self._label_sets)
         self._expected = len(answer.body)

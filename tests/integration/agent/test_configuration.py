@@ -55,7 +55,7 @@ async def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> N
                 assert source.to("one")[-1].query["query"] == query
             calls = len(source.to("two"))
             await until(lambda: len(source.to("two")) >= calls + 3, what="the neighbour goes on")
-            keeps(source.to("two")[1:], cadence=beat("two"), least=2)
+            keeps(source.to("two")[1:], grid=beat("two"), least=2)
             assert len(source.to("one")) == 4
 
 
@@ -88,7 +88,7 @@ async def _follows_swaps(tmp_path: Path, *, count: int) -> None:
                 # second on average.
                 await asyncio.sleep(max(0.0, start + (number + 1) / 30 - asyncio.get_running_loop().time()))
             await until(lambda: scoring.to(f"v{count - 1}"), what="the last state is in force")
-            keeps(scoring.to("calm")[1:], cadence=beat("calm"), least=count // 50)
+            keeps(scoring.to("calm")[1:], grid=beat("calm"), least=count // 50)
             # Bursts are collected for a tenth of a second, and the agent never falls behind them.
             assert len({seen.path for seen in scoring.seen}) > count / 30
             assert {path.stem for path in out.glob("*.yaml")} == {"calm-score", "edited-score"}

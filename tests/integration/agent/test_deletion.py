@@ -66,7 +66,7 @@ async def test_a_file_that_is_not_complete_deletes_nothing(
                 )
                 calls = len(scoring.to("cpu"))
                 await until(lambda: len(scoring.to("cpu")) >= calls + 4, what=f"it runs on: {name}")
-                keeps(scoring.to("cpu")[1:], cadence=beat("cpu"), least=3)
+                keeps(scoring.to("cpu")[1:], grid=beat("cpu"), least=3)
                 assert set(hub.scores) == {("c1", "cpu-score"), ("c1", "mem-score")}, name
                 assert not any(method == "DELETE" for method, _ in hub.writes), name
                 samples = await agent.samples()

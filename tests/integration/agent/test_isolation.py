@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dsf_agent.budget import FREE_BYTES
-from dsf_agent.results import RESULT_BYTES
+from dsf_agent.endpoints.budget import FREE_BYTES
+from dsf_agent.scoring.results import RESULT_BYTES
 from tests.support import yamlfast
 from tests.support.agent.apis import last_values, matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
@@ -59,14 +59,14 @@ async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) ->
             "60",
         ) as agent_:
             await until(lambda: len(scoring.seen) >= 6, what="the healthy one goes on")
-            keeps(scoring.seen[1:], cadence=beat("well"), least=4)
+            keeps(scoring.seen[1:], grid=beat("well"), least=4)
             assert "well-score" not in await agent_.failures()
             assert [fake.open for fake in silent] == [8] * 10, "no more calls to one origin than allowed"
 
 
 async def test_a_hundred_hanging_paths_of_one_origin_leave_turns_to_the_others(tmp_path: Path) -> None:
     """Once each of them has hung, which takes a time-out for every eight, they share four of the eight calls
-    at a time, and a healthy scorer of the same host and port keeps its cadence.
+    at a time, and a healthy scorer of the same host and port keeps its grid.
     """
     volume = ConfigMapVolume(tmp_path / "config")
 
@@ -89,7 +89,7 @@ async def test_a_hundred_hanging_paths_of_one_origin_leave_turns_to_the_others(t
             assert asyncio.get_running_loop().time() - began < 4 * (100 / 8 + 1) + 10
             calls = len(fake.to("well"))
             await until(lambda: len(fake.to("well")) >= calls + 20, what="the healthy one goes on")
-            keeps(fake.to("well")[calls + 1 :], cadence=beat("well"), least=10)
+            keeps(fake.to("well")[calls + 1 :], grid=beat("well"), least=10)
             assert "well-score" not in await agent_.failures()
 
 

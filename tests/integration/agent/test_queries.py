@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dsf_agent.sources.prometheus import Window
+from dsf_agent.fetch.prometheus import Window
 from tests.support.agent.apis import last_values, matrix, prometheus_error, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen

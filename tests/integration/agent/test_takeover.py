@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.publish.hub import LIST_SECONDS, SILENT_SECONDS, HubStore
-from dsf_agent.reasons import Reason
 from dsf_runtime.kubeconfig import Kubeconfig
 from tests.support import virtual_time
 from tests.support.agent.http import HttpFake

@@ -11,9 +11,9 @@ import h11
 import httpcore
 import pytest
 
-from dsf_agent.budget import Budget, NoRoomError
+from dsf_agent.endpoints.budget import Budget, BudgetFullError
+from dsf_agent.endpoints.transport import Call, CallLimits, Transport, use_large_reads
 from dsf_agent.errors import CallError
-from dsf_agent.transport import Call, Limits, Transport, read_widely
 from dsf_runtime.turns import UNITS
 from gitops_dsf.sync.fetch import Fault, Fetcher, FetchLimits
 from tests.support.hostile import KINDS, HostileServer
@@ -55,7 +55,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
     # As they are, so that they are put back at the end.
     monkeypatch.setattr(selector_events._SelectorTransport, "max_size", 256 << 10)
     monkeypatch.setattr(httpcore.AsyncHTTP11Connection, "READ_NUM_BYTES", 64 << 10)
-    read_widely()
+    use_large_reads()
     return counted
 
 
@@ -85,7 +85,7 @@ async def test_the_agent_ends_them(kind: str, turns: Turns) -> None:
     """Eight at a time: no turn of the loop parses more than it may, and no peer gets rid of more than the
     limit and what sockets hold.
     """
-    transport = Transport(limits=Limits(total_seconds=5, answer_bytes=LIMIT))
+    transport = Transport(limits=CallLimits(total_seconds=5, answer_bytes=LIMIT))
 
     async def get(url: str) -> str:
         with pytest.raises(CallError) as caught:
@@ -121,20 +121,20 @@ async def test_sync_and_probes_end_them(kind: str, turns: Turns) -> None:
 async def test_what_they_send_counts_while_it_arrives(kind: str) -> None:
     """Eight peers that send without end hold no more than the budget together, though none succeeds."""
     budget, most = Budget(limit=2 * LIMIT), list[int]()
-    transport = Transport(limits=Limits(total_seconds=60, answer_bytes=64 << 20))
+    transport = Transport(limits=CallLimits(total_seconds=60, answer_bytes=64 << 20))
 
     async def get(url: str) -> str:
-        share, expected = budget.share(), None
+        reservation, expected = budget.reservation(), None
 
         def arrives(size: int) -> None:
-            share.arrives(size)
+            reservation.arrives(size)
             most.append(budget.used)
 
         while True:
             try:
-                async with share.room(expected):
+                async with reservation.room(expected):
                     await transport.call(Call(method="GET", url=url, arrives=arrives))
-            except NoRoomError as error:
+            except BudgetFullError as error:
                 expected = error.wanted
             except CallError as error:
                 return error.reason.value

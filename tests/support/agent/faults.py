@@ -88,7 +88,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
                 lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens"
             )
             await until(lambda: len(faulty.to(WELL)) >= calls + 5, what="the healthy one goes on")
-            keeps(faulty.to(WELL)[calls + 1 :], cadence=beat(WELL), least=3)
+            keeps(faulty.to(WELL)[calls + 1 :], grid=beat(WELL), least=3)
             counted = await agent.failures()
             # The one that refuses may have been in the middle of an answer when it went away.
             counted[f"{REFUSED}-score"].discard("connection_lost")

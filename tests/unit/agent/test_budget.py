@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.budget import FREE_BYTES, Budget, NoRoomError
+from dsf_agent.endpoints.budget import FREE_BYTES, Budget, BudgetFullError
 from dsf_agent.errors import CallError
 
 MB = FREE_BYTES
@@ -23,9 +23,9 @@ class Holder:
         self.task = asyncio.create_task(self._run(budget, expected, actual))
 
     async def _run(self, budget: Budget, expected: int | None, actual: int | None) -> None:
-        async with budget.room(expected) as share:
+        async with budget.room(expected) as reservation:
             if actual is not None:
-                share.holds(actual)
+                reservation.holds(actual)
             self.inside = True
             try:
                 await self.done.wait()
@@ -135,15 +135,15 @@ async def test_bytes_count_as_they_arrive_and_never_beyond_the_limit() -> None:
 
     async def endless() -> None:
         nonlocal most
-        share, expected = budget.share(), None
+        reservation, expected = budget.reservation(), None
         while True:
             try:
-                async with share.room(expected):
+                async with reservation.room(expected):
                     for _ in range(1000):
-                        share.arrives(MB // 4)
+                        reservation.arrives(MB // 4)
                         most = max(most, budget.used)
                         await asyncio.sleep(0)
-            except NoRoomError as error:
+            except BudgetFullError as error:
                 expected = error.wanted
             except CallError as error:
                 ends.append(error.reason.value)
@@ -159,13 +159,13 @@ async def test_bytes_count_as_they_arrive_and_never_beyond_the_limit() -> None:
 async def test_what_was_expected_has_its_room() -> None:
     """An answer as large as last time finds it, whoever came meanwhile."""
     budget = Budget(limit=LIMIT)
-    async with budget.room(6 * MB) as share:
+    async with budget.room(6 * MB) as reservation:
         async with budget.room(None) as other:
             other.arrives(4 * MB)
-            with pytest.raises(NoRoomError):
+            with pytest.raises(BudgetFullError):
                 other.arrives(1)
         for _ in range(6):
-            share.arrives(MB)
-        share.holds(2 * MB)
+            reservation.arrives(MB)
+        reservation.holds(2 * MB)
         assert budget.used == 6 * MB, "room for the results is kept, too"
     assert budget.used == 0

@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from dsf_agent.configuration import settings
+from dsf_agent.errors import Reason
 from dsf_agent.metrics import samples
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.reasons import Reason
 from tests.support import yamlfast
 
 ROOT = Path(__file__).parents[3]

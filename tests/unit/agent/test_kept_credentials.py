@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from dsf_agent.budget import Budget
-from dsf_agent.endpoint import Endpoint
+from dsf_agent.endpoints.budget import Budget
 from dsf_agent.endpoints.credentials import KEEP_SECONDS, STALE_SECONDS, Auth, Credentials, NoSecretReader
-from dsf_agent.errors import CallError, PublishError
-from dsf_agent.reasons import Reason
-from dsf_agent.transport import Answer, Call, Limits, Transport
+from dsf_agent.endpoints.endpoint import Endpoint
+from dsf_agent.endpoints.transport import Answer, Call, CallLimits, Transport
+from dsf_agent.errors import CallError, PublishError, Reason
 from dsf_wire.summary import ConfigMapRef
 from tests.support.agent.apis import scores
 from tests.support.agent.certificates import Authority
@@ -120,8 +119,10 @@ async def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_
     """
     old, new = Authority("old"), Authority("new")
     reader, clock = FakeSecretReader(ca=old.pem), ManualClock()
-    kept, transport = _credentials(reader, clock), Transport(limits=Limits(total_seconds=30))
-    endpoint = Endpoint(transport=transport, credentials=kept, auth=CA, share=Budget(limit=1).share())
+    kept, transport = _credentials(reader, clock), Transport(limits=CallLimits(total_seconds=30))
+    endpoint = Endpoint(
+        transport=transport, credentials=kept, auth=CA, reservation=Budget(limit=1).reservation()
+    )
     async with (
         HttpFake(scores(1.0), tls=old.server(tmp_path / "a")) as one,
         HttpFake(scores(1.0), tls=new.server(tmp_path / "b")) as two,

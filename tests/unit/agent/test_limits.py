@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.admission import Admission
+from dsf_agent.endpoints.originlimit import OriginLimit
 from dsf_runtime.buffer import Buffer
 from dsf_runtime.calls import TEXT_LIMIT, display, excerpt, retry_after
 from dsf_runtime.inflate import STEP, InflateError, Inflater
@@ -17,31 +17,31 @@ from dsf_runtime.inflate import STEP, InflateError, Inflater
 
 async def test_one_origin_never_waits_for_another() -> None:
     """Eight hanging calls of one origin fill its turns and nobody else's."""
-    admission, release = Admission(per_origin=2), asyncio.Event()
+    limit, release = OriginLimit(per_origin=2), asyncio.Event()
 
     async def hang() -> None:
-        async with admission.origin("slow"):
+        async with limit.slot("slow"):
             await release.wait()
 
     hanging = [asyncio.create_task(hang()) for _ in range(8)]
     await asyncio.sleep(0)
-    async with asyncio.timeout(60), admission.origin("fast"):
+    async with asyncio.timeout(60), limit.slot("fast"):
         pass
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05), admission.origin("slow"):
+        async with asyncio.timeout(0.05), limit.slot("slow"):
             pass
     release.set()
     await asyncio.gather(*hanging)
-    async with asyncio.timeout(60), admission.origin("slow"):
+    async with asyncio.timeout(60), limit.slot("slow"):
         pass
 
 
 async def test_those_that_get_no_answer_leave_half_of_the_turns_to_the_others() -> None:
     """A hundred of them wait in their order for four of eight turns; one that gets answers goes at once."""
-    admission, hanging, order = Admission(per_origin=8), asyncio.Event(), list[int]()
+    limit, hanging, order = OriginLimit(per_origin=8), asyncio.Event(), list[int]()
 
     async def hang(number: int) -> None:
-        async with admission.origin("slow", doubtful=True):
+        async with limit.slot("slow", unresponsive=True):
             order.append(number)
             await hanging.wait()
 
@@ -56,8 +56,8 @@ async def test_those_that_get_no_answer_leave_half_of_the_turns_to_the_others() 
     assert order == [0, 1, 2, 3, 5]
     async with AsyncExitStack() as stack:
         for _ in range(4):
-            await asyncio.wait_for(stack.enter_async_context(admission.origin("slow")), timeout=60)
-        fifth = asyncio.create_task(stack.enter_async_context(admission.origin("slow")))
+            await asyncio.wait_for(stack.enter_async_context(limit.slot("slow")), timeout=60)
+        fifth = asyncio.create_task(stack.enter_async_context(limit.slot("slow")))
         await asyncio.sleep(0)
         assert not fifth.done(), "eight are at work"
         tasks[1].cancel()

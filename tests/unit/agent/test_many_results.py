@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent import lenient, results
-from dsf_agent.errors import ScoreError
-from dsf_agent.reasons import Reason
-from dsf_agent.results import DROP_EXCESS, MAX_RESULTS, MAX_UNUSUAL, PIECE, Results
+from dsf_agent.errors import Reason, ScoreError
+from dsf_agent.scoring import lenient, results
 from dsf_agent.scoring.labels import LabelSets
+from dsf_agent.scoring.results import DROP_EXCESS, MAX_RESULTS, MAX_UNUSUAL, PIECE, Results
 
 
 def _label_sets() -> LabelSets:
@@ -108,7 +107,7 @@ async def test_pieces_are_as_good_as_the_whole(name: str, monkeypatch: pytest.Mo
 async def test_unusual_answers_are_looked_at_up_to_a_number_of_results() -> None:
     """Sixty million zeros in an answer of 64 MB would keep the agent busy for minutes."""
     body = bytearray(b'{"results":[' + b"0," * (2 * MAX_UNUSUAL) + b"0]}")
-    with pytest.raises(ScoreError, match="unusual spelling") as caught:
+    with pytest.raises(ScoreError, match="unusual formatting") as caught:
         await _read(body)
     assert caught.value.reason is Reason.TOO_LARGE
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsf_agent.cadence import Cadence, fraction
 from dsf_agent.publish.rule import Decision, Published, Rule, changed, decide
+from dsf_agent.schedule.grid import Grid, stable_fraction
 from dsf_wire.summary import PublishRule, Summary
 
 
@@ -16,21 +16,21 @@ def test_the_next_run_is_on_the_grid_and_in_the_future(
     """No drift: always phase plus a whole number of intervals, never earlier than asked, never more than one
     interval later.
     """
-    cadence = Cadence(interval=interval, phase=part * interval)
-    due_at = cadence.next(after=now, least=least)
+    grid = Grid(interval=interval, phase=part * interval)
+    due_at = grid.next(after=now, least=least)
     assert now + least - 1e-6 <= due_at <= now + least + interval * 1.000001
-    steps = (due_at - cadence.phase) / interval
+    steps = (due_at - grid.phase) / interval
     assert abs(steps - round(steps)) < 1e-6
 
 
 def test_fractions_differ_between_clusters_and_not_between_starts() -> None:
     """A thousand clusters spread evenly over a tenth of the line each."""
-    assert fraction("c1", "cpu") == fraction("c1", "cpu")
+    assert stable_fraction("c1", "cpu") == stable_fraction("c1", "cpu")
     buckets = [0] * 10
     for number in range(1000):
-        buckets[int(fraction(f"cluster{number}", "cpu") * 10)] += 1
+        buckets[int(stable_fraction(f"cluster{number}", "cpu") * 10)] += 1
     assert min(buckets) > 60
-    assert fraction("ab", "c") != fraction("a", "bc")
+    assert stable_fraction("ab", "c") != stable_fraction("a", "bc")
 
 
 RULE = Rule(deadband=2, min_interval=60, ttl=900, jitter=0.0)
@@ -72,7 +72,8 @@ def test_a_deadband_of_zero_means_any_move() -> None:
 def test_refreshes_of_a_fleet_are_spread_and_early() -> None:
     """Up to a tenth earlier than half of the TTL, never later."""
     refreshes = [
-        Rule(deadband=2, min_interval=60, ttl=900, jitter=fraction(f"c{n}", "s")).refresh for n in range(200)
+        Rule(deadband=2, min_interval=60, ttl=900, jitter=stable_fraction(f"c{n}", "s")).refresh
+        for n in range(200)
     ]
     assert min(refreshes) >= 405
     assert max(refreshes) <= 450

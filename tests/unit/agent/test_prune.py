@@ -11,11 +11,10 @@ from contextlib import contextmanager
 import pytest
 
 from dsf_agent.configuration.snapshot import Snapshot, parse
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.prune import EMPTY_FACTOR, EXPIRED_SLACK_SECONDS, RECHECK_SECONDS, Pruner
 from dsf_agent.publish.store import Stored
-from dsf_agent.reasons import Reason
 
 DELAY = 10.0
 EMPTY = parse(b"[]")

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.publication import Publication
 from dsf_agent.publish.rule import Rule
 from dsf_agent.publish.store import Stored
-from dsf_agent.reasons import Reason
 from dsf_wire.summary import Summary
 from tests.support.waiting import until
 

@@ -10,12 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.metrics.registry import Metrics
 from dsf_agent.publish.publication import CLOCK_SLACK_SECONDS, Publication
 from dsf_agent.publish.rule import Rule
 from dsf_agent.publish.store import Stored, labels
-from dsf_agent.reasons import Reason
 from dsf_wire.summary import Summary
 
 TTL, LEAST = 900.0, 60.0

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from dsf_agent import results
 from dsf_agent.metrics.samples import RenderedSamples, SamplePrefix, SampleText
+from dsf_agent.scoring import results
 from dsf_agent.scoring.items import DROP_NO_NAME, ItemBuilder, Items
 from dsf_agent.scoring.labels import MAX_KEPT, MAX_KEPT_BYTES, Labels, LabelSet, LabelSets, item_namer
 from dsf_wire import dimension, scorevalue
@@ -233,7 +233,7 @@ def test_label_sets_are_kept_while_they_are_named() -> None:
     small, huge = b'{"node":"a"}', b'{"node":"%b"}' % (b"n" * MAX_KEPT_BYTES)
 
     def read(*metrics: bytes) -> list[LabelSet]:
-        label_sets.turn()
+        label_sets.start_answer()
         return label_sets.read(metrics)
 
     first = read(small, huge)
@@ -251,7 +251,7 @@ def test_no_more_label_sets_are_kept_than_some() -> None:
     metrics = [b'{"node":"%d"}' % number for number in range(MAX_KEPT + results.BATCH)]
     kept = []
     for _ in range(2):
-        label_sets.turn()
+        label_sets.start_answer()
         found = [
             one
             for start in range(0, len(metrics), results.BATCH)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dsf_agent.errors import FetchError
-from dsf_agent.reasons import Reason
-from dsf_agent.sources import Series, promjson
+from dsf_agent.errors import FetchError, Reason
+from dsf_agent.fetch import promjson
+from dsf_agent.fetch.series import Series
 from tests.support.laws import examples
 
 

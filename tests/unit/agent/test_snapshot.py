@@ -7,7 +7,7 @@ import pytest
 
 from dsf_agent.configuration import snapshot
 from dsf_agent.configuration.snapshot import SummariesError
-from dsf_agent.schedule import diff
+from dsf_agent.schedule.scheduler import diff
 from dsf_wire.summary import Summary
 from tests.support.agent.configmap import entry
 

@@ -7,9 +7,8 @@ import msgspec
 import pytest
 
 from dsf_agent.endpoints.apiserver import ApiServer, Reply
-from dsf_agent.errors import PublishError
+from dsf_agent.errors import PublishError, Reason
 from dsf_agent.publish.hub import HubStore
-from dsf_agent.reasons import Reason
 from dsf_runtime.access import Access
 from dsf_runtime.apiserver import APPLY, JSON
 from dsf_wire.constants import MAX_ITEM_NAME, MAX_SCORE_ITEMS

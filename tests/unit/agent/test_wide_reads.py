@@ -6,14 +6,14 @@ from pathlib import Path
 
 import httpcore
 
-from dsf_agent import transport
+from dsf_agent.endpoints import transport
 
 
 async def test_connections_read_widely() -> None:
     """Where a newer Python or httpcore names them otherwise, this fails and the agent only reads smaller
     pieces.
     """
-    transport.read_widely()
+    transport.use_large_reads()
     server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
     async with server:
         _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())

@@ -4,12 +4,12 @@ import random
 
 from prometheus_client import generate_latest
 
-from dsf_agent.cadence import Cadence
-from dsf_agent.cycle import CycleResult
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.schedule import Scheduler
+from dsf_agent.schedule.cycle import CycleResult
+from dsf_agent.schedule.grid import Grid
+from dsf_agent.schedule.scheduler import Scheduler
+from dsf_agent.schedule.worker import Worker
 from dsf_agent.scoring.items import Items
-from dsf_agent.worker import Worker
 from dsf_runtime.clock import SystemClock
 from dsf_wire.summary import Summary
 from tests.support.waiting import until
@@ -50,7 +50,7 @@ class Makes:
             scorer=scorer,
             cycle=self._cycles[scorer.name],  # type: ignore[arg-type]
             publication=None,
-            cadence=Cadence(interval=0.05, phase=0.0),
+            grid=Grid(interval=0.05, phase=0.0),
             clock=SystemClock(),
             metrics=self._metrics.of(scorer.score_name),
             chance=self._chance,

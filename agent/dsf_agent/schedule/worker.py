@@ -9,12 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dsf_agent.cadence import Cadence
-from dsf_agent.cycle import Cycle, CycleResult
-from dsf_agent.errors import AgentError, FetchError, Stage
+from dsf_agent.errors import AgentError, FetchError, Reason, Stage
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.publish.publication import Publication
-from dsf_agent.reasons import Reason
+from dsf_agent.schedule.cycle import Cycle, CycleResult
+from dsf_agent.schedule.grid import Grid
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
@@ -48,7 +47,7 @@ class Worker:
         scorer: Summary,
         cycle: Cycle,
         publication: Publication | None,
-        cadence: Cadence,
+        grid: Grid,
         clock: Clock,
         metrics: ScorerMetrics,
         chance: random.Random,
@@ -56,14 +55,14 @@ class Worker:
         self._scorer = scorer
         self._cycle = cycle
         self._publication = publication
-        self._cadence = cadence
+        self._grid = grid
         self._clock = clock
         self._metrics = metrics
         self._chance = chance
         self._draining = asyncio.Event()
         self._backoff = Backoff(
-            first=min(FIRST_RETRY_SECONDS, cadence.interval),
-            ceiling=max(LONGEST_RETRY_SECONDS, cadence.interval),
+            first=min(FIRST_RETRY_SECONDS, grid.interval),
+            ceiling=max(LONGEST_RETRY_SECONDS, grid.interval),
         )
         self._state = WorkerState()
 
@@ -106,9 +105,7 @@ class Worker:
             if retry is None:
                 # Skip a grid point that is less than half an interval away, as may happen after the first
                 # run.
-                due = self._cadence.next(
-                    after=now, least=max(0.0, self._cadence.interval / 2 - (now - started))
-                )
+                due = self._grid.next(after=now, least=max(0.0, self._grid.interval / 2 - (now - started)))
             else:
                 due = now + retry
 
@@ -175,7 +172,7 @@ class Worker:
         if error.reason is Reason.NO_RESULTS:
             # The peers are healthy and need no long back-off. Once the source has data, scores follow within
             # one interval.
-            delay = min(delay, self._cadence.interval)
+            delay = min(delay, self._grid.interval)
         extra = {"scorer": self._scorer.name, "reason": error.reason.value, "stage": stage}
         log.warning(
             "%s failed (%d in a row), next attempt in %.0f s: %s", stage, failures, delay, error, extra=extra

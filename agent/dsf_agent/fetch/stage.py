@@ -1,25 +1,25 @@
-"""fetch: one scorer's series from its source."""
+"""The stage ``fetch``: queries the source of one scorer."""
 
 from dataclasses import replace
 
-from dsf_agent import sources
-from dsf_agent.budget import Share
-from dsf_agent.endpoint import Endpoint
+from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import Credentials, source_auth
+from dsf_agent.endpoints.endpoint import Endpoint
+from dsf_agent.endpoints.transport import Transport
 from dsf_agent.errors import CallError, FetchError
-from dsf_agent.sources import Series
-from dsf_agent.transport import Transport
+from dsf_agent.fetch import sources
+from dsf_agent.fetch.series import Series
 from dsf_wire.summary import Summary
 
 
 class Fetch:
-    """The first stage of a cycle, bound to one scorer."""
+    """The first stage of a cycle, for one scorer."""
 
     def __init__(
-        self, *, scorer: Summary, transport: Transport, credentials: Credentials, share: Share
+        self, *, scorer: Summary, transport: Transport, credentials: Credentials, reservation: Reservation
     ) -> None:
         self._endpoint = Endpoint(
-            transport=transport, credentials=credentials, auth=source_auth(scorer), share=share
+            transport=transport, credentials=credentials, auth=source_auth(scorer), reservation=reservation
         )
         self._source = sources.of(scorer)(scorer=scorer, endpoint=self._endpoint)
 

@@ -5,14 +5,14 @@ import math
 from dataclasses import dataclass
 
 
-def fraction(*parts: str) -> float:
+def stable_fraction(*parts: str) -> float:
     """A number in [0, 1) that depends only on the parts, so it is the same after a restart."""
     digest = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cadence:
+class Grid:
     """Grid points at ``phase + k * interval`` seconds of a monotonic clock.
 
     The first run does not wait for the grid. Later runs do, so a thousand clusters that received an edit in

@@ -1,19 +1,19 @@
-"""What a source of series is."""
+"""Series, and the interface of a source."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from dsf_agent.endpoint import Endpoint
-from dsf_agent.transport import Body
+from dsf_agent.endpoints.endpoint import Endpoint
+from dsf_agent.endpoints.transport import Body
 from dsf_wire.summary import Summary
 
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Series as JSON text, undecoded: ``parts`` joined by commas are the elements of the request's ``data``
-    array.
+    """Series as JSON text, not decoded. ``parts``, joined by commas, are the elements of the request's
+    ``data`` array.
 
-    ``size`` is in bytes as received; ``warnings`` are the source's own words.
+    ``size`` is the number of received bytes. ``warnings`` are texts of the source.
     """
 
     parts: tuple[Body, ...] = ()
@@ -23,13 +23,15 @@ class Series:
 
 
 class Source(Protocol):
-    """One scorer's source. Made anew whenever its entry changes; may remember things from run to run."""
+    """The source of one scorer. It is created again when the entry changes, and may keep state between
+    cycles.
+    """
 
     def __init__(self, *, scorer: Summary, endpoint: Endpoint) -> None: ...
 
     @staticmethod
     def fault(scorer: Summary) -> str | None:
-        """What is wrong with the entry for this type of source, or None."""
+        """Why the entry cannot be used with this type of source, or None."""
         ...
 
     async def fetch(self, *, now: float) -> Series:

@@ -1,21 +1,18 @@
-"""One pass of one scorer: fetch -> score -> map -> offer to publish. Never sleeps, except to give the event
-loop its turn.
-"""
+"""One cycle of one scorer: fetch -> score -> map to items -> offer to publish."""
 
 import asyncio
 from collections import Counter
 from dataclasses import dataclass
 
-from dsf_agent.budget import NoRoomError, Share
 from dsf_agent.configuration.snapshot import publishes
-from dsf_agent.errors import ScoreError
-from dsf_agent.fetch import Fetch
+from dsf_agent.endpoints.budget import BudgetFullError, Reservation
+from dsf_agent.errors import Reason, ScoreError
+from dsf_agent.fetch.stage import Fetch
 from dsf_agent.metrics.registry import ScorerMetrics
 from dsf_agent.metrics.samples import SampleText
 from dsf_agent.publish.publication import Publication
-from dsf_agent.reasons import Reason
-from dsf_agent.results import BATCH, Results
 from dsf_agent.scoring.items import ItemBuilder, Items
+from dsf_agent.scoring.results import BATCH, Results
 from dsf_agent.scoring.stage import Score
 from dsf_runtime.clock import Clock
 from dsf_wire.summary import Summary
@@ -23,7 +20,7 @@ from dsf_wire.summary import Summary
 
 @dataclass(frozen=True, kw_only=True)
 class CycleResult:
-    """What a pass that succeeded found; sizes in bytes."""
+    """What a successful cycle found. Sizes are in bytes."""
 
     series: int
     size: int
@@ -31,12 +28,12 @@ class CycleResult:
     results: int
     dropped: Counter[str]
     first_fault: str
-    """Why the first dropped result was dropped, if the result itself was bad."""
+    """Why the first dropped result was dropped."""
     items: Items
 
 
 class Cycle:
-    """The stages of one scorer. ``publication`` is None where its scores are not published."""
+    """The stages of one scorer. ``publication`` is None if its scores are not published."""
 
     def __init__(
         self,
@@ -47,7 +44,7 @@ class Cycle:
         publication: Publication | None,
         metrics: ScorerMetrics,
         clock: Clock,
-        share: Share,
+        reservation: Reservation,
     ) -> None:
         self._scorer = scorer
         self._fetch = fetch
@@ -55,23 +52,23 @@ class Cycle:
         self._publication = publication
         self._metrics = metrics
         self._clock = clock
-        self._share = share
+        self._reservation = reservation
         self._expected: int | None = None
-        """Bytes that the last cycle held; None before the first."""
+        """Bytes that the last cycle needed; None before the first one."""
 
     async def run(self) -> CycleResult:
-        """Raises FetchError or ScoreError; nothing was published or exported then.
+        """Runs one cycle. If it raises FetchError or ScoreError, nothing was published or exported.
 
-        A cycle that yields no item is a failure (NO_RESULTS), never an empty object: OCM counts a cluster
-        without the item as 0, which outranks every negative score; what was published before stays until its
-        validUntil.
+        A cycle without any item is a failure (NO_RESULTS), and no empty object is published. OCM would count
+        an object without the item as a score of 0, which is better than every negative score. The published
+        scores stay until their validUntil.
         """
         expected = self._expected
         while True:
             try:
-                async with self._share.room(expected):
+                async with self._reservation.room(expected):
                     return await self._run()
-            except NoRoomError as error:
+            except BudgetFullError as error:
                 expected = error.wanted
 
     async def _run(self) -> CycleResult:
@@ -116,7 +113,7 @@ class Cycle:
 
     def _holds(self, size: int) -> None:
         self._expected = size
-        self._share.holds(size)
+        self._reservation.holds(size)
 
     async def _items(self, results: Results) -> Items:
         builder = ItemBuilder(scorer=self._scorer)

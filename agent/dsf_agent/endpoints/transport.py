@@ -1,5 +1,5 @@
-"""HTTP calls to metric sources and scoring APIs: bounded in time, in size and in number, every failure with
-its reason.
+"""HTTP calls to metric sources and scoring APIs, with limits for time, size and number. Every failure has a
+reason.
 """
 
 import asyncio
@@ -14,8 +14,9 @@ from urllib.parse import urlsplit
 import httpcore
 import httpx
 
-from dsf_agent import __version__, callfault
-from dsf_agent.admission import Admission
+from dsf_agent import __version__
+from dsf_agent.endpoints import callerrors
+from dsf_agent.endpoints.originlimit import OriginLimit
 from dsf_runtime import answers
 from dsf_runtime.answers import TooLargeError
 from dsf_runtime.calls import Retirement
@@ -23,34 +24,34 @@ from dsf_runtime.streams import bound
 from dsf_runtime.turns import Turns
 
 IDLE_SECONDS: Final = 1.5
-"""How long a connection may be idle and still be used: peers close theirs after 5 s (uvicorn, Node.js), some
-after 2 s (gunicorn), and one that is used at that very moment breaks, cycle after cycle where the interval is
-the same.
+"""An idle connection is used again only within this time. Peers close idle connections after 5 s (uvicorn,
+Node.js) or 2 s (gunicorn). A call that is sent at that moment fails, and with an interval of the same length
+every cycle would.
 """
 USER_AGENT: Final = f"gitops-dsf-agent/{__version__}"
 ERROR_BODY_LIMIT: Final = 64 * 1024
-"""Bytes of an error answer that are read for its text."""
+"""Bytes of an error answer that are read for the message."""
 CHUNK: Final = 1 << 20
-"""Bytes per read and write: each costs some 50 calls of Python, whatever its size."""
+"""Bytes per read and write. Each costs about 50 Python calls, whatever its size."""
 
 Body = bytes | bytearray | memoryview
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Time-outs in seconds, sizes in bytes."""
+class CallLimits:
+    """Limits of calls. Time-outs are in seconds, sizes in bytes."""
 
     connect_seconds: float = 10.0
     total_seconds: float = 30.0
-    """From the first byte of the request to the last of the answer; upstream's 30 s."""
+    """From the first byte of the request to the last byte of the answer. The upstream agent uses 30 s too."""
     answer_bytes: int = 64 << 20
     per_origin: int = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One request. ``body`` is a sequence of parts that go out one after another, never joined. ``expected``
-    bytes of answer.
+    """One request. The parts of ``body`` are sent one after another without being joined. ``expected`` is the
+    expected size of the answer in bytes.
     """
 
     method: str
@@ -58,23 +59,26 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: tuple[Body, ...] | None = None
     trust: ssl.SSLContext | None = None
-    """What to trust over https; None is the system's CAs."""
+    """The CAs to trust for https. None means the system's CAs."""
     expected: int = 0
     arrives: Callable[[int], None] = lambda _size: None
-    """Hears of every piece of the answer before it is kept, and may refuse it by an exception."""
-    doubtful: bool = False
-    """The last call of this scorer to this endpoint gave no answer; see Admission."""
+    """Called with the size of every piece of the answer before it is kept. It may raise an exception to
+    refuse it.
+    """
+    unresponsive: bool = False
+    """Whether the last call of this scorer to this endpoint got no answer; see OriginLimit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A status and the whole body; the body of an error is cut at ERROR_BODY_LIMIT."""
+    """A status and the whole body. The body of an error is cut at ERROR_BODY_LIMIT."""
 
     status: int
     headers: httpx.Headers
     body: bytearray
     ascii: bool = False
-    """The body is known to be ASCII alone: told by each piece as it came, which spares a pass over the whole.
+    """Whether the body is known to be ASCII. Each piece was checked as it arrived, so the whole need not be
+    checked again.
     """
 
     @property
@@ -82,28 +86,26 @@ class Answer:
         return 200 <= self.status < 300
 
 
-def read_widely() -> None:
-    """Makes asyncio and httpx's engine read CHUNK bytes at a time, for the whole process.
+def use_large_reads() -> None:
+    """Makes asyncio and httpcore read CHUNK bytes at a time, for the whole process.
 
-    asyncio takes 256 KiB from a socket at once and httpx's engine asks for 64: a quarter of the CPU of an
-    answer of 20 MB. Both sizes are constants of the connection classes and nothing else; a network backend of
-    our own would cost httpx's proxies.
+    By default asyncio reads 256 KiB from a socket at once, and httpcore asks for 64. With larger reads an
+    answer of 20 MB needs a quarter less CPU. Both sizes are class constants without another way to set them.
     """
-    # There is no public name for it; where a future Python has none at all, answers are only read in smaller
-    # pieces.
+    # The name is private. If a future Python does not have it, answers are only read in smaller pieces.
     with suppress(AttributeError):
         selector_events._SelectorTransport.max_size = CHUNK  # type: ignore[attr-defined]  # noqa: SLF001
     httpcore.AsyncHTTP11Connection.READ_NUM_BYTES = CHUNK
 
 
 class Transport:
-    """Owns the connections. One httpx client per trust, because a client with its own CA set costs 38 ms and
-    0.8 MB.
+    """Owns the connections. There is one httpx client per set of CAs, because a client costs 38 ms and 0.8
+    MB.
     """
 
-    def __init__(self, *, limits: Limits) -> None:
+    def __init__(self, *, limits: CallLimits) -> None:
         self._limits = limits
-        self._admission = Admission(per_origin=limits.per_origin)
+        self._origin_limit = OriginLimit(per_origin=limits.per_origin)
         self._turns = Turns()
         self._clients: dict[ssl.SSLContext | None, httpx.AsyncClient] = {}
         self._retirement = Retirement(grace=limits.total_seconds)
@@ -111,9 +113,11 @@ class Transport:
         self._plain = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     async def call(self, call: Call) -> Answer:
-        """Sends and reads one call. Raises CallError; an HTTP error status is an Answer, not an exception."""
-        async with self._admission.origin(_origin(call.url), doubtful=call.doubtful):
-            with callfault.named(url=call.url, seconds=self._limits.total_seconds):
+        """Sends one call and reads the answer. An HTTP error status is an Answer, other failures raise
+        CallError.
+        """
+        async with self._origin_limit.slot(_origin(call.url), unresponsive=call.unresponsive):
+            with callerrors.named(url=call.url, seconds=self._limits.total_seconds):
                 async with asyncio.timeout(self._limits.total_seconds):
                     return await self._exchange(call)
 
@@ -160,8 +164,8 @@ class Transport:
         if client is None:
             client = httpx.AsyncClient(
                 verify=trust,
-                # The pool never refuses: a full pool would be the failure of a scorer that did nothing wrong.
-                # Admission bounds it.
+                # The pool has no limit, because a full pool would be an error of a healthy scorer.
+                # OriginLimit limits the calls.
                 limits=httpx.Limits(
                     max_connections=None, max_keepalive_connections=64, keepalive_expiry=IDLE_SECONDS
                 ),
@@ -183,7 +187,7 @@ class Transport:
         return self._system
 
     def forget(self, trust: ssl.SSLContext) -> None:
-        """Lets go of the connections of a trust that nobody uses any more (a replaced CA)."""
+        """Closes the connections that use these CAs, after they were replaced."""
         client = self._clients.pop(trust, None)
         if client is not None:
             self._retirement.add(client)

@@ -1,8 +1,8 @@
-"""The scoring API's answer, result by result: a bad one is dropped with its reason, MAX_RESULTS of the good
-ones count.
+"""Reads the answer of a scoring API. Invalid results are dropped with a reason, and at most MAX_RESULTS are
+kept.
 
-Works in batches that give the event loop its turn; see BATCH. A large answer is read in pieces, so that it
-never stands in memory as objects as a whole.
+It works in batches, so that other tasks can run in between. A large answer is read in pieces, so that it is
+never in memory as objects as a whole.
 """
 
 import asyncio
@@ -16,29 +16,29 @@ from typing import Any, Final
 
 import msgspec
 
-from dsf_agent import lenient
-from dsf_agent.errors import ScoreError
-from dsf_agent.reasons import Reason
+from dsf_agent.errors import Reason, ScoreError
+from dsf_agent.scoring import lenient
 from dsf_agent.scoring.labels import Labels, LabelSet, LabelSets
 from dsf_runtime.calls import excerpt
 from dsf_wire.scoring import ScoringResponse
 
 BATCH: Final = 2000
-"""Results between two turns of the event loop: up to five milliseconds of work where all label sets are new.
+"""Results that are read before other tasks may run: up to five milliseconds of work if all label sets are
+new.
 """
 
 MAX_RESULTS: Final = 50_000
-"""Results of one answer that are kept. An AddOnPlacementScore holds some 16,000 items; the rest is for
-/metrics, and for items that are made of several results.
+"""Most results of one answer that are kept. An AddOnPlacementScore can store about 16,000 items. More results
+are useful for /metrics, and for items that are aggregated from several results.
 """
 MAX_UNUSUAL: Final = 4 * MAX_RESULTS
-"""Results that are looked at in a large answer of unusual spelling, which takes ten times as long."""
+"""Most results that are read in a large answer with unusual formatting, which takes ten times as long."""
 RESULT_BYTES: Final = 512
-"""What a result takes in memory, about."""
+"""Approximate memory of one result."""
 PIECE: Final = 1 << 16
-"""Bytes of a large answer that are decoded at a time, and ..."""
+"""Bytes of a large answer that are decoded at a time."""
 WINDOW: Final = 1 << 15
-"""... how much longer a piece may be, because it ends between two results."""
+"""How much longer a piece may be, because it ends between two results."""
 
 DROP_INVALID: Final = "invalid"
 """Not an object with ``metric`` (labels to strings) and ``score`` (a number)."""
@@ -61,9 +61,10 @@ class _Plain(msgspec.Struct, gc=False):
 
 @dataclass(kw_only=True)
 class Results:
-    """What one answer holds: label sets and raw scores, side by side, in its order. It takes ``size`` bytes.
+    """The results of one answer, in its order: ``scores`` belong to ``label_sets`` at the same index.
 
-    ``dropped`` counts by reason; ``first_fault`` explains the first dropped one.
+    They use about ``size`` bytes. ``dropped`` counts by reason, and ``first_fault`` explains the first
+    dropped result.
     """
 
     size: int = 0
@@ -72,26 +73,26 @@ class Results:
     dropped: Counter[str] = field(default_factory=Counter)
     first_fault: str = ""
     _bar: str | None = field(default=None, compare=False)
-    """Results of items that do not come before this name are excess."""
+    """Results of this item and of items whose names come after it are dropped."""
 
     @property
     def total(self) -> int:
         return len(self.scores) + self.dropped.total()
 
     def batches(self) -> Iterator[tuple[list[LabelSet], list[float]]]:
-        """The results, BATCH at a time."""
+        """Yields the results, BATCH at a time."""
         for start in range(0, len(self.scores), BATCH):
             yield self.label_sets[start : start + BATCH], self.scores[start : start + BATCH]
 
     def add(self, label_set: LabelSet, score: float, *, where: str) -> None:
-        """One result, which is dropped if it is not finite."""
+        """Adds one result, or drops it if the score is not finite."""
         if math.isfinite(score):
             self.extend([label_set], [score])
         else:
             self.drop(DROP_NOT_FINITE, f"{where}: score is {score}")
 
     def extend(self, label_sets: list[LabelSet], scores: list[float]) -> None:
-        """Results whose scores are finite."""
+        """Adds results with finite scores."""
         if self._bar is not None:
             kept = [place for place, one in enumerate(label_sets) if _order(one) < self._bar]
             self._exceed(len(scores) - len(kept))
@@ -100,15 +101,15 @@ class Results:
         self.scores += scores
 
     async def cut(self, *, most: int = MAX_RESULTS) -> None:
-        """Leaves ``most`` results at most: those of the items whose names come first, so that the same items
-        stay from answer to answer, whatever their scores and their order. An item stays with all its results
-        or goes, unless it alone has more.
+        """Keeps at most ``most`` results: those of the items whose names come first. So the same items are
+        kept from answer to answer, whatever their scores and order. An item keeps all its results or none,
+        unless it alone has more.
         """
         if len(self.scores) <= most:
             return
         names: list[str] = []
         for start in range(0, len(self.scores), BATCH):
-            # Sorted runs, which the final sort merges in linear time.
+            # Each batch is sorted now, so that the final sort only merges sorted runs.
             names += sorted(map(_order, self.label_sets[start : start + BATCH]))
             await asyncio.sleep(0)
         names.sort()
@@ -133,14 +134,14 @@ class Results:
 
 
 def _order(label_set: LabelSet) -> str:
-    """What results are kept by. Those without an item come last: they are only on /metrics."""
+    """The sort key of a result. Results without an item come last, because they are only used on /metrics."""
     return label_set.item or LAST
 
 
 _HEAD: Final = re.compile(rb'\s{0,64}\{\s{0,64}"results"\s{0,64}:\s{0,64}\[')
 _SEAM: Final = re.compile(rb'\}\s{0,64},\s{0,64}(\{)\s{0,64}"(?:metric|score)"\s{0,64}:')
-"""Between two results as everybody spells them. It cannot occur inside of a JSON string, where its quotes
-would be escaped; where it is a seam of something else, the piece does not decode.
+"""The text between two results in the usual formatting. It cannot occur inside a JSON string, where its
+quotes would be escaped. If it separates something else, the piece is not valid JSON.
 """
 _RESPONSE: Final = msgspec.json.Decoder(ScoringResponse)
 _PLAIN: Final = msgspec.json.Decoder(_Plain)
@@ -149,10 +150,10 @@ _RAW: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
-    """Decodes an answer. Raises ScoreError with INVALID_BODY when it is not an object with a list
+    """Decodes an answer. Raises ScoreError with INVALID_BODY if it is not an object with a list
     ``results``.
     """
-    label_sets.turn()
+    label_sets.start_answer()
     found = None
     if len(body) > PIECE + WINDOW:
         found = await _in_pieces(body, label_sets=label_sets)
@@ -175,7 +176,7 @@ async def read(body: bytearray, *, where: str, label_sets: LabelSets) -> Results
 
 
 async def _in_pieces(body: bytearray, *, label_sets: LabelSets) -> Results | None:
-    """The results of a large answer in the usual spelling; None where it is not."""
+    """The results of a large answer in the usual formatting; None if it has another formatting."""
     head = _HEAD.match(body)
     if head is None:
         return None
@@ -187,7 +188,7 @@ async def _in_pieces(body: bytearray, *, label_sets: LabelSets) -> Results | Non
                 return None
             piece, start = b"[%b]" % bytes(body[start : seam.start() + 1]), seam.start(1)
             await _take_all(_RAW.decode(piece), found, label_sets=label_sets)
-        # The last piece decides about the frame.
+        # The last piece also checks the end of the object.
         last = _RESPONSE.decode(b'{"results":[' + body[start:])
         await _take_all(last.results, found, label_sets=label_sets)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -208,7 +209,9 @@ async def _cut_sometimes(into: Results) -> None:
 
 
 def _decode(batch: Sequence[msgspec.Raw], into: Results, *, first: int, label_sets: LabelSets) -> None:
-    """A batch in one go, which is five times as fast; one by one when something in it is wrong."""
+    """Decodes a batch at once, which is five times as fast. If that fails, it decodes the results one
+    by one.
+    """
     try:
         rows = _ROWS.decode(b"".join([b"[", b",".join(batch), b"]"]))
         found = label_sets.read([bytes(row.metric) for row in rows])
@@ -228,7 +231,7 @@ def _decode_one(raw: msgspec.Raw, into: Results, *, index: int, label_sets: Labe
     try:
         row = _PLAIN.decode(raw)
     except msgspec.ValidationError as error:
-        # msgspec says "Number out of range" for 1e999; every other fault is one of shape.
+        # msgspec says "Number out of range" for 1e999. Other errors are about types.
         reason = DROP_NOT_FINITE if "out of range" in str(error) else DROP_INVALID
         into.drop(reason, f"result {index}: {error}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -242,12 +245,12 @@ def _labelled(row: _Plain, label_sets: LabelSets) -> LabelSet:
 
 
 async def _lenient(body: bytearray, *, where: str, label_sets: LabelSets) -> Results:
-    """See dsf_agent.lenient: only results that are no JSON are lost."""
+    """Reads the results with the module ``lenient``. Only those that are not valid are dropped."""
     found = Results()
     try:
         for index, plain in enumerate(lenient.elements(body)):
             if index >= MAX_UNUSUAL:
-                msg = f"{where} answered with more than {MAX_UNUSUAL} results in an unusual spelling"
+                msg = f"{where} answered with more than {MAX_UNUSUAL} results in an unusual formatting"
                 raise ScoreError(msg, reason=Reason.TOO_LARGE)
             _take(plain, found, where=f"result {index}", label_sets=label_sets)
             if index % (BATCH // 4) == 0:

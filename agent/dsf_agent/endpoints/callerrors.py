@@ -1,24 +1,23 @@
-"""What an HTTP call can die of, and the statuses that are failures, as Reasons."""
+"""Turns failed HTTP calls and error statuses into CallErrors and Reasons."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from dsf_agent.errors import CallError
-from dsf_agent.reasons import Reason
+from dsf_agent.errors import CallError, Reason
 from dsf_runtime import calls
 from dsf_runtime.calls import CallFault, Kind, display, excerpt
 
 MAX_RETRY_AFTER: Final = 3600.0
-"""Seconds; a source or scoring API that asks for more is asked again after this."""
+"""Longest Retry-After that is respected, in seconds."""
 
 _KIND_REASONS: Final = {Kind.UNKNOWN_HOST: Reason.UNREACHABLE, Kind.CERTIFICATE: Reason.TLS}
-"""The other kinds have reasons of the same name."""
+"""Other kinds have reasons with the same name."""
 
 
 @contextmanager
 def named(*, url: str, seconds: float) -> Iterator[None]:
-    """Turns what httpx and asyncio raise inside the block into CallError."""
+    """Turns exceptions of httpx and asyncio inside the block into CallError."""
     try:
         with calls.named(url=url, seconds=seconds):
             yield
@@ -27,7 +26,7 @@ def named(*, url: str, seconds: float) -> Iterator[None]:
 
 
 def kind_reason(kind: Kind) -> Reason:
-    """The reason of a call without an answer."""
+    """The reason for a call without an answer."""
     return _KIND_REASONS.get(kind) or Reason(kind.value)
 
 
@@ -42,7 +41,7 @@ _STATUS_REASONS: Final = {
 
 
 def status_reason(status: int) -> Reason:
-    """The reason of a status that is not 2xx."""
+    """The reason for a status that is not 2xx."""
     if 300 <= status < 400:
         return Reason.REDIRECTED
     if status >= 500:
@@ -51,7 +50,9 @@ def status_reason(status: int) -> Reason:
 
 
 def status_text(*, url: str, status: int, headers: Mapping[str, str], body: bytes | bytearray) -> str:
-    """What a refused call says: status, address, and the peer's own words or the place it redirects to."""
+    """The message for an error status: the address, the status, and the peer's text or the target of a
+    redirect.
+    """
     if 300 <= status < 400:
         target = display(headers.get("location", "")) or "nowhere"
         return (
@@ -63,5 +64,5 @@ def status_text(*, url: str, status: int, headers: Mapping[str, str], body: byte
 
 
 def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
-    """Seconds that a Retry-After header asks for, or None."""
+    """The seconds of a Retry-After header, or None."""
     return calls.retry_after(headers, now=now, most=MAX_RETRY_AFTER)

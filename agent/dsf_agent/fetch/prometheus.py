@@ -7,33 +7,35 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from dsf_agent import callfault
-from dsf_agent.endpoint import Endpoint
+from dsf_agent.endpoints import callerrors
+from dsf_agent.endpoints.endpoint import Endpoint
+from dsf_agent.endpoints.transport import Answer, Body, Call
 from dsf_agent.errors import FetchError
-from dsf_agent.sources import promjson
-from dsf_agent.sources.base import Series
-from dsf_agent.transport import Answer, Body, Call
+from dsf_agent.fetch import promjson
+from dsf_agent.fetch.series import Series
 from dsf_runtime.calls import display
 from dsf_wire import query
 from dsf_wire.summary import Summary
 
 MAX_GET_LENGTH: Final = 2000
-"""Characters of a URL above which the query is posted as a form; some proxies refuse more than 2 kB."""
+"""If the URL would be longer, in characters, the query is posted as a form. Some proxies refuse more than 2
+kB.
+"""
 
 MAX_LOOKBACK: Final = 10 * 366 * 86_400
-"""Seconds; a longer range is a slip of the unit."""
+"""Seconds. A longer range is probably a wrong unit."""
 
 
 LONGEST_ALIGNED_STEP: Final = 300
-"""Seconds. A window of a larger step ends at the present moment: an end at a multiple of the step would leave
-out too much.
+"""Seconds. With a larger step the window ends now, because an end at a multiple of the step would leave out
+too much.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """Unix seconds. With a small step it ends at a multiple of the step: two runs ask for the same points,
-    which a cache in front has.
+    """A time range in Unix seconds. With a small step it ends at a multiple of the step, so that two cycles
+    within a step ask for the same points and a cache can answer.
     """
 
     start: int
@@ -48,7 +50,7 @@ class Window:
 
 
 class PrometheusSource:
-    """Range queries, or instant queries where the endpoint's path ends with ``/query``."""
+    """Sends range queries, or instant queries if the endpoint's path ends with ``/query``."""
 
     def __init__(self, *, scorer: Summary, endpoint: Endpoint) -> None:
         self._scorer = scorer
@@ -70,7 +72,7 @@ class PrometheusSource:
         if not usable:
             return f"sourceEndpoint {display(scorer.source_endpoint)!r} is not an http or https URL"
         if not query.split(scorer.source_query):
-            return "sourceQuery is empty; a scorer without a query has sourceType None"
+            return "sourceQuery is empty; for a scorer without a query write sourceType None"
         if not 0 <= scorer.source_range <= MAX_LOOKBACK:
             return f"sourceRange is {scorer.source_range}; write seconds from 0 to {MAX_LOOKBACK}"
         if not _instant(scorer) and not 1 <= scorer.source_step <= MAX_LOOKBACK:
@@ -81,7 +83,9 @@ class PrometheusSource:
         return None
 
     async def fetch(self, *, now: float) -> Series:
-        """All queries at once; their series in the order of the queries. The first failure ends them all."""
+        """Sends all queries at once and returns their series in the order of the queries. The first failure
+        cancels the others.
+        """
         tasks = [asyncio.create_task(self._one(index, now=now)) for index in range(len(self._queries))]
         try:
             found = await asyncio.gather(*tasks)
@@ -132,16 +136,16 @@ class PrometheusSource:
         )
 
     def _refused(self, answer: Answer, *, index: int, now: float) -> FetchError:
-        wait = callfault.retry_after(answer.headers, now=now)
+        wait = callerrors.retry_after(answer.headers, now=now)
         told = promjson.error_of(answer.body) if answer.status in {400, 422} or answer.status >= 500 else None
         if told is not None:
             reason, text = told
             msg = f"{self._where(index)} refused: {text}"
             return FetchError(msg, reason=reason, retry_after=wait)
-        text = callfault.status_text(
+        text = callerrors.status_text(
             url=self._scorer.source_endpoint, status=answer.status, headers=answer.headers, body=answer.body
         )
-        return FetchError(text, reason=callfault.status_reason(answer.status), retry_after=wait)
+        return FetchError(text, reason=callerrors.status_reason(answer.status), retry_after=wait)
 
     def _where(self, index: int) -> str:
         number = f" {index + 1} of {len(self._queries)}" if len(self._queries) > 1 else ""

@@ -1,8 +1,8 @@
-"""The results of an answer that is large and unusual, or no JSON in a way that Python services write: NaN and
-Infinity, half surrogate pairs.
+"""Reads answers that are large and have unusual formatting, or that are not valid JSON in a way that Python
+services produce: NaN, Infinity, half surrogate pairs.
 
-The standard library reads them, result by result, from a window of the text, so that memory and the work of
-one step are bounded whatever the answer holds.
+The standard library decodes one result at a time from a window of the text, so memory and the work of one
+step are limited for any answer.
 """
 
 import codecs
@@ -19,7 +19,7 @@ _SPACE: Final = " \t\n\r"
 
 
 def elements(body: bytearray) -> Iterator[Any]:
-    """The elements of ``results`` in the object that the body is. Raises ValueError and RecursionError."""
+    """Yields the elements of ``results`` in the body. Raises ValueError and RecursionError."""
     text = _Text(body)
     found = False
     text.expect("{")
@@ -46,13 +46,13 @@ def elements(body: bytearray) -> Iterator[Any]:
 
 
 class _Text:
-    """A body as text, of which a window is in memory."""
+    """A body as text. Only a window of the text is in memory."""
 
     def __init__(self, body: bytearray) -> None:
         self._body = body
         self._decode = codecs.getincrementaldecoder("utf-8")().decode
         self._taken = 0
-        """Bytes that were decoded."""
+        """Number of bytes that were decoded."""
         self._window = ""
         self._at = 0
         self._before = 0
@@ -60,7 +60,7 @@ class _Text:
         self._json = json.JSONDecoder()
 
     def _more(self, size: int = WINDOW) -> bool:
-        """Appends to the window; whether there was anything."""
+        """Appends to the window. Returns whether there were more bytes."""
         if self._taken >= len(self._body):
             return False
         piece = self._body[self._taken : self._taken + size]
@@ -71,7 +71,7 @@ class _Text:
         return True
 
     def peek(self) -> str:
-        """The next character that is no space; empty at the end."""
+        """The next character that is not a space; empty at the end."""
         while True:
             while self._at < len(self._window):
                 if self._window[self._at] not in _SPACE:
@@ -81,19 +81,19 @@ class _Text:
                 return ""
 
     def expect(self, char: str) -> None:
-        """Passes over this character."""
+        """Skips this character. Raises ValueError if another one follows."""
         if self.peek() != char:
             msg = f"expected {char!r} at character {self._before + self._at}"
             raise ValueError(msg)
         self._at += 1
 
     def separator(self, closing: str) -> None:
-        """Passes over a comma; stops at the closing bracket."""
+        """Skips a comma, or stops before the closing bracket."""
         if self.peek() != closing:
             self.expect(",")
 
     def value(self) -> Any:  # noqa: ANN401 - whatever JSON holds
-        """The next value. The window grows twofold until all of it is there."""
+        """Decodes the next value. The window doubles until it contains the whole value."""
         self.peek()
         while True:
             try:
@@ -109,5 +109,5 @@ class _Text:
                 if end < len(self._window) or self._taken >= len(self._body):
                     self._at = end
                     return found
-                # A number may go on behind the window.
+                # A number may continue after the window.
                 self._more()

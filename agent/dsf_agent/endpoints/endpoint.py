@@ -1,46 +1,48 @@
-"""An endpoint with its credentials: the call that a source or a scoring request makes."""
+"""A metric source or scoring API, called with the credentials of one scorer."""
 
 import ssl
 from dataclasses import replace
 
-from dsf_agent.budget import Share
+from dsf_agent.endpoints.budget import Reservation
 from dsf_agent.endpoints.credentials import Auth, Credentials
-from dsf_agent.errors import CallError
-from dsf_agent.reasons import Reason
-from dsf_agent.transport import Answer, Call, Transport
+from dsf_agent.endpoints.transport import Answer, Call, Transport
+from dsf_agent.errors import CallError, Reason
 from dsf_runtime.calls import hide
 
 
 class Endpoint:
-    """Adds token and trust to calls. Answers count in ``share`` as they arrive. After 401 the token, after a
-    TLS failure the CA is read again, and the call made once more.
+    """Adds token and CA to calls. Answers count against ``reservation`` as they arrive.
+
+    After a 401 it reads the token again, and after a TLS failure the CA, and repeats the call once.
     """
 
-    def __init__(self, *, transport: Transport, credentials: Credentials, auth: Auth, share: Share) -> None:
+    def __init__(
+        self, *, transport: Transport, credentials: Credentials, auth: Auth, reservation: Reservation
+    ) -> None:
         self._transport = transport
-        self._share = share
+        self._reservation = reservation
         self._credentials = credentials
         self._auth = auth
         self._trust: ssl.SSLContext | None = None
         self._sent: tuple[str | None, ...] = ()
-        self._doubtful = False
-        """Whether the last call gave no answer."""
+        self._unresponsive = False
+        """Whether the last call got no answer."""
 
     async def call(self, call: Call) -> Answer:
-        """Raises CallError; an HTTP error status is an Answer."""
+        """Sends a call. An HTTP error status is an Answer, other failures raise CallError."""
         try:
-            answer = await self._call(replace(call, doubtful=self._doubtful))
+            answer = await self._call(replace(call, unresponsive=self._unresponsive))
         except CallError:
-            self._doubtful = True
+            self._unresponsive = True
             raise
-        self._doubtful = False
+        self._unresponsive = False
         return answer
 
     async def _call(self, call: Call) -> Answer:
         token = await self._credentials.token(self._auth)
         self._sent = (token,)
         trust = self._trusted(await self._credentials.trust(self._auth))
-        call = replace(call, trust=trust, arrives=self._share.arrives)
+        call = replace(call, trust=trust, arrives=self._reservation.arrives)
         try:
             answer = await self._transport.call(_with(call, token))
         except CallError as error:
@@ -59,14 +61,14 @@ class Endpoint:
         return answer
 
     def _trusted(self, trust: ssl.SSLContext | None) -> ssl.SSLContext | None:
-        """Lets go of the connections of a CA that was replaced."""
+        """Closes the connections of a CA that was replaced."""
         if self._trust is not None and self._trust is not trust:
             self._transport.forget(self._trust)
         self._trust = trust
         return trust
 
     def hide(self, text: str) -> str:
-        """Words of the peer, or about it, without the tokens that were sent to it."""
+        """A message without the tokens that were sent to this endpoint."""
         return hide(text, *self._sent)
 
 

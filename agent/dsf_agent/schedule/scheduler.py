@@ -1,4 +1,4 @@
-"""schedule: one task per scorer. A changed entry restarts its own worker and touches no other."""
+"""Runs one worker per scorer. A changed entry restarts only its own worker."""
 
 import asyncio
 import logging
@@ -6,24 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from dsf_agent.cadence import fraction
+from dsf_agent.errors import Reason
 from dsf_agent.metrics.registry import Metrics
-from dsf_agent.reasons import Reason
-from dsf_agent.worker import Worker, WorkerState
+from dsf_agent.schedule.grid import stable_fraction
+from dsf_agent.schedule.worker import Worker, WorkerState
 from dsf_wire.summary import Summary
 
 log = logging.getLogger(__name__)
 
 EDIT_SPLAY_SECONDS: Final = 0.5
-"""Longest delay of the first run of an edited scorer; the kubelets of a fleet spread an edit over a minute by
-themselves.
-"""
+"""Longest delay of the first cycle after an edit. The kubelets already spread an edit over a minute."""
 STOP_SECONDS: Final = 1.0
-"""How long a restart waits for the old worker; cancelled calls end at once unless the event loop is in
-trouble.
-"""
-REVIVE_SECONDS: Final = 30.0
-"""Pause before a worker that died of a fault of the agent itself is made anew."""
+"""How long a restart waits for the old worker. Cancelled calls normally end at once."""
+RESTART_SECONDS: Final = 30.0
+"""Pause before a worker is created again after a bug in the agent ended it."""
 
 
 class WorkerMaker(Protocol):
@@ -34,14 +30,14 @@ class WorkerMaker(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Delta:
-    """Names to stop (gone or changed) and entries to start (new or changed), both in order."""
+    """Names to stop (removed or changed) and entries to start (new or changed), both in order."""
 
     stop: tuple[str, ...]
     start: tuple[Summary, ...]
 
 
 def diff(running: Mapping[str, Summary], wanted: Iterable[Summary]) -> Delta:
-    """What must happen so that exactly the wanted entries run. Pure."""
+    """What to stop and start so that exactly the wanted entries run. Pure."""
     entries = {scorer.name: scorer for scorer in wanted}
     return Delta(
         stop=tuple(name for name, scorer in running.items() if entries.get(name) != scorer),
@@ -54,11 +50,11 @@ class _Running:
     scorer: Summary
     task: asyncio.Task[None]
     worker: Worker | None = None
-    """None until the task made it."""
+    """None until the task created it."""
 
 
 class Scheduler:
-    """Owns the workers. ``apply`` is the only way in; calls of it must not overlap."""
+    """Owns the workers. Calls of ``apply`` must not overlap."""
 
     def __init__(self, *, make: WorkerMaker, metrics: Metrics, cluster: str, splay: float) -> None:
         self._make = make
@@ -69,7 +65,7 @@ class Scheduler:
         self._started_once = False
 
     def states(self) -> dict[str, WorkerState]:
-        """State by scorer name, of those that run."""
+        """The states of running workers, by scorer name."""
         return {
             name: running.worker.state
             for name, running in self._running.items()
@@ -96,7 +92,7 @@ class Scheduler:
         return delta
 
     async def stop(self, *, grace: float) -> None:
-        """Lets what is under way finish for ``grace`` seconds, then cancels it."""
+        """Lets running work finish for ``grace`` seconds, then cancels it."""
         tasks = [running.task for running in self._running.values()]
         if not tasks:
             return
@@ -114,13 +110,15 @@ class Scheduler:
         self._running.clear()
 
     def _start(self, scorer: Summary, *, longest: float) -> None:
-        splay = fraction(self._cluster, scorer.score_name, "splay") * min(longest, scorer.scoring_interval)
+        splay = stable_fraction(self._cluster, scorer.score_name, "splay") * min(
+            longest, scorer.scoring_interval
+        )
         task = asyncio.create_task(self._guard(scorer, splay=splay), name=f"worker {scorer.name}")
         self._running[scorer.name] = _Running(scorer=scorer, task=task)
 
     async def _guard(self, scorer: Summary, *, splay: float) -> None:
-        """Keeps a fault of the agent inside one scorer, its making included: logged and counted, and made
-        anew after a pause.
+        """Runs a worker. If a bug ends it, or prevents its creation, this is logged and counted, and a new
+        worker is created after a pause. Other scorers are not affected.
         """
         running = self._running[scorer.name]
         while True:
@@ -130,11 +128,11 @@ class Scheduler:
             except Exception:
                 self._metrics.of(scorer.score_name).cycle_failed("score", Reason.INTERNAL)
                 log.exception(
-                    "the worker died, a new one starts in %.0f s",
-                    REVIVE_SECONDS,
+                    "the worker failed because of a bug in the agent, a new one starts in %.0f s",
+                    RESTART_SECONDS,
                     extra={"scorer": scorer.name, "reason": Reason.INTERNAL.value},
                 )
-                await asyncio.sleep(REVIVE_SECONDS)
+                await asyncio.sleep(RESTART_SECONDS)
             else:
                 return
 

@@ -12,9 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from dsf_agent.errors import FetchError
-from dsf_agent.reasons import Reason
-from dsf_agent.sources.base import Series
+from dsf_agent.errors import FetchError, Reason
+from dsf_agent.fetch.series import Series
 from dsf_runtime.calls import excerpt
 
 PIECE: Final = 1 << 20

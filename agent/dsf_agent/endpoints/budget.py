@@ -1,0 +1,138 @@
+"""Limits the bytes of large answers in memory, over all scorers.
+
+A cycle keeps its series until they are scored, also while a scoring API hangs. Bytes count as they arrive. No
+cycle waits while it has a reservation, so there is no deadlock: a cycle whose answer does not fit drops
+everything and starts again when there is room for more. This is no failure of the scorer, so it does not
+count towards a time-out.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+from dsf_agent.errors import CallError, Reason
+
+FREE_BYTES: Final = 1 << 20
+"""Answers up to this size are not counted and never wait."""
+GROWTH: Final = 2
+"""A cycle that starts again asks for this many times the bytes it had."""
+
+
+class BudgetFullError(Exception):
+    """An answer does not fit beside the others. ``wanted`` is the number of bytes to ask for next."""
+
+    def __init__(self, wanted: int) -> None:
+        super().__init__(f"the memory budget is used up by other answers; {wanted} bytes are needed")
+        self.wanted = wanted
+
+
+class Budget:
+    """Memory for large answers, given to waiting cycles in their order."""
+
+    def __init__(self, *, limit: int) -> None:
+        self.limit = limit
+        self.used = 0
+        self._queue: deque[asyncio.Event] = deque()
+
+    def reservation(self) -> "Reservation":
+        """An empty reservation for one scorer."""
+        return Reservation(self)
+
+    @asynccontextmanager
+    async def room(self, expected: int | None) -> "AsyncIterator[Reservation]":
+        """A new reservation with room for about this many bytes; see Reservation.room."""
+        reservation = self.reservation()
+        async with reservation.room(expected):
+            yield reservation
+
+    async def wait(self, expected: int | None) -> None:
+        """Waits until there is room for about this many bytes."""
+        if expected is None:
+            await self._wait_until(lambda: self.used < self.limit, newcomer=True)
+        elif expected > FREE_BYTES:
+            await self._wait_until(lambda: self.used == 0 or self.used + expected <= self.limit)
+
+    async def _wait_until(self, fits: Callable[[], bool], *, newcomer: bool = False) -> None:
+        if fits() and (newcomer or not self._queue):
+            return
+        wake = asyncio.Event()
+        self._queue.append(wake)
+        try:
+            while not (fits() and (newcomer or self._queue[0] is wake)):
+                wake.clear()
+                await wake.wait()
+        finally:
+            self._queue.remove(wake)
+            self._wake_all()
+
+    def charge(self, change: int) -> None:
+        """Adds bytes to the used ones. A negative change releases bytes."""
+        self.used += change
+        if change < 0:
+            self._wake_all()
+
+    def _wake_all(self) -> None:
+        for wake in self._queue:
+            wake.set()
+
+
+class Reservation:
+    """The part of the budget that one scorer uses."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._size = 0
+        """Bytes in memory."""
+        self._counted = 0
+        """Bytes that count against the budget: those in memory or the expected ones, unless they are few."""
+
+    @asynccontextmanager
+    async def room(self, expected: int | None) -> AsyncIterator[None]:
+        """Reserves about this many bytes until the end of the block. If that is more than the whole budget,
+        it waits until nothing else is reserved.
+
+        None is for a first answer, whose size is not known. It waits only while the budget is used up, and
+        does not wait for its place in the queue.
+        """
+        await self._budget.wait(expected)
+        self._count(min(expected or 0, self._budget.limit))
+        try:
+            yield
+        finally:
+            self._size = 0
+            self._count(0)
+
+    def arrives(self, size: int) -> None:
+        """Counts bytes that are about to be kept. Raises BudgetFullError if they do not fit beside the
+        others, and CallError if they would not fit alone.
+        """
+        self._size += size
+        counted = _counted(self._size)
+        if counted <= self._counted:
+            return
+        others = self._budget.used - self._counted
+        if counted > self._budget.limit:
+            msg = (
+                f"the answers of one cycle have more than {self._budget.limit} bytes together"
+                " (--max-bytes-in-flight)"
+            )
+            raise CallError(msg, reason=Reason.TOO_LARGE)
+        if others + counted > self._budget.limit:
+            raise BudgetFullError(GROWTH * self._size)
+        self._count(counted)
+
+    def holds(self, size: int) -> None:
+        """Sets the size of the answers in memory. Bytes that were expected beyond it stay counted."""
+        self._size = size
+        self._count(max(self._counted, size))
+
+    def _count(self, size: int) -> None:
+        counted = _counted(size)
+        change, self._counted = counted - self._counted, counted
+        self._budget.charge(change)
+
+
+def _counted(size: int) -> int:
+    return size if size > FREE_BYTES else 0

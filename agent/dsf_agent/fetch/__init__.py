@@ -1,0 +1,1 @@
+"""Queries the metric source of a scorer."""
