@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
-_CHANCE: Final = random.Random()  # noqa: S311 - spreads retries, keeps no secret
+_RNG: Final = random.Random()  # noqa: S311 - spreads retries, keeps no secret
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +20,8 @@ class Backoff:
     step.
     """
 
-    def delay(self, attempt: int, *, chance: random.Random = _CHANCE) -> float:
+    def delay(self, attempt: int, *, rng: random.Random = _RNG) -> float:
         """Seconds to wait after this number of failures in a row (from 1)."""
         # The bound prevents a float overflow after thousands of failures. 2**62 seconds is above any ceiling.
         nominal = min(self.ceiling, self.first * 2.0 ** min(attempt - 1, 62))
-        return nominal * chance.uniform(1 - self.jitter, 1 + self.jitter)
+        return nominal * rng.uniform(1 - self.jitter, 1 + self.jitter)

@@ -1,1 +1,1 @@
-"""What the process is told to do: flags, the mounted file of scorers, and the suspended scorers."""
+"""The configuration of the process: flags, the mounted file of scorers, and the suspended scorers."""

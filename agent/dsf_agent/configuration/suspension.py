@@ -34,7 +34,7 @@ class Suspension:
         poll_seconds: float,
         clock: Clock,
         metrics: Metrics,
-        chance: random.Random,
+        rng: random.Random,
         emit: Callable[[frozenset[str]], Awaitable[None]],
     ) -> None:
         self._server = server
@@ -42,7 +42,7 @@ class Suspension:
         self._poll = poll_seconds
         self._clock = clock
         self._metrics = metrics
-        self._chance = chance
+        self._rng = rng
         self._emit = emit
         self._names: frozenset[str] = frozenset()
         self._fault = ""
@@ -57,7 +57,7 @@ class Suspension:
                     "reading the suspended scorers failed because of a bug in the agent",
                     extra={"reason": Reason.INTERNAL.value},
                 )
-            await self._clock.sleep(self._poll * self._chance.uniform(1 - JITTER, 1 + JITTER))
+            await self._clock.sleep(self._poll * self._rng.uniform(1 - JITTER, 1 + JITTER))
 
     async def check(self) -> None:
         """Reads the names once."""

@@ -137,9 +137,11 @@ class PrometheusSource:
 
     def _refused(self, answer: Answer, *, index: int, now: float) -> FetchError:
         wait = callerrors.retry_after(answer.headers, now=now)
-        told = promjson.error_of(answer.body) if answer.status in {400, 422} or answer.status >= 500 else None
-        if told is not None:
-            reason, text = told
+        found = (
+            promjson.error_of(answer.body) if answer.status in {400, 422} or answer.status >= 500 else None
+        )
+        if found is not None:
+            reason, text = found
             msg = f"{self._where(index)} refused: {text}"
             return FetchError(msg, reason=reason, retry_after=wait)
         text = callerrors.status_text(

@@ -65,7 +65,7 @@ class Metrics:
         )
         self.lateness = Histogram(
             f"{PREFIX}_start_delay_seconds",
-            "How much later than planned cycles start.",
+            "How much later than planned a cycle starts.",
             buckets=LATENESS_BUCKETS,
             registry=registry,
         )
@@ -82,33 +82,35 @@ class Metrics:
             registry=registry,
         )
         self.clamped = Counter(
-            f"{PREFIX}_results_clamped", "Scores that a bound of their range held.", one, registry=registry
+            f"{PREFIX}_results_clamped", "Scores cut to a bound of their range.", one, registry=registry
         )
         self.results = Gauge(
             f"{PREFIX}_results", "Usable results of the last successful cycle.", one, registry=registry
         )
         self.series = Gauge(
             f"{PREFIX}_series_fetched",
-            "Series that the source gave in the last cycle.",
+            "Series of the last cycle.",
             one,
             registry=registry,
         )
-        self.bytes = Counter(f"{PREFIX}_fetched_bytes", "Bytes that the source gave.", one, registry=registry)
+        self.bytes = Counter(
+            f"{PREFIX}_fetched_bytes", "Bytes received from the source.", one, registry=registry
+        )
         self.warnings = Counter(
             f"{PREFIX}_source_warnings",
-            "Warnings that the source gave with its answer.",
+            "Warnings in answers of the source.",
             one,
             registry=registry,
         )
         self.publishes = Counter(
             f"{PREFIX}_publish",
-            "Looks at what to publish: written, unchanged, deferred or failed.",
+            "Decisions about a write: written, unchanged, deferred or failed.",
             [*one, "outcome"],
             registry=registry,
         )
         self.deletions = Counter(
             f"{PREFIX}_deleted_scores",
-            "AddOnPlacementScores removed because their scorer is gone.",
+            "AddOnPlacementScores deleted because their scorer was removed.",
             registry=registry,
         )
         self.scorers = Gauge(
@@ -116,7 +118,7 @@ class Metrics:
         )
         self.config_timestamp = Gauge(
             f"{PREFIX}_config_last_change_timestamp_seconds",
-            "Unix time at which the configuration in use was read.",
+            "Unix time at which the active configuration was read.",
             registry=registry,
         )
         self.config_failures = Counter(
@@ -126,11 +128,11 @@ class Metrics:
             registry=registry,
         )
         self.config_usable = Gauge(
-            f"{PREFIX}_config_usable", "1 if the file as it is now could be read, else 0.", registry=registry
+            f"{PREFIX}_config_usable", "1 if the current file can be used, else 0.", registry=registry
         )
         self.suspension_failures = Counter(
             f"{PREFIX}_suspension_read_failures",
-            "Attempts to read the suspended scorers that failed.",
+            "Failed attempts to read the suspended scorers.",
             ["reason"],
             registry=registry,
         )

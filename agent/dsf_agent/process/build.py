@@ -42,7 +42,7 @@ class Adapters:
     hub: ApiServer | None
     spoke: ApiServer | None
     store: ScoreStore | None
-    chance: random.Random
+    rng: random.Random
 
     async def close(self) -> None:
         await self.transport.close()
@@ -85,7 +85,7 @@ class Adapters:
                 store=self.store,
                 rule=Rule.of(scorer, jitter=stable_fraction(cluster, scorer.score_name, "refresh")),
                 metrics=self.metrics.of(scorer.score_name),
-                chance=self.chance,
+                rng=self.rng,
             )
         return Worker(
             scorer=scorer,
@@ -96,7 +96,7 @@ class Adapters:
             ),
             clock=self.clock,
             metrics=self.metrics.of(scorer.score_name),
-            chance=self.chance,
+            rng=self.rng,
         )
 
 
@@ -131,7 +131,7 @@ def adapters(settings: Settings, *, clock: Clock) -> Adapters:
         hub=hub,
         spoke=spoke,
         store=store,
-        chance=random.Random(),  # noqa: S311 - jitter, not secrets
+        rng=random.Random(),  # noqa: S311 - jitter, not secrets
     )
 
 

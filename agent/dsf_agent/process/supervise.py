@@ -50,7 +50,7 @@ class Agent:
                 store=adapters.store,
                 metrics=adapters.metrics,
                 delay_seconds=settings.prune_delay_seconds,
-                chance=adapters.chance,
+                rng=adapters.rng,
             )
         address = settings.metrics_address
         probes = Probes(metrics=MetricsPage(adapters.metrics), ready=self._ready)
@@ -104,7 +104,7 @@ class Agent:
                 poll_seconds=adapters.settings.suspension_seconds,
                 clock=adapters.clock,
                 metrics=adapters.metrics,
-                chance=adapters.chance,
+                rng=adapters.rng,
                 emit=self._suspend,
             )
             roots.append(("suspension", suspension.run()))

@@ -1,1 +1,1 @@
-"""Writes AddOnPlacementScores to the hub or to a directory, and deletes those whose scorer is gone."""
+"""Writes AddOnPlacementScores to the hub or to a directory, and deletes those whose scorer was removed."""

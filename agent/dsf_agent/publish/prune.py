@@ -36,12 +36,12 @@ class Pruner:
     """Deletes objects by the last state of the file."""
 
     def __init__(
-        self, *, store: ScoreStore, metrics: Metrics, delay_seconds: float, chance: random.Random
+        self, *, store: ScoreStore, metrics: Metrics, delay_seconds: float, rng: random.Random
     ) -> None:
         self._store = store
         self._metrics = metrics
         self._delay = delay_seconds
-        self._chance = chance
+        self._rng = rng
         self._current: Snapshot | None = None
         self._named: set[str] = set()
         """Objects that an earlier file of this process named and that may still exist."""
@@ -88,7 +88,7 @@ class Pruner:
                     extra={"reason": Reason.INTERNAL.value},
                 )
             if failures:
-                delay = BACKOFF.delay(failures, chance=self._chance)
+                delay = BACKOFF.delay(failures, rng=self._rng)
 
     @property
     def _quiet_seconds(self) -> float:

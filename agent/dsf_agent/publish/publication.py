@@ -37,14 +37,14 @@ class Publication:
     """Writes one object in the store. ``offer`` and ``withdraw`` return at once."""
 
     def __init__(
-        self, *, scorer: Summary, store: ScoreStore, rule: Rule, metrics: ScorerMetrics, chance: random.Random
+        self, *, scorer: Summary, store: ScoreStore, rule: Rule, metrics: ScorerMetrics, rng: random.Random
     ) -> None:
         self._scorer = scorer.name
         self._name = scorename.sanitise(scorer.score_name)
         self._store = store
         self._rule = rule
         self._metrics = metrics
-        self._chance = chance
+        self._rng = rng
         self._wanted: Mapping[str, int] | None = None
         self._published: Published | None = None
         self._seeded = False
@@ -163,7 +163,7 @@ class Publication:
         self._seeded = False
         self._metrics.published("failed")
         self._metrics.failed("publish", error.reason)
-        delay = max(BACKOFF.delay(self._failures, chance=self._chance), error.retry_after or 0.0)
+        delay = max(BACKOFF.delay(self._failures, rng=self._rng), error.retry_after or 0.0)
         delay = min(delay, self._rule.ttl * RETRY_FRACTION)
         log.warning(
             "not published, next attempt in %.0f s: %s",

@@ -50,7 +50,7 @@ class Worker:
         grid: Grid,
         clock: Clock,
         metrics: ScorerMetrics,
-        chance: random.Random,
+        rng: random.Random,
     ) -> None:
         self._scorer = scorer
         self._cycle = cycle
@@ -58,7 +58,7 @@ class Worker:
         self._grid = grid
         self._clock = clock
         self._metrics = metrics
-        self._chance = chance
+        self._rng = rng
         self._draining = asyncio.Event()
         self._backoff = Backoff(
             first=min(FIRST_RETRY_SECONDS, grid.interval),
@@ -168,7 +168,7 @@ class Worker:
         self._state = WorkerState(
             failures=failures, reason=error.reason, message=str(error), last_success=self._state.last_success
         )
-        delay = max(self._backoff.delay(failures, chance=self._chance), error.retry_after or 0.0)
+        delay = max(self._backoff.delay(failures, rng=self._rng), error.retry_after or 0.0)
         if error.reason is Reason.NO_RESULTS:
             # The peers are healthy and need no long back-off. Once the source has data, scores follow within
             # one interval.

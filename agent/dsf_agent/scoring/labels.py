@@ -1,4 +1,4 @@
-"""What the labels of a result stand for: the name of its item on the hub, and its line on /metrics.
+"""What the labels of a result determine: the name of its item on the hub, and its line on /metrics.
 
 A scoring API repeats the same labels in every cycle while the scores change. So each label set is worked out
 once and found again by the bytes of its JSON. That saves a third of the CPU of 10,000 results.

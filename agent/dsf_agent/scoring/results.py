@@ -269,7 +269,7 @@ def _take(plain: Any, into: Results, *, where: str, label_sets: LabelSets) -> No
         into.drop(DROP_INVALID, f"{where}: {error}")
         return
     if not all(map(_is_text, msgspec.structs.astuple(row.metric))):
-        into.drop(DROP_INVALID, f"{where}: a label holds half a surrogate pair")
+        into.drop(DROP_INVALID, f"{where}: a label contains half a surrogate pair")
         return
     into.add(_labelled(row, label_sets), row.score, where=where)
 

@@ -71,7 +71,7 @@ async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
         store=store,
         rule=Rule(deadband=2, min_interval=0, ttl=900, jitter=0),
         metrics=Metrics(cluster="c1").of("s"),
-        chance=random.Random(),
+        rng=random.Random(),
     )
     publication.offer({"a": 1})
     await _ends(publication.run(), lambda: publication.offer({"a": 1}), turns=turns)
@@ -82,9 +82,7 @@ async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
 async def test_the_pruner_ends_with_the_process(turns: int) -> None:
     """SIGTERM in the moment of an edit."""
 
-    pruner = Pruner(
-        store=EmptyStore(), metrics=Metrics(cluster="c1"), delay_seconds=60, chance=random.Random()
-    )
+    pruner = Pruner(store=EmptyStore(), metrics=Metrics(cluster="c1"), delay_seconds=60, rng=random.Random())
     pruner.set(parse(b"[]"))
     await _ends(pruner.run(), lambda: pruner.set(parse(b"[]")), turns=turns)
 

@@ -64,7 +64,7 @@ class Store:
         raise AssertionError(name)
 
 
-class NoChance(random.Random):
+class MiddleOfRange(random.Random):
     """The middle of every range."""
 
     def uniform(self, a: float, b: float) -> float:
@@ -74,7 +74,7 @@ class NoChance(random.Random):
 @contextmanager
 def pruning(store: Store, metrics: Metrics | None = None) -> Iterator[Pruner]:
     pruner = Pruner(
-        store=store, metrics=metrics or Metrics(cluster="c1"), delay_seconds=DELAY, chance=NoChance()
+        store=store, metrics=metrics or Metrics(cluster="c1"), delay_seconds=DELAY, rng=MiddleOfRange()
     )
     task = asyncio.create_task(pruner.run())
     try:

@@ -55,7 +55,7 @@ async def test_only_what_holds_when_the_hub_answers_is_written(*, failed: bool) 
         store=store,
         rule=Rule(deadband=2, min_interval=60, ttl=900, jitter=0),
         metrics=Metrics(cluster="c1").of("s"),
-        chance=random.Random(),
+        rng=random.Random(),
     )
     task = asyncio.create_task(publication.run())
     publication.offer({"a": 1})
@@ -100,7 +100,7 @@ async def test_a_hub_that_asks_for_a_long_pause_does_not_let_scores_expire(ttl: 
         store=store,
         rule=Rule(deadband=2, min_interval=60, ttl=ttl, jitter=0),
         metrics=Metrics(cluster="c1").of("s"),
-        chance=random.Random(),
+        rng=random.Random(),
     )
     task = asyncio.create_task(publication.run())
     publication.offer({"a": 1})

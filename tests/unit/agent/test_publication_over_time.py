@@ -70,7 +70,7 @@ class Store:
         return [at for at, _ in self.writes]
 
 
-class NoChance(random.Random):
+class MiddleOfRange(random.Random):
     """The middle of every range."""
 
     def uniform(self, a: float, b: float) -> float:
@@ -84,7 +84,7 @@ async def publishing(store: Store, metrics: Metrics | None = None) -> AsyncItera
         store=store,
         rule=Rule(deadband=2, min_interval=LEAST, ttl=TTL, jitter=0),
         metrics=(metrics or Metrics(cluster="c1")).of("cpu-score"),
-        chance=NoChance(),
+        rng=MiddleOfRange(),
     )
     task = asyncio.create_task(publication.run())
     try:

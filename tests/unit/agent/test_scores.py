@@ -160,9 +160,9 @@ async def test_the_gzip_file_is_as_small_as_that_of_other_exporters() -> None:
 async def test_the_gzip_file_is_one_member() -> None:
     """A reader that stops after the first member gets everything; replaced and dropped texts are gone."""
     board = RenderedSamples()
-    chance = random.Random(7)
+    rng = random.Random(7)
     for name in ("a", "b", "c"):
-        board.put(name, (f'dynamic_score{{ds_node="{name}"}} 1\n' * chance.randint(1, 3000)).encode())
+        board.put(name, (f'dynamic_score{{ds_node="{name}"}} 1\n' * rng.randint(1, 3000)).encode())
     for _ in range(2):
         board.put("b", b"replaced 1\n")
         board.drop("c")

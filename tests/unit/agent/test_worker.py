@@ -40,10 +40,10 @@ class Cycle:
 class Makes:
     """Workers whose cycles a test chose, by scorer name."""
 
-    def __init__(self, metrics: Metrics, cycles: dict[str, Cycle], *, chance: random.Random) -> None:
+    def __init__(self, metrics: Metrics, cycles: dict[str, Cycle], *, rng: random.Random) -> None:
         self._metrics = metrics
         self._cycles = cycles
-        self._chance = chance
+        self._rng = rng
 
     def __call__(self, scorer: Summary) -> Worker:
         return Worker(
@@ -53,7 +53,7 @@ class Makes:
             grid=Grid(interval=0.05, phase=0.0),
             clock=SystemClock(),
             metrics=self._metrics.of(scorer.score_name),
-            chance=self._chance,
+            rng=self._rng,
         )
 
 
@@ -68,7 +68,7 @@ async def test_a_fault_of_the_agent_is_a_failure_of_one_scorer() -> None:
         {"broken": Cycle(fault=ZeroDivisionError("oops")), "well": Cycle()},
     )
     scheduler = Scheduler(
-        make=Makes(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
+        make=Makes(metrics, cycles, rng=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
     )
     await scheduler.apply([_scorer("broken"), _scorer("well")])
     await until(lambda: cycles["well"].runs >= 10 and cycles["broken"].runs >= 2, what="both run")
@@ -104,7 +104,7 @@ async def test_a_worker_that_dies_harms_no_other_and_can_be_replaced() -> None:
         Dice(1),
     )
     dice.broken = True
-    scheduler = Scheduler(make=Makes(metrics, cycles, chance=dice), metrics=metrics, cluster="c", splay=0.0)
+    scheduler = Scheduler(make=Makes(metrics, cycles, rng=dice), metrics=metrics, cluster="c", splay=0.0)
     await scheduler.apply([_scorer("broken"), _scorer("well")])
     await until(lambda: cycles["broken"].runs == 1, what="it died")
     runs = cycles["well"].runs
@@ -132,7 +132,7 @@ async def test_a_worker_that_cannot_be_made_harms_no_other_and_is_counted() -> N
     """The process goes on, also to its end; an edit that can be made runs at once."""
     metrics, cycles = Metrics(cluster="c"), {"broken": Cycle(), "well": Cycle()}
     scheduler = Scheduler(
-        make=Refuses(metrics, cycles, chance=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
+        make=Refuses(metrics, cycles, rng=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
     )
     await scheduler.apply([_scorer("broken"), _scorer("well")])
     await until(lambda: cycles["well"].runs >= 5, what="the neighbour runs")

@@ -11,7 +11,7 @@ from dsf_runtime.backoff import Backoff
 @given(st.integers(1, 10**6), st.integers())
 def test_delays_stay_in_their_bounds(attempt: int, seed: int) -> None:
     """Doubling to the ceiling, jitter of a fifth, no overflow after months."""
-    delay = Backoff(first=5, ceiling=300).delay(attempt, chance=random.Random(seed))
+    delay = Backoff(first=5, ceiling=300).delay(attempt, rng=random.Random(seed))
     assert 4 <= delay <= 360
 
 
