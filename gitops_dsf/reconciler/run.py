@@ -17,15 +17,15 @@ from gitops_dsf.errors import HubError
 from gitops_dsf.reconciler.controller import Controller, keep_running
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.decisions import DecisionTracker
 from gitops_dsf.reconciler.hub.fence import Fence
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.lease import Leadership, LeaseLost
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.moves.duty import HandoverDuty
-from gitops_dsf.reconciler.moves.refresh import RefreshDuty
-from gitops_dsf.reconciler.moves.watch import DecisionWatch
+from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.pages import serve_pages
 from gitops_dsf.reconciler.proposals.controller import ProposalController
+from gitops_dsf.reconciler.refresh.controller import RefreshController
 from gitops_dsf.reconciler.scoregc.controller import ScoreGarbageCollector
 from gitops_dsf.reconciler.scorers.controller import ScorerController
 from gitops_dsf.reconciler.settings import Settings
@@ -163,7 +163,7 @@ def _controllers(
     *, api: HubApi, fetcher: Fetcher, settings: Settings, metrics: Metrics
 ) -> Sequence[Controller]:
     view, events = _view(api, settings, metrics), Events(api=api, metrics=metrics.events)
-    watch = DecisionWatch(view=view, metrics=metrics)
+    tracker = DecisionTracker(view=view, metrics=metrics.decisions)
     scorers = ScorerController(
         api=api,
         view=view,
@@ -186,8 +186,8 @@ def _controllers(
             probe_interval=settings.probe_interval,
         ),
         ScoreGarbageCollector(api=api, view=view, metrics=metrics.scoregc, events=events),
-        RefreshDuty(api=api, view=view, metrics=metrics, watch=watch),
-        HandoverDuty(api=api, view=view, metrics=metrics, events=events, watch=watch),
+        RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker),
+        MoveController(api=api, view=view, metrics=metrics.moves, events=events, tracker=tracker),
         *_git_controllers(api=api, view=view, settings=settings, metrics=metrics, events=events),
     )
 

@@ -58,8 +58,8 @@ TARGETS: Final[Mapping[str, Target]] = {
             "tests/integration/agent/test_hub_credentials.py",
         ),
     ),
-    "removal": Target(sources=("gitops_dsf/reconciler/moves/removal.py",), tests=_MOVES),
-    "handover": Target(sources=("gitops_dsf/reconciler/moves/handover.py",), tests=_MOVES),
+    "deletion": Target(sources=("gitops_dsf/reconciler/moves/deletion.py",), tests=_MOVES),
+    "moves": Target(sources=("gitops_dsf/reconciler/moves/rules.py",), tests=_MOVES),
     "scoregc": Target(
         sources=("gitops_dsf/reconciler/scoregc/deletion.py",),
         tests=(

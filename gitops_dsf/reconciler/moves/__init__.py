@@ -1,7 +1,11 @@
-"""Duties: Argo CD looks at a decision when it changed (`refresh`); the old copy goes when the new one is
-healthy (`duty`).
+"""Make before break: deletes the old copy of a moved application when the new copy is healthy
+(docs/reconciler.md#make-before-break).
 
-`watch` and `unions` note when decisions change, for both. `settling` says which ApplicationSets should look.
-`handover` judges which copy may go, `decided` whether a decision is whole, `best` and `pauses` remember,
-`removal` reads everything again and deletes, `report` tells.
+rules         which copy may be deleted now, and what the others wait for (pure)
+completeness  whether the pages of a decision are complete (pure)
+reachability  which clusters are unreachable, and which have just returned
+pauses        when the next deletion may be tried (pure)
+deletion      reads everything about one copy again, and deletes it
+report        metrics, log and Events about copies that wait
+controller    the control loop
 """

@@ -1,7 +1,6 @@
-"""When the next removal may be tried: the limit of deletions, and pauses after attempts that came to nothing.
-Pure; seconds.
+"""When the next deletion may be tried: the limit of deletions, and pauses after failed attempts. Pure.
 
-Nothing rests on what is remembered here: without it the hub would only be asked more often.
+Times are in seconds. Losing what is remembered here only means that the hub is asked more often.
 """
 
 from collections import deque
@@ -10,22 +9,22 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dsf_runtime.backoff import Backoff
-from gitops_dsf.reconciler.moves.decided import Doubt
+from gitops_dsf.reconciler.moves.completeness import BlockedReason
 
 PER_MINUTE: Final = 10
-"""Deletions of all ApplicationSets together."""
+"""Deletions for all ApplicationSets together."""
 RETRIES: Final = Backoff(first=5.0, ceiling=60.0, jitter=0)
-"""After an attempt for an ApplicationSet that came to nothing."""
+"""Pauses after failed attempts for one ApplicationSet."""
 SILENCE_SECONDS: Final = 5.0
-"""After a request that the hub did not answer, during which nothing is tried for anybody."""
+"""Pause of all attempts after a request that the hub did not answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pause:
-    """Until when there is no attempt, and why."""
+    """Until when nothing is tried, and why."""
 
     until: float
-    doubt: Doubt
+    blocked: BlockedReason
 
 
 @dataclass(kw_only=True, slots=True)
@@ -35,15 +34,15 @@ class _Failed:
 
 
 @dataclass(kw_only=True)
-class Pauses:
-    """By UID of the ApplicationSet."""
+class DeletionPauses:
+    """The pauses of all ApplicationSets, by UID."""
 
     _deleted: deque[float] = field(default_factory=lambda: deque(maxlen=PER_MINUTE))
     _failed: dict[str, _Failed] = field(default_factory=dict)
     _silence: Pause | None = None
 
     def now(self, uid: str, now: float) -> Pause | None:
-        """What speaks against an attempt now."""
+        """The pause that forbids an attempt now."""
         if self._silence is not None and now < self._silence.until:
             return self._silence
         failed = self._failed.get(uid)
@@ -52,30 +51,32 @@ class Pauses:
         if len(self._deleted) == PER_MINUTE and now < self._deleted[0] + 60:
             return Pause(
                 until=self._deleted[0] + 60,
-                doubt=Doubt(reason="RateLimited", message=f"{PER_MINUTE} copies went within the last minute"),
+                blocked=BlockedReason(
+                    reason="RateLimited", message=f"{PER_MINUTE} copies were deleted within the last minute"
+                ),
             )
         return None
 
     def deleted(self, uid: str, now: float) -> None:
-        """An attempt deleted a copy."""
+        """Counts a deletion, and ends the pause."""
         self._failed.pop(uid, None)
         self._deleted.append(now)
 
-    def failed(self, uid: str, doubt: Doubt, now: float) -> Pause:
-        """An attempt came to nothing."""
+    def failed(self, uid: str, blocked: BlockedReason, now: float) -> Pause:
+        """Starts the pause after a failed attempt."""
         before = self._failed.get(uid)
         again = before is not None and now < before.pause.until + RETRIES.ceiling
         times = before.times + 1 if again and before is not None else 1
-        pause = Pause(until=now + RETRIES.delay(times), doubt=doubt)
+        pause = Pause(until=now + RETRIES.delay(times), blocked=blocked)
         self._failed[uid] = _Failed(pause=pause, times=times)
         return pause
 
-    def silent(self, doubt: Doubt, now: float) -> Pause:
-        """The hub did not answer: the next ApplicationSet would wait as long for nothing."""
-        self._silence = Pause(until=now + SILENCE_SECONDS, doubt=doubt)
+    def silent(self, blocked: BlockedReason, now: float) -> Pause:
+        """Starts the pause of all attempts after a request without an answer."""
+        self._silence = Pause(until=now + SILENCE_SECONDS, blocked=blocked)
         return self._silence
 
     def keep_only(self, uids: Collection[str]) -> None:
-        """Forgets ApplicationSets that are gone."""
+        """Forgets other ApplicationSets."""
         for uid in [uid for uid in self._failed if uid not in uids]:
             del self._failed[uid]

@@ -1,21 +1,23 @@
-"""What moves wait for, where people look: metrics at once, the log when the reason changes, an Event when it
-lasts.
+"""Reports what copies wait for: metrics at once, the log when the reason changes, and an Event
+when it lasts.
 """
 
+import collections
 import contextlib
 import logging
-from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
 from gitops_dsf.reconciler.events import Events, Reference
-from gitops_dsf.reconciler.moves.handover import Action, Verdict
-from gitops_dsf.reconciler.moves.metrics import MoveMetrics
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
+from gitops_dsf.reconciler.series import PREFIX
 
 LOG = logging.getLogger(__name__)
 NEWS_SECONDS: Final = 10.0
-"""For which a reason must hold before it becomes an Event: most new copies are Healthy by then."""
+"""A reason becomes an Event after this time: most new copies are Healthy by then."""
 PASSING: Final = frozenset(
     {
         "Queued",
@@ -30,7 +32,7 @@ PASSING: Final = frozenset(
         "DeletionUnanswered",
     }
 )
-"""Reasons that end by themselves: no Events about them."""
+"""Reasons that pass by themselves. They never become Events."""
 TROUBLE: Final = frozenset(
     {
         "TimedOut",
@@ -42,23 +44,48 @@ TROUBLE: Final = frozenset(
         "InformerBroken",
     }
 )
-"""Reasons that somebody should look at."""
+"""Reasons that become Warnings: somebody should look at them."""
+
+
+class MoveMetrics:
+    """What moves wait for, and the copies that were deleted."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.waiting = Gauge(
+            f"{PREFIX}_moves_waiting",
+            "Copies that stay on clusters outside the decision, by what they wait for.",
+            ["applicationset", "reason"],
+            registry=registry,
+        )
+        self.waiting_seconds = Gauge(
+            f"{PREFIX}_moves_waiting_seconds",
+            "Seconds that a copy has waited to be deleted, as far as this leader knows; absent while none"
+            " waits.",
+            ["applicationset"],
+            registry=registry,
+        )
+        self.deleted = Counter(
+            f"{PREFIX}_copies_removed",
+            "Copies deleted from clusters that left the decision.",
+            ["applicationset"],
+            registry=registry,
+        )
 
 
 @dataclass(kw_only=True)
 class _Wait:
-    """Of one ApplicationSet."""
+    """What one ApplicationSet waits for."""
 
     since: float | None = None
-    """When a copy began to wait; None while none does."""
+    """When a copy began to wait; None while none waits."""
     news: tuple[str, str] = ("", "")
     news_since: float = 0.0
-    said: bool = False
+    announced: bool = False
     reasons: frozenset[str] = frozenset()
 
 
 @dataclass(kw_only=True)
-class Report:
+class MoveReporter:
     """Remembers since when each ApplicationSet waits, as far as this process has seen."""
 
     events: Events
@@ -66,13 +93,11 @@ class Report:
     namespace: str
     _waits: dict[str, _Wait] = field(default_factory=dict)
 
-    async def show(self, name: str, uid: str, verdicts: Iterable[Verdict], now: float) -> None:
-        """What one ApplicationSet's copies on clusters that left the decision wait for; none when nothing
-        does.
-        """
-        listed = [verdict for verdict in verdicts if verdict.action is not Action.REMOVE]
+    async def show(self, name: str, uid: str, verdicts: Iterable[CopyVerdict], now: float) -> None:
+        """Reports the verdicts on the copies of one ApplicationSet; none when no copy waits."""
+        listed = [verdict for verdict in verdicts if verdict.action is not Action.DELETE]
         known = self._waits.setdefault(name, _Wait())
-        counts = Counter(verdict.reason for verdict in listed)
+        counts = collections.Counter(verdict.reason for verdict in listed)
         for reason in known.reasons - counts.keys():
             self._forget_reason(name, reason)
         for reason, count in counts.items():
@@ -84,13 +109,13 @@ class Report:
         elif known.since is not None:
             known.since = None
             self._forget_seconds(name)
-        await self._tell(name, uid, known, listed, now)
+        await self._announce(name, uid, known, listed, now)
 
-    async def removed(self, name: str, uid: str, verdict: Verdict) -> None:
-        """A copy is being deleted."""
-        self.metrics.removed.labels(applicationset=name).inc()
+    async def deleted(self, name: str, uid: str, verdict: CopyVerdict) -> None:
+        """Reports that a copy is being deleted."""
+        self.metrics.deleted.labels(applicationset=name).inc()
         copy = verdict.copy
-        LOG.info("Application %s removed from %s: %s", copy.name, copy.cluster, verdict.message)
+        LOG.info("Application %s deleted from %s: %s", copy.name, copy.cluster, verdict.message)
         await self.events.say(
             self._about(name, uid),
             "Normal",
@@ -99,15 +124,17 @@ class Report:
         )
 
     def keep_only(self, names: Collection[str]) -> None:
-        """Forgets ApplicationSets that are gone, or whose moves are no longer ours."""
+        """Forgets other ApplicationSets, and removes their series."""
         for name in [name for name in self._waits if name not in names]:
             for reason in self._waits.pop(name).reasons:
                 self._forget_reason(name, reason)
             self._forget_seconds(name)
 
-    async def _tell(self, name: str, uid: str, known: _Wait, listed: list[Verdict], now: float) -> None:
+    async def _announce(
+        self, name: str, uid: str, known: _Wait, listed: list[CopyVerdict], now: float
+    ) -> None:
         lasting = [verdict for verdict in listed if verdict.reason not in PASSING]
-        # What is waited for comes before what is kept for good.
+        # Copies that wait come before copies that are kept for good.
         first = min(
             lasting, key=lambda verdict: (verdict.action is Action.KEEP, verdict.copy.name), default=None
         )
@@ -126,9 +153,9 @@ class Report:
             if news[0] != known.news[0]:
                 LOG.info("ApplicationSet %s: %s (%s)", name, news[1], news[0])
                 known.news_since = now
-            known.news, known.said = news, False
-        if not known.said and now - known.news_since >= NEWS_SECONDS:
-            known.said = True
+            known.news, known.announced = news, False
+        if not known.announced and now - known.news_since >= NEWS_SECONDS:
+            known.announced = True
             trouble = first.reason in TROUBLE
             await self.events.say(
                 self._about(name, uid),

@@ -13,18 +13,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.applications import Application
-from gitops_dsf.reconciler.moves.handover import Action, Verdict
-from gitops_dsf.reconciler.moves.removal import Candidate, Removal
-from tests.integration.reconciler.moves.scene import (
+from gitops_dsf.reconciler.moves.deletion import Candidate, CopyDeleter
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
+from tests.integration.reconciler.moves.movehub import (
     APPLICATIONS,
     GOOD,
     HANDOVER,
     NAMESPACE,
     PROGRESSING,
-    Scene,
-    situation,
+    MoveHub,
+    state,
 )
-from tests.integration.reconciler.moves.scene import removal as removal_of
+from tests.integration.reconciler.moves.movehub import deleter as deleter_of
 from tests.support import virtual_time
 from tests.support.laws import examples
 from tests.support.objecthub import ObjectHub
@@ -77,7 +77,7 @@ class World:
     """What is true, beside what the hub says: whole decisions, health, and which copies are being deleted."""
 
     hub: ObjectHub
-    scene: Scene
+    scene: MoveHub
     decided: frozenset[str] = frozenset("a")
     whole: bool = True
     health: dict[str, Any] = field(default_factory=lambda: {"a": GOOD})
@@ -125,7 +125,7 @@ class World:
             assert self.decided <= rest.keys() or len(healthy) >= len(self.decided)
 
 
-async def attempt(world: World, removal: Removal, step: Attempt) -> None:
+async def attempt(world: World, deleter: CopyDeleter, step: Attempt) -> None:
     world.overdue = step.overdue
     asked = len(world.hub.asked)
     copy = Application(
@@ -139,10 +139,10 @@ async def attempt(world: World, removal: Removal, step: Attempt) -> None:
         set_name="web",
         set_uid="set-1",
         handover=HANDOVER,
-        situation=situation(*world.decided, overdue=step.overdue),
-        verdict=Verdict(copy=copy, action=Action.REMOVE, reason="", message=""),
+        state=state(*world.decided, overdue=step.overdue),
+        verdict=CopyVerdict(copy=copy, action=Action.DELETE, reason="", message=""),
     )
-    task = asyncio.create_task(removal.attempt(candidate))
+    task = asyncio.create_task(deleter.delete(candidate))
 
     def between(word: str) -> None:
         number = len(world.hub.asked) - asked
@@ -176,12 +176,12 @@ async def attempt(world: World, removal: Removal, step: Attempt) -> None:
 def test_whatever_happens(steps: list[Any]) -> None:
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as api:
-            world = World(hub=hub, scene=Scene(hub))
+            world = World(hub=hub, scene=MoveHub(hub))
             world.scene.copy("a")
-            removal = removal_of(api)
+            deleter = deleter_of(api)
             for step in steps:
                 if isinstance(step, Attempt):
-                    await attempt(world, removal, step)
+                    await attempt(world, deleter, step)
                 else:
                     world.change(*step)
                 assert {name.removeprefix("web-") for name in world.scene.copies()} == world.health.keys()
@@ -196,14 +196,14 @@ def test_the_sequences_do_delete() -> None:
 
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as api:
-            world = World(hub=hub, scene=Scene(hub))
+            world = World(hub=hub, scene=MoveHub(hub))
             world.scene.copy("a")
-            removal = removal_of(api)
+            deleter = deleter_of(api)
             for step in (("decide", frozenset("b")), ("argo", None), ("health", ("b", GOOD))):
                 world.change(*step)
-            await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=14, meanwhile={}))
+            await attempt(world, deleter, Attempt(cluster="a", overdue=False, crash=14, meanwhile={}))
             assert world.deleted == ["web-a"]
-            await attempt(world, removal, Attempt(cluster="a", overdue=False, crash=0, meanwhile={}))
+            await attempt(world, deleter, Attempt(cluster="a", overdue=False, crash=0, meanwhile={}))
             assert world.deleted == ["web-a"]
 
     virtual_time.run(go())

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from gitops_dsf.hub.applications import Application
 from gitops_dsf.hub.names import APPLICATION_REFRESH_ANNOTATION, PULL_ANNOTATION
-from gitops_dsf.reconciler.moves.decided import Doubt
-from gitops_dsf.reconciler.moves.handover import Action, Verdict
-from gitops_dsf.reconciler.moves.removal import TOUCHED, Candidate, Removal
-from tests.integration.reconciler.moves.scene import (
+from gitops_dsf.reconciler.moves.completeness import BlockedReason
+from gitops_dsf.reconciler.moves.deletion import TOUCHED, Candidate, CopyDeleter
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
+from tests.integration.reconciler.moves.movehub import (
     APPLICATIONS,
     HANDOVER,
     NAMESPACE,
     PROGRESSING,
-    Scene,
-    removal,
-    situation,
+    MoveHub,
+    deleter,
+    state,
 )
 from tests.support import virtual_time
 from tests.support.laws import examples
@@ -40,12 +40,12 @@ def candidate(cluster: str, *decided: str) -> Candidate:
         set_name="web",
         set_uid="set-1",
         handover=HANDOVER,
-        situation=situation(*decided),
-        verdict=Verdict(copy=copy, action=Action.REMOVE, reason="", message=""),
+        state=state(*decided),
+        verdict=CopyVerdict(copy=copy, action=Action.DELETE, reason="", message=""),
     )
 
 
-def annotation(scene: Scene, cluster: str) -> str:
+def annotation(scene: MoveHub, cluster: str) -> str:
     item = scene.hub.get(APPLICATIONS, f"web-{cluster}", namespace=NAMESPACE)
     assert item is not None
     return str(item["metadata"].get("annotations", {}).get(APPLICATION_REFRESH_ANNOTATION, ""))
@@ -59,7 +59,7 @@ def test_a_request_of_a_frozen_leader_that_arrives_late_costs_no_copy(request_nu
 
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as first, hub.api() as second:
-            scene = Scene(hub)
+            scene = MoveHub(hub)
             scene.decide("b")
             scene.copy("a")
             scene.copy("b")
@@ -73,10 +73,10 @@ def test_a_request_of_a_frozen_leader_that_arrives_late_costs_no_copy(request_nu
                     await release.wait()
 
             hub.arrives = hold
-            frozen = asyncio.create_task(removal(first).attempt(candidate("a", "b")))
+            frozen = asyncio.create_task(deleter(first).delete(candidate("a", "b")))
             await held.wait()
             scene.decide("a")
-            assert await removal(second).attempt(candidate("b", "a")) is None
+            assert await deleter(second).delete(candidate("b", "a")) is None
             assert scene.copies() == ["web-a"]
             release.set()
             assert await frozen is not None
@@ -95,23 +95,23 @@ DELAYS = st.lists(st.floats(min_value=0, max_value=0.1), min_size=1, max_size=40
 def test_any_order_of_requests_and_decisions_leaves_a_copy(
     delays: list[float], changes: list[tuple[list[float], str]], late: bool
 ) -> None:
-    async def replica(removal: Removal, hub: ObjectHub, scene: Scene) -> None:
+    async def replica(deleter: CopyDeleter, hub: ObjectHub, scene: MoveHub) -> None:
         for _ in range(6):
             page = hub.get("placementdecisions", "web-decision-1", namespace=NAMESPACE)
             assert page is not None
             decided = page["status"]["decisions"][0]["clusterName"]
             for name in scene.copies():
                 if name != f"web-{decided}":
-                    await removal.attempt(candidate(name.removeprefix("web-"), decided))
+                    await deleter.delete(candidate(name.removeprefix("web-"), decided))
 
-    async def decisions(scene: Scene) -> None:
+    async def decisions(scene: MoveHub) -> None:
         for seconds, cluster in changes:
             await asyncio.sleep(sum(seconds))
             scene.decide(cluster)
 
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as first, hub.api() as second:
-            scene, each = Scene(hub), cycle(delays)
+            scene, each = MoveHub(hub), cycle(delays)
             for cluster in "abc":
                 scene.copy(cluster)
 
@@ -121,7 +121,7 @@ def test_any_order_of_requests_and_decisions_leaves_a_copy(
 
             hub.arrives = wait
             await asyncio.gather(
-                replica(removal(first), hub, scene), replica(removal(second), hub, scene), decisions(scene)
+                replica(deleter(first), hub, scene), replica(deleter(second), hub, scene), decisions(scene)
             )
             assert scene.copies(), "the last copy"
 
@@ -131,13 +131,13 @@ def test_any_order_of_requests_and_decisions_leaves_a_copy(
 def test_a_copy_is_changed_also_when_argo_cd_has_not_taken_the_last_request_away() -> None:
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as api:
-            scene, versions = Scene(hub), set[str]()
+            scene, versions = MoveHub(hub), set[str]()
             scene.decide("b")
             scene.copy("a")
             scene.copy("b")
             hub.refusals["DELETE applications"] = [409]
             for _ in range(2):
-                await removal(api).attempt(candidate("a", "b"))
+                await deleter(api).delete(candidate("a", "b"))
                 item = hub.get(APPLICATIONS, "web-b", namespace=NAMESPACE)
                 assert item is not None
                 assert item["metadata"]["annotations"][APPLICATION_REFRESH_ANNOTATION] not in {"", "hard"}
@@ -151,7 +151,7 @@ def test_a_copy_is_changed_also_when_argo_cd_has_not_taken_the_last_request_away
 def test_the_version_that_is_deleted_was_read_before_the_others_were_changed() -> None:
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as api:
-            scene = Scene(hub)
+            scene = MoveHub(hub)
             scene.decide("b")
             scene.copy("a")
             scene.copy("b")
@@ -162,7 +162,7 @@ def test_the_version_that_is_deleted_was_read_before_the_others_were_changed() -
                     scene.copy("a")
 
             hub.between = meanwhile
-            assert await removal(api).attempt(candidate("a", "b")) is None
+            assert await deleter(api).delete(candidate("a", "b")) is None
             assert len(scene.deletions()) == 2, "the first one named a version that is over"
 
     virtual_time.run(go())
@@ -172,7 +172,7 @@ def test_the_version_that_is_deleted_was_read_before_the_others_were_changed() -
 def test_a_copy_that_is_none_any_more_when_it_is_changed_is_not_relied_on(change: str) -> None:
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as api:
-            scene = Scene(hub)
+            scene = MoveHub(hub)
             scene.decide("b")
             scene.copy("a")
             scene.copy("b")
@@ -190,9 +190,9 @@ def test_a_copy_that_is_none_any_more_when_it_is_changed_is_not_relied_on(change
                     scene.copy("b", status=PROGRESSING)
 
             hub.between = meanwhile
-            doubt = await removal(api).attempt(candidate("a", "b"))
-            assert doubt is not None
-            assert doubt.reason == {"gone": "NewCopyMissing", "going": "Going"}.get(
+            blocked = await deleter(api).delete(candidate("a", "b"))
+            assert blocked is not None
+            assert blocked.reason == {"gone": "NewCopyMissing", "going": "Going"}.get(
                 change, "NewCopyNotHealthy"
             )
             assert scene.deletions() == []
@@ -205,7 +205,7 @@ def test_a_copy_that_was_not_changed_is_not_relied_on() -> None:
 
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as api:
-            scene = Scene(hub)
+            scene = MoveHub(hub)
             scene.decide("b")
             scene.copy("a")
             scene.copy("b")
@@ -217,7 +217,7 @@ def test_a_copy_that_was_not_changed_is_not_relied_on() -> None:
                     scene.copy("c", finalizers=[])
 
             hub.between = meanwhile
-            assert await removal(api).attempt(candidate("a", "b")) is None
+            assert await deleter(api).delete(candidate("a", "b")) is None
             assert [word for word in hub.asked if not word.startswith("GET ")] == [
                 "PATCH applications/web-b",
                 "PATCH applications/web-b",
@@ -231,18 +231,18 @@ def test_a_copy_that_was_not_changed_is_not_relied_on() -> None:
 def test_a_hard_refresh_that_somebody_asked_for_is_not_taken_away() -> None:
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as api:
-            scene = Scene(hub)
+            scene = MoveHub(hub)
             scene.decide("b")
             scene.copy("a")
             scene.copy("b", annotations={APPLICATION_REFRESH_ANNOTATION: "hard"})
-            assert await removal(api).attempt(candidate("a", "b")) == Doubt(
+            assert await deleter(api).delete(candidate("a", "b")) == BlockedReason(
                 reason="RefreshPending",
                 message="somebody asked for a hard refresh of web-b, and Argo CD has not done it yet",
             )
             assert annotation(scene, "b") == "hard"
             # On the hub nobody does it for OCM's pull integration.
             scene.copy("b", annotations={APPLICATION_REFRESH_ANNOTATION: "hard", PULL_ANNOTATION: "b"})
-            assert await removal(api).attempt(candidate("a", "b")) is None
+            assert await deleter(api).delete(candidate("a", "b")) is None
 
     virtual_time.run(go())
 
@@ -250,11 +250,11 @@ def test_a_hard_refresh_that_somebody_asked_for_is_not_taken_away() -> None:
 def test_no_more_copies_are_refreshed_than_a_limit() -> None:
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as api:
-            scene, many = Scene(hub), [f"b{number}" for number in range(TOUCHED + 5)]
+            scene, many = MoveHub(hub), [f"b{number}" for number in range(TOUCHED + 5)]
             scene.decide(*many)
             for cluster in ("a", *many):
                 scene.copy(cluster)
-            assert await removal(api).attempt(candidate("a", *many)) is None
+            assert await deleter(api).delete(candidate("a", *many)) is None
             assert sum(word.startswith("PATCH ") for word in hub.asked) == TOUCHED
 
     virtual_time.run(go())

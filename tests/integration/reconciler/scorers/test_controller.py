@@ -1,4 +1,4 @@
-"""The scorers duty against an API server over HTTP: what it writes and says, and on its bad days."""
+"""The scorer controller against an API server over HTTP: what it writes, and how it copes with faults."""
 
 import asyncio
 import time

@@ -1,5 +1,5 @@
-"""The duty over informers of an API server: what it deletes and when, what it says while it waits, and that a
-new leader begins anew.
+"""The controller over informers of an API server: what it deletes and when, what it reports while copies
+wait, and how a new leader starts.
 """
 
 import asyncio
@@ -12,16 +12,15 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from gitops_dsf.reconciler.events import Events
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionTracker
 from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.moves.duty import HandoverDuty
+from gitops_dsf.reconciler.moves.controller import MoveController
 from gitops_dsf.reconciler.moves.pauses import PER_MINUTE, RETRIES, SILENCE_SECONDS
-from gitops_dsf.reconciler.moves.reach import HOLD_SECONDS
+from gitops_dsf.reconciler.moves.reachability import HOLD_SECONDS
 from gitops_dsf.reconciler.moves.report import NEWS_SECONDS
-from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
-from gitops_dsf.reconciler.moves.watch import DecisionWatch
-from tests.integration.reconciler.moves.scene import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, Scene
+from tests.integration.reconciler.moves.movehub import APPLICATIONS, CLUSTERS, NAMESPACE, PROGRESSING, MoveHub
 from tests.support import virtual_time
 from tests.support.objecthub import FixedClaim, ObjectHub
 from tests.support.waiting import until
@@ -29,10 +28,10 @@ from tests.support.waiting import until
 
 @dataclass(kw_only=True)
 class Leader:
-    """One leader's duty with a clock that stands still until a test moves it."""
+    """One leader's controller with a clock that stands still until a test moves it."""
 
     hub: ObjectHub
-    scene: Scene
+    scene: MoveHub
     now: float = 1000.0
     claim: FixedClaim = field(default_factory=FixedClaim)
     metrics: Metrics = field(default_factory=Metrics)
@@ -43,14 +42,19 @@ class Leader:
         self.view = HubView(
             api=self.api, hub_namespace="hub", argocd_namespace=NAMESPACE, metrics=self.metrics.watches
         )
-        watch = DecisionWatch(view=self.view, metrics=self.metrics, clock=lambda: self.now)
+        tracker = DecisionTracker(view=self.view, metrics=self.metrics.decisions, clock=lambda: self.now)
         events = Events(api=self.api, metrics=self.metrics.events)
-        self.duty = HandoverDuty(
-            api=self.api, view=self.view, metrics=self.metrics, events=events, watch=watch, pace=0.01
+        self.controller = MoveController(
+            api=self.api,
+            view=self.view,
+            metrics=self.metrics.moves,
+            events=events,
+            tracker=tracker,
+            pause=0.01,
         )
         self.shown = contextlib.ExitStack()
         self.shown.enter_context(self.metrics.watches.following(self.view.informers))
-        self.task = asyncio.create_task(self.duty.run())
+        self.task = asyncio.create_task(self.controller.run())
         await self.after(0)
         return self
 
@@ -61,20 +65,20 @@ class Leader:
         await self.api.__aexit__(None, None, None)
 
     async def after(self, seconds: float) -> None:
-        """Time goes by, the informers see what there is, and the duty looks, at least once, at all of it and
-        at what it made of it.
+        """Moves the clock, refreshes the informers, and waits until the controller has seen all of that, and
+        the results of its own writes.
         """
         self.now += seconds
         # Of two looks the second began after the informers were read. Twice: it may delete, and until the
         # informers see that, it is "Gone".
         for _ in range(4):
             await self.view.refresh()
-            looks = self.duty.looks
+            passes = self.controller.passes
             self.ticks += 1
             # Something that concerns nobody wakes it.
             self.hub.put(CLUSTERS, "somewhere", metadata={"labels": {"tick": str(self.ticks)}})
             await self.view.clusters.refresh()
-            await until(lambda looks=looks: self.duty.looks > looks or self.task.done())
+            await until(lambda passes=passes: self.controller.passes > passes or self.task.done())
 
     def value(self, name: str, **labels: str) -> float | None:
         registry: CollectorRegistry = self.metrics.registry
@@ -89,17 +93,17 @@ class Leader:
         }
 
 
-def leading(test: Callable[[Scene, Callable[[], Leader]], Awaitable[None]]) -> None:
+def leading(test: Callable[[MoveHub, Callable[[], Leader]], Awaitable[None]]) -> None:
     async def go() -> None:
         async with ObjectHub() as hub:
-            scene = Scene(hub)
+            scene = MoveHub(hub)
             await test(scene, lambda: Leader(hub=hub, scene=scene))
 
     virtual_time.run(go())
 
 
 def test_a_move_from_beginning_to_end() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.copy("a")
         async with new_leader() as leader:
             await leader.after(60)
@@ -107,7 +111,7 @@ def test_a_move_from_beginning_to_end() -> None:
             scene.decide("b")
             await leader.after(0)
             assert leader.waits() == {"DecisionUnsettled": 1}
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             assert leader.waits() == {"NewCopyMissing": 1}
             scene.copy("b", status=PROGRESSING)
             await leader.after(1)
@@ -119,7 +123,7 @@ def test_a_move_from_beginning_to_end() -> None:
             ]
             assert (
                 leader.value("moves_waiting_seconds", applicationset="web")
-                == SETTLE_SECONDS + 1 + NEWS_SECONDS
+                == DEBOUNCE_SECONDS + 1 + NEWS_SECONDS
             )
             assert scene.copies() == ["web-a", "web-b"]
             scene.copy("b")
@@ -136,16 +140,16 @@ def test_a_move_from_beginning_to_end() -> None:
 
 
 def test_a_new_leader_waits_for_the_decision_and_the_time_out_anew() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.decide("b")
         scene.copy("a")
         scene.copy("b", status={"health": {"status": "Healthy"}, "sync": {"status": "OutOfSync"}})
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS + 59)
+            await leader.after(DEBOUNCE_SECONDS + 59)
             assert leader.waits() == {"NewCopyNotHealthy": 1}
         assert leader.waits() == {}, "what it said went with it"
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS - 1)
+            await leader.after(DEBOUNCE_SECONDS - 1)
             assert leader.waits() == {"DecisionUnsettled": 1}
             await leader.after(60)
             assert leader.waits() == {"NewCopyNotHealthy": 1}
@@ -159,12 +163,12 @@ def test_a_new_leader_waits_for_the_decision_and_the_time_out_anew() -> None:
 
 
 def test_a_copy_that_was_healthy_during_the_wait_is_not_given_up_while_it_rolls_out_a_change() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.decide("b")
         scene.copy("a")
         scene.copy("b", status=PROGRESSING)
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             scene.copy("a", status=PROGRESSING)
             await leader.after(60)
             assert leader.waits() == {"TimedOut": 1}
@@ -175,7 +179,7 @@ def test_a_copy_that_was_healthy_during_the_wait_is_not_given_up_while_it_rolls_
 
 
 def test_a_decision_that_is_empty_or_gone_removes_nothing() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.copy("a")
         scene.copy("b")
         scene.decide()
@@ -194,13 +198,13 @@ def test_a_decision_that_is_empty_or_gone_removes_nothing() -> None:
 
 
 def test_a_hub_that_refuses_is_asked_again_later_and_said_so() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.decide("b")
         scene.copy("a")
         scene.copy("b")
         scene.hub.refusals["DELETE applications"] = [403, 403]
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             assert leader.waits() == {"Refused": 1}
             assert len(scene.deletions()) == 1
             await leader.after(RETRIES.first / 2)
@@ -217,12 +221,12 @@ def test_a_hub_that_refuses_is_asked_again_later_and_said_so() -> None:
 
 
 def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.decide("b")
         scene.copy("a")
         scene.copy("b")
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS - 1)
+            await leader.after(DEBOUNCE_SECONDS - 1)
             scene.hub.refusals["GET applicationsets/web"] = [0]
             await leader.after(1)
             assert leader.waits() == {"HubSilent": 1}
@@ -236,13 +240,13 @@ def test_a_hub_that_does_not_answer_is_left_in_peace_for_a_while() -> None:
 
 
 def test_a_deletion_without_an_answer_is_waited_out() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.decide("b")
         scene.copy("a")
         scene.copy("b")
         scene.hub.refusals["DELETE applications"] = [0]
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             assert leader.waits() == {"DeletionUnanswered": 1}
             await leader.after(QUIET_SECONDS - 1)
             assert len(scene.deletions()) == 1
@@ -253,13 +257,13 @@ def test_a_deletion_without_an_answer_is_waited_out() -> None:
 
 
 def test_a_new_leader_waits_for_what_the_one_before_may_have_sent() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.decide("b")
         scene.copy("a")
         scene.copy("b")
         async with new_leader() as leader:
             leader.claim.quiet = 20.0
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             assert leader.waits() == {"LeadershipNew": 1}
             assert "GET applicationsets/web" not in scene.hub.asked, "nothing is read for what cannot be"
             leader.claim.quiet = 0.0
@@ -283,7 +287,7 @@ READS = [
 def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(word: str) -> None:
     """As when the process is stopped at that await, and another replica leads by the time that it goes on."""
 
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.decide("b")
         scene.copy("a")
         scene.copy("b")
@@ -294,7 +298,7 @@ def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(word: str) -> Non
                     leader.claim.seconds = 0.0
                     scene.decide("a")
 
-            await leader.after(SETTLE_SECONDS - 1)
+            await leader.after(DEBOUNCE_SECONDS - 1)
             scene.hub.between = meanwhile
             leader.now += 1
             await until(lambda: leader.waits() == {"LeaseNotHeld": 1})
@@ -305,14 +309,14 @@ def test_a_claim_that_ends_while_a_removal_reads_costs_no_copy(word: str) -> Non
 
 
 def test_many_copies_go_one_by_one_and_not_faster_than_the_limit() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         old = [f"old-{number:02}" for number in range(PER_MINUTE + 2)]
         scene.decide("b")
         for name in ("b", *old):
             scene.copy(name)
         async with new_leader() as leader:
             for _ in range(PER_MINUTE):
-                await leader.after(SETTLE_SECONDS)
+                await leader.after(DEBOUNCE_SECONDS)
             await leader.after(1)
             assert len(scene.deletions()) == PER_MINUTE
             assert scene.copies() == ["web-b", f"web-{old[-2]}", f"web-{old[-1]}"]
@@ -326,13 +330,13 @@ def test_many_copies_go_one_by_one_and_not_faster_than_the_limit() -> None:
 
 
 def test_a_cluster_that_ocm_does_not_see_keeps_its_copy_and_for_a_while_after_its_return() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.available("a", "Unknown")
         scene.decide("b")
         scene.copy("a")
         scene.copy("b")
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             assert leader.waits() == {"ClusterUnreachable": 1}
             scene.available("a", "True")
             await leader.after(HOLD_SECONDS - 1)
@@ -346,13 +350,13 @@ def test_a_cluster_that_ocm_does_not_see_keeps_its_copy_and_for_a_while_after_it
 
 
 def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.available("a", taints=("maintenance",))
         scene.decide("b")
         scene.copy("a")
         scene.copy("b", status=PROGRESSING)
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             scene.available("a")
             await leader.after(0)
             scene.copy("b")
@@ -360,7 +364,7 @@ def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided() -> N
             assert leader.waits() == {"ClusterReturned": 1}
             scene.decide("a")
             await leader.after(0)
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             assert scene.copies() == ["web-a"], "OCM wanted it back; the other one is nobody's"
 
     leading(test)
@@ -372,20 +376,20 @@ def test_a_cluster_that_lost_a_taint_keeps_its_copy_until_ocm_has_decided() -> N
 def test_a_new_leader_takes_the_time_of_the_return_from_the_condition(
     seconds: float, left: list[str]
 ) -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.available("a", since=-seconds)
         scene.decide("b")
         scene.copy("a")
         scene.copy("b")
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             assert scene.copies() == left
 
     leading(test)
 
 
 def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.decide("b")
         scene.copy("a")
         scene.copy("b")
@@ -394,7 +398,7 @@ def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back() ->
             scene.hub.refusals["WATCH managedclusters"] = [403] * 1000
             follow = asyncio.create_task(leader.view.clusters.run())
             await until(lambda: leader.view.clusters.broken)
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             assert leader.waits() == {"InformerBroken": 1}
             await leader.after(NEWS_SECONDS)
             assert "GET applicationsets/web" not in scene.hub.asked
@@ -417,7 +421,7 @@ def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back() ->
 
 
 def test_what_is_not_understood_whole_is_left_alone_and_said() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         selector = {"matchLabels": {"cluster.open-cluster-management.io/placement": "web"}}
         generator = {"clusterDecisionResource": {"configMapRef": "x", "labelSelector": selector}}
         scene.application_set(generators=[generator, generator])
@@ -425,7 +429,7 @@ def test_what_is_not_understood_whole_is_left_alone_and_said() -> None:
         scene.copy("a")
         scene.copy("b")
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             await leader.after(NEWS_SECONDS)
             assert leader.waits() == {"Generators": 1}
             assert leader.value("moves_waiting_seconds", applicationset="web") is None, (
@@ -441,17 +445,17 @@ def test_what_is_not_understood_whole_is_left_alone_and_said() -> None:
 
 
 def test_a_deletion_that_takes_long_is_shown_and_not_repeated() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.decide("b")
         scene.copy("a", deletionTimestamp="2026-01-01T00:00:00Z")
         scene.copy("b")
         scene.copy("c")
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             await leader.after(NEWS_SECONDS)
             assert leader.waits() == {"Going": 2}
             assert scene.hub.events("MoveWaits") == [
-                "web-a on a is still there: Argo CD is deleting it with its workload (Going)"
+                "web-a on a is still there: Argo CD is deleting it and its workload (Going)"
             ]
             scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
             await leader.after(1)
@@ -462,12 +466,12 @@ def test_a_deletion_that_takes_long_is_shown_and_not_repeated() -> None:
 
 
 def test_an_application_without_an_owner_is_nobodys_copy() -> None:
-    async def test(scene: Scene, new_leader: Callable[[], Leader]) -> None:
+    async def test(scene: MoveHub, new_leader: Callable[[], Leader]) -> None:
         scene.decide("b")
         scene.copy("a", ownerReferences=[])
         scene.copy("b")
         async with new_leader() as leader:
-            await leader.after(SETTLE_SECONDS)
+            await leader.after(DEBOUNCE_SECONDS)
             assert leader.waits() == {}
             assert (APPLICATIONS, NAMESPACE, "web-a") in scene.hub.objects
 

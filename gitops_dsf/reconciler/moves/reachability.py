@@ -1,5 +1,5 @@
-"""Which clusters cannot be reached, and which have just become reachable: OCM has not decided anew about
-those.
+"""Which clusters are unreachable, and which have just become reachable: OCM may not have decided again for
+them.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,24 +10,24 @@ from dsf_runtime.informer import Informer
 from gitops_dsf.hub.objects import ManagedCluster
 
 HOLD_SECONDS: Final = 180.0
-"""For which a cluster that became reachable keeps its copies. OCM decides within seconds while it runs; when
-the leader of its placement controller has crashed, another one leads after 163 s at the latest (a lease of
-137 s, and 26 s between two looks at it).
+"""A cluster that became reachable keeps its copies for this time. OCM decides within seconds while it runs.
+When the leader of its placement controller has crashed, another one leads after 163 s at the latest (a lease
+of 137 s, and 26 s between two attempts to take it).
 """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reach:
-    """Of all clusters at one moment."""
+class Reachability:
+    """All clusters at one moment."""
 
     unreachable: frozenset[str]
-    """OCM does not see them."""
+    """Clusters that OCM does not reach."""
     returned: frozenset[str]
-    """They became reachable, or lost a taint, within HOLD_SECONDS."""
+    """Clusters that became reachable, or lost a taint, within HOLD_SECONDS."""
 
 
-class Reachability:
-    """Remembers changes that it saw; for those before, the time of the condition counts, by the
+class ReachabilityTracker:
+    """Remembers the changes that this process saw. For earlier ones the time of the condition counts, by the
     hub's clock.
     """
 
@@ -36,14 +36,14 @@ class Reachability:
     ) -> None:
         self._clusters, self._clock, self._hub_time = clusters, clock, hub_time
         self._at: dict[str, float] = {}
-        """When a cluster returned, by our own clock."""
+        """When a cluster returned, by the clock of this process."""
         clusters.compare(self._note)
 
-    def of(self, clusters: Mapping[str, ManagedCluster]) -> Reach:
-        """These, as they are now."""
+    def of(self, clusters: Mapping[str, ManagedCluster]) -> Reachability:
+        """The reachability of these clusters now."""
         now, hub_now = self._clock(), self._hub_time()
         self._at = {name: at for name, at in self._at.items() if now < at + HOLD_SECONDS}
-        return Reach(
+        return Reachability(
             unreachable=frozenset(name for name, item in clusters.items() if item.unreachable),
             returned=frozenset(
                 name
@@ -64,7 +64,7 @@ class Reachability:
 
 
 def _returns(before: ManagedCluster, item: ManagedCluster) -> bool:
-    """Whether OCM may decide for it now and might not before."""
+    """Whether OCM may decide for the cluster now, and could not before."""
     return (before.unreachable and not item.unreachable) or any(
         taint not in item.taints for taint in before.taints
     )

@@ -11,9 +11,9 @@ from gitops_dsf.hub.applicationsets import Handover
 from gitops_dsf.hub.names import PLACEMENT_LABEL
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.kinds import CLUSTERS_PATH, cluster
-from gitops_dsf.reconciler.moves.handover import Situation
-from gitops_dsf.reconciler.moves.reach import Reachability
-from gitops_dsf.reconciler.moves.removal import Removal
+from gitops_dsf.reconciler.moves.deletion import CopyDeleter
+from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
+from gitops_dsf.reconciler.moves.rules import MoveState
 from tests.support.objecthub import ObjectHub
 
 NAMESPACE = "argocd"
@@ -35,9 +35,9 @@ PROGRESSING = {**GOOD, "health": {"status": "Progressing"}}
 HANDOVER = Handover(placement="web", timeout=60.0, template_name="web-{{.name}}")
 
 
-def situation(*decided: str, overdue: bool = False) -> Situation:
+def state(*decided: str, overdue: bool = False) -> MoveState:
     """As the informers saw it; which copies there were does not matter to a removal."""
-    return Situation(
+    return MoveState(
         decided=frozenset(decided),
         asked_for=None,
         copies=(),
@@ -49,17 +49,17 @@ def situation(*decided: str, overdue: bool = False) -> Situation:
     )
 
 
-def removal(api: HubApi) -> Removal:
+def deleter(api: HubApi) -> CopyDeleter:
     """Whose informer of clusters has seen none yet."""
     informer = Informer(api=api, path=CLUSTERS_PATH, project=cluster)
-    return Removal(
+    return CopyDeleter(
         api=api,
         argocd_namespace=NAMESPACE,
-        reach=Reachability(clusters=informer, clock=time.monotonic, hub_time=api.now),
+        reach=ReachabilityTracker(clusters=informer, clock=time.monotonic, hub_time=api.now),
     )
 
 
-class Scene:
+class MoveHub:
     """One application, web; every object is in the namespace of Argo CD."""
 
     def __init__(self, hub: ObjectHub) -> None:

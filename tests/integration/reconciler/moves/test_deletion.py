@@ -10,19 +10,19 @@ import pytest
 
 from dsf_runtime.apiserver import ApiError
 from gitops_dsf.hub.applications import Application
-from gitops_dsf.reconciler.moves.decided import Doubt
-from gitops_dsf.reconciler.moves.handover import Action, Verdict
-from gitops_dsf.reconciler.moves.removal import ATTEMPTS, ONE_BY_ONE, Candidate, Removal
-from tests.integration.reconciler.moves.scene import (
+from gitops_dsf.reconciler.moves.completeness import BlockedReason
+from gitops_dsf.reconciler.moves.deletion import ATTEMPTS, ONE_BY_ONE, Candidate, CopyDeleter
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
+from tests.integration.reconciler.moves.movehub import (
     APPLICATIONS,
     HANDOVER,
     NAMESPACE,
     PLACEMENTS,
     PROGRESSING,
     SETS,
-    Scene,
-    removal,
-    situation,
+    MoveHub,
+    deleter,
+    state,
 )
 from tests.support import virtual_time
 from tests.support.objecthub import ObjectHub
@@ -54,43 +54,45 @@ def candidate() -> Candidate:
         set_name="web",
         set_uid="set-1",
         handover=HANDOVER,
-        situation=situation("b"),
-        verdict=Verdict(copy=old, action=Action.REMOVE, reason="Healthy", message="b is Healthy and Synced"),
+        state=state("b"),
+        verdict=CopyVerdict(
+            copy=old, action=Action.DELETE, reason="Healthy", message="b is Healthy and Synced"
+        ),
     )
 
 
-def moved(scene: Scene) -> None:
+def moved(scene: MoveHub) -> None:
     scene.decide("b")
     scene.copy("a")
     scene.copy("b")
 
 
-def removing(test: Callable[[Scene, Removal], Awaitable[None]]) -> None:
+def removing(test: Callable[[MoveHub, CopyDeleter], Awaitable[None]]) -> None:
     async def go() -> None:
         async with ObjectHub() as hub, hub.api() as api:
-            scene = Scene(hub)
+            scene = MoveHub(hub)
             moved(scene)
-            await test(scene, removal(api))
+            await test(scene, deleter(api))
 
     virtual_time.run(go())
 
 
-def reason(found: Doubt | None) -> str:
+def reason(found: BlockedReason | None) -> str:
     return "" if found is None else found.reason
 
 
 def test_it_reads_everything_again_and_deletes_once() -> None:
-    async def test(scene: Scene, removal: Removal) -> None:
-        assert await removal.attempt(candidate()) is None
+    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
+        assert await deleter.delete(candidate()) is None
         assert scene.copies() == ["web-b"]
         assert scene.hub.asked == [*READS, "PATCH applications/web-b", *READS, "DELETE applications/web-a"]
-        assert reason(await removal.attempt(candidate())) == "Gone"
+        assert reason(await deleter.delete(candidate())) == "Gone"
         assert len(scene.deletions()) == 1
 
     removing(test)
 
 
-Change = Callable[[Scene], object]
+Change = Callable[[MoveHub], object]
 GOING = "2026-01-01T00:00:00Z"
 CHANGES: dict[str, tuple[Change, str]] = {
     "decided back": (lambda scene: scene.decide("a"), "DecisionUnsettled"),
@@ -126,17 +128,17 @@ CHANGES: dict[str, tuple[Change, str]] = {
 
 @pytest.mark.parametrize(("change", "why"), CHANGES.values(), ids=CHANGES)
 def test_what_changed_since_the_informers_saw_it_speaks_against_it(change: Change, why: str) -> None:
-    async def test(scene: Scene, removal: Removal) -> None:
+    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
         change(scene)
         before = scene.copies()
-        assert reason(await removal.attempt(candidate())) == why
+        assert reason(await deleter.delete(candidate())) == why
         assert (scene.copies(), scene.deletions()) == (before, [])
 
     removing(test)
 
 
 def test_an_application_that_changes_between_look_and_deletion_is_read_again() -> None:
-    async def test(scene: Scene, removal: Removal) -> None:
+    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
         touched: list[str] = []
 
         def meanwhile(word: str) -> None:
@@ -145,7 +147,7 @@ def test_an_application_that_changes_between_look_and_deletion_is_read_again() -
                 scene.copy("a")
 
         scene.hub.between = meanwhile
-        assert await removal.attempt(candidate()) is None
+        assert await deleter.delete(candidate()) is None
         assert scene.copies() == ["web-b"]
         assert len(scene.deletions()) == 2, "the first was refused"
 
@@ -153,36 +155,36 @@ def test_an_application_that_changes_between_look_and_deletion_is_read_again() -
 
 
 def test_a_copy_that_somebody_else_deletes_just_then_is_gone() -> None:
-    async def test(scene: Scene, removal: Removal) -> None:
+    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
         def meanwhile(word: str) -> None:
             if word == "DELETE applications":
                 scene.hub.objects.pop((APPLICATIONS, NAMESPACE, "web-a"))
 
         scene.hub.between = meanwhile
-        assert reason(await removal.attempt(candidate())) == "Gone"
+        assert reason(await deleter.delete(candidate())) == "Gone"
         assert len(scene.deletions()) == 1, "what is gone is not asked for again"
 
     removing(test)
 
 
 def test_a_decision_that_flips_back_just_then_is_seen_after_the_conflict() -> None:
-    async def test(scene: Scene, removal: Removal) -> None:
+    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
         def meanwhile(word: str) -> None:
             if word == "DELETE applications":
                 scene.decide("a")
                 scene.copy("a")
 
         scene.hub.between = meanwhile
-        assert reason(await removal.attempt(candidate())) == "DecisionUnsettled"
+        assert reason(await deleter.delete(candidate())) == "DecisionUnsettled"
         assert scene.copies() == ["web-a", "web-b"]
 
     removing(test)
 
 
 def test_one_that_changes_all_the_time_is_left_for_later() -> None:
-    async def test(scene: Scene, removal: Removal) -> None:
+    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
         scene.hub.between = lambda word: scene.copy("a") if word == "DELETE applications" else None
-        assert reason(await removal.attempt(candidate())) == "Conflict"
+        assert reason(await deleter.delete(candidate())) == "Conflict"
         assert len(scene.deletions()) == ATTEMPTS
 
     removing(test)
@@ -202,10 +204,10 @@ def test_one_that_changes_all_the_time_is_left_for_later() -> None:
 )
 @pytest.mark.parametrize("status", [0, 403, 500])
 def test_a_request_that_fails_deletes_nothing(word: str, status: int) -> None:
-    async def test(scene: Scene, removal: Removal) -> None:
+    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
         scene.hub.refusals[word] = [status]
         with pytest.raises(ApiError):
-            await removal.attempt(candidate())
+            await deleter.delete(candidate())
         assert scene.copies() == ["web-a", "web-b"]
 
     removing(test)
@@ -218,8 +220,8 @@ def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) 
     twice or too early.
     """
 
-    async def test(scene: Scene, removal: Removal) -> None:
-        task = asyncio.create_task(removal.attempt(candidate()))
+    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
+        task = asyncio.create_task(deleter.delete(candidate()))
         scene.hub.between = lambda _: task.cancel() if len(scene.hub.asked) == requests else None
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -230,7 +232,7 @@ def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) 
             scene.decide("a")
         elif meanwhile == "new copy fails":
             scene.copy("b", status=PROGRESSING)
-        found = await removal.attempt(candidate())
+        found = await deleter.delete(candidate())
         if gone_already:
             assert found is not None
         elif meanwhile == "nothing":
@@ -245,29 +247,29 @@ def test_a_crash_at_any_request_and_a_new_leader(requests: int, meanwhile: str) 
 
 
 def test_an_application_of_many_clusters_reads_them_all_at_once() -> None:
-    async def test(scene: Scene, removal: Removal) -> None:
+    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
         others = [f"b{number}" for number in range(ONE_BY_ONE)]
         scene.decide("b", *others)
         for name in others:
             scene.copy(name)
-        wide = replace(candidate(), situation=situation("b", *others))
+        wide = replace(candidate(), state=state("b", *others))
         scene.available(others[3], "Unknown")
-        assert reason(await removal.attempt(wide)) == "NewCopyNotHealthy"
+        assert reason(await deleter.delete(wide)) == "NewCopyNotHealthy"
         scene.available(others[3], "True")
         scene.hub.asked.clear()
-        assert await removal.attempt(wide) is None
+        assert await deleter.delete(wide) is None
         assert scene.hub.asked.count("GET managedclusters") == 2
 
     removing(test)
 
 
 def test_what_cannot_be_read_speaks_against_it() -> None:
-    async def test(scene: Scene, removal: Removal) -> None:
+    async def test(scene: MoveHub, deleter: CopyDeleter) -> None:
         scene.copy("b", deletionTimestamp="0000-01-01T00:00:00Z")
-        found = await removal.attempt(candidate())
+        found = await deleter.delete(candidate())
         assert reason(found) == "Unreadable"
         assert "deletionTimestamp" in str(found)
         scene.copy("b")
-        assert await removal.attempt(candidate()) is None
+        assert await deleter.delete(candidate()) is None
 
     removing(test)

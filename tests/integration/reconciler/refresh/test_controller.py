@@ -1,18 +1,17 @@
-"""The duty over informers of an API server: when it asks an ApplicationSet to look, and what becomes of a
-request that the hub refuses.
+"""The controller over informers of an API server: when it refreshes an ApplicationSet, and what it does when
+the hub refuses.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionTracker
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.metrics import Metrics
-from gitops_dsf.reconciler.moves.refresh import RefreshDuty
-from gitops_dsf.reconciler.moves.settling import CONSUME
-from gitops_dsf.reconciler.moves.unions import SETTLE_SECONDS
-from gitops_dsf.reconciler.moves.watch import DecisionWatch
-from tests.integration.reconciler.moves.scene import NAMESPACE, SETS, Scene
+from gitops_dsf.reconciler.refresh.controller import RefreshController
+from gitops_dsf.reconciler.refresh.debounce import REPEAT
+from tests.integration.reconciler.moves.movehub import NAMESPACE, SETS, MoveHub
 from tests.support.objecthub import ObjectHub
 from tests.support.waiting import until
 
@@ -21,14 +20,14 @@ ASKED = f"PATCH {SETS}/web"
 
 
 class Leader:
-    """One leader's duty with a clock that stands still until a test moves it."""
+    """One leader's controller with a clock that stands still until a test moves it."""
 
     def __init__(self, hub: ObjectHub, view: HubView, metrics: Metrics) -> None:
         self.hub, self.view, self.metrics, self.now = hub, view, metrics, 1000.0
 
     async def after(self, seconds: float) -> None:
-        """Time goes by, and the informers see what there is; that an ApplicationSet changed wakes
-        the duty.
+        """Time goes by, and the informers see what there is; that an ApplicationSet changed wakes the
+        controller.
         """
         self.now += seconds
         item = self.hub.get(SETS, "web", namespace=NAMESPACE)
@@ -46,13 +45,15 @@ class Leader:
 
 
 @asynccontextmanager
-async def leading() -> AsyncIterator[tuple[Scene, Leader]]:
+async def leading() -> AsyncIterator[tuple[MoveHub, Leader]]:
     async with ObjectHub() as hub, hub.api() as api:
-        scene, metrics = Scene(hub), Metrics()
+        scene, metrics = MoveHub(hub), Metrics()
         view = HubView(api=api, hub_namespace="hub", argocd_namespace=NAMESPACE)
         leader = Leader(hub, view, metrics)
-        watch = DecisionWatch(view=view, metrics=metrics, clock=lambda: leader.now)
-        task = asyncio.create_task(RefreshDuty(api=api, view=view, metrics=metrics, watch=watch).run())
+        tracker = DecisionTracker(view=view, metrics=metrics.decisions, clock=lambda: leader.now)
+        task = asyncio.create_task(
+            RefreshController(api=api, view=view, metrics=metrics.refresh, tracker=tracker).run()
+        )
         try:
             await leader.after(0)
             yield scene, leader
@@ -64,12 +65,12 @@ async def leading() -> AsyncIterator[tuple[Scene, Leader]]:
 
 async def test_it_asks_once_when_a_decision_held_still_and_never_for_an_empty_one() -> None:
     async with leading() as (scene, leader):
-        await leader.after(SETTLE_SECONDS - 1)
+        await leader.after(DEBOUNCE_SECONDS - 1)
         await asyncio.sleep(0.3)
         assert leader.asked() == 0
         await leader.after(1)
         await until(lambda: leader.metric("refreshes_total") == 1)
-        assert leader.metric("refresh_delay_seconds_sum") == SETTLE_SECONDS
+        assert leader.metric("refresh_delay_seconds_sum") == DEBOUNCE_SECONDS
         scene.decide()
         await leader.after(1)
         await leader.after(60)
@@ -78,20 +79,20 @@ async def test_it_asks_once_when_a_decision_held_still_and_never_for_an_empty_on
         assert leader.metric("decision_clusters", placement="web") == 0
         scene.decide("b")
         await leader.after(1)
-        await leader.after(SETTLE_SECONDS)
+        await leader.after(DEBOUNCE_SECONDS)
         await until(lambda: leader.asked() == 2)
 
 
 async def test_what_the_hub_refuses_is_asked_again_and_one_that_was_made_anew_is_another() -> None:
     async with leading() as (scene, leader):
         scene.hub.refusals[f"PATCH {SETS}"] = [503, 0]
-        await leader.after(SETTLE_SECONDS)
+        await leader.after(DEBOUNCE_SECONDS)
         await until(lambda: leader.metric("refreshes_total") == 1)
         assert leader.asked() == 3
         scene.decide("b")
         await leader.after(1)
         scene.application_set(uid="set-2")
-        # The informer still has the old one; that a page changed wakes the duty.
+        # The informer still has the old one; that a page changed wakes the controller.
         leader.now += 60
         scene.decide("b", owner="placement-2")
         await leader.view.decisions.refresh()
@@ -102,13 +103,13 @@ async def test_what_the_hub_refuses_is_asked_again_and_one_that_was_made_anew_is
 
 async def test_an_annotation_that_stays_is_written_with_another_value() -> None:
     async with leading() as (scene, leader):
-        await leader.after(SETTLE_SECONDS)
+        await leader.after(DEBOUNCE_SECONDS)
         await until(lambda: leader.metric("refreshes_total") == 1)
         # ObjectHub keeps metadata of a patch out; Argo CD has not looked.
         item = scene.hub.get(SETS, "web", namespace=NAMESPACE)
         assert item is not None
         item["metadata"]["annotations"][ANNOTATION] = "earlier"
-        await leader.after(CONSUME.first - 1)
+        await leader.after(REPEAT.first - 1)
         await asyncio.sleep(0.3)
         assert leader.asked() == 1
         await leader.after(1)

@@ -1,16 +1,15 @@
-"""The removal of one copy, in four steps:
+"""Deletes one copy, in four steps:
 
-1. Read from the API server everything that the removal rests on, and judge again.
-2. Change every copy that the removal relies on, by an annotation that asks Argo CD to refresh it.
-3. Read and judge once more.
-4. Delete the copy with the UID and the resourceVersion of step 1.
+1. Read everything that the deletion depends on from the API server, and evaluate it again. 2. Change every
+copy that the deletion relies on, by an annotation that asks Argo CD to refresh it. 3. Read and evaluate once
+more. 4. Delete the copy with the UID and the resourceVersion of step 1.
 
-Step 2 is what keeps two replicas apart that both believe to lead. Each deletes with a version that it read
+Step 2 protects against two replicas that both believe to lead. Each deletes with a version that it read
 before it changed the copies that stay. So when one replica relies on the copy that the other one deletes, the
 API server answers one of them 409, however long a process or a request was stopped and whatever its clock
 says. Therefore the last copy is never deleted.
 
-Nothing is remembered, so a crash at any point is a new beginning.
+Nothing is remembered, so after a crash at any point the next attempt starts from the beginning.
 """
 
 import uuid
@@ -40,35 +39,35 @@ from gitops_dsf.reconciler.hub.kinds import (
     decision_page,
     versioned,
 )
-from gitops_dsf.reconciler.moves.decided import Doubt, PlacementNow, whole
-from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, judge
-from gitops_dsf.reconciler.moves.reach import Reachability
+from gitops_dsf.reconciler.moves.completeness import BlockedReason, ObservedPlacement, complete_decision
+from gitops_dsf.reconciler.moves.reachability import ReachabilityTracker
+from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict, MoveState, evaluate
 
 T = TypeVar("T")
 ONE_BY_ONE: Final = 10
-"""Clusters up to which each is read by itself; for more than these all are read, page by page."""
+"""Up to this many clusters are read one by one. For more, all clusters are listed."""
 ATTEMPTS: Final = 3
-"""At an Application that changes while it is judged: Argo CD writes its status every few seconds."""
+"""Attempts when an Application changes meanwhile: Argo CD writes its status every few seconds."""
 TOUCHED: Final = 10
-"""Copies that one removal changes at most, because each is refreshed by Argo CD. One is enough to keep the
+"""Copies that one deletion changes at most, because Argo CD refreshes each of them. One is enough to keep the
 last copy.
 """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
-    """What the informers say may go."""
+    """A copy that may be deleted according to the informers."""
 
     set_name: str
     set_uid: str
     handover: Handover
-    situation: Situation
-    verdict: Verdict
+    state: MoveState
+    verdict: CopyVerdict
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Ready:
-    """A copy that may go, and copies that its removal relies on, all of one reading."""
+    """A copy that may be deleted, and copies that the deletion relies on, all of one read."""
 
     target: Versioned
     relies_on: tuple[Versioned, ...]
@@ -78,28 +77,28 @@ class _Ready:
         return frozenset(item.copy.uid for item in self.relies_on)
 
 
-class Removal:
-    """Reads ApplicationSets, Applications, ManagedClusters, Placements and decisions; deletes Applications,
+class CopyDeleter:
+    """Reads ApplicationSets, Applications, ManagedClusters, Placements and decisions. Deletes Applications,
     and asks for the refresh of those that stay.
     """
 
-    def __init__(self, *, api: HubApi, argocd_namespace: str, reach: Reachability) -> None:
+    def __init__(self, *, api: HubApi, argocd_namespace: str, reach: ReachabilityTracker) -> None:
         self._api, self._reach = api, reach
         self._sets, self._applications, self._decisions, self._placements = (
             path.format(argocd_namespace)
             for path in (SETS_PATH, APPLICATIONS_PATH, DECISIONS_PATH, PLACEMENTS_PATH)
         )
 
-    async def attempt(self, candidate: Candidate) -> Doubt | None:
-        """None: it is being deleted. Raises ApiError when the hub refuses or does not answer."""
+    async def delete(self, candidate: Candidate) -> BlockedReason | None:
+        """None when the copy is being deleted. Raises ApiError when the hub refuses or does not answer."""
         for _ in range(ATTEMPTS):
             ready = await self._ready(candidate)
-            if isinstance(ready, Doubt):
+            if isinstance(ready, BlockedReason):
                 return ready
             if not await self._touch(ready.relies_on):
                 continue
             again = await self._ready(candidate)
-            if isinstance(again, Doubt):
+            if isinstance(again, BlockedReason):
                 return again
             if not again.relies_on_uids <= ready.relies_on_uids:
                 continue
@@ -110,20 +109,22 @@ class Removal:
                 if error.status == HTTPStatus.CONFLICT:
                     continue
                 if error.status == HTTPStatus.NOT_FOUND:
-                    return Doubt(reason="Gone", message=f"{ready.target.copy.name} is gone already")
+                    return BlockedReason(
+                        reason="Gone", message=f"{ready.target.copy.name} does not exist any more"
+                    )
                 raise
             return None
-        return Doubt(
+        return BlockedReason(
             reason="Conflict",
             message=(
-                f"{candidate.verdict.copy.name}, or a copy that its removal relies on, changed while it was"
-                f" judged, {ATTEMPTS} times"
+                f"{candidate.verdict.copy.name}, or a copy that its deletion relies on, changed during each"
+                f" of {ATTEMPTS} attempts"
             ),
         )
 
     async def _touch(self, copies: Iterable[Versioned]) -> bool:
-        """Changes each copy, so that no deletion succeeds that names the version of before. False when one
-        of them is gone or was made anew. Raises ApiError.
+        """Changes each copy, so that a deletion with its old version fails. False when one of them is gone or
+        was created again. Raises ApiError.
         """
         # Each value is new: a patch that changes nothing leaves the resourceVersion as it is.
         value = uuid.uuid4().hex
@@ -140,55 +141,56 @@ class Removal:
                 raise
         return True
 
-    async def _ready(self, candidate: Candidate) -> _Ready | Doubt:
-        """The candidate as it is now, if it may still go."""
+    async def _ready(self, candidate: Candidate) -> _Ready | BlockedReason:
+        """The candidate as it is now, if it may still be deleted."""
         try:
-            return await self._judged(candidate)
+            return await self._evaluate(candidate)
         except UNREADABLE as error:
-            return Doubt(reason="Unreadable", message=f"what its removal rests on cannot be read: {error}")
-
-    async def _judged(self, candidate: Candidate) -> _Ready | Doubt:
-        found = await self._follower(candidate.set_name)
-        if found is None or found.uid != candidate.set_uid or found.handover != candidate.handover:
-            return Doubt(
-                reason="Changed", message=f"ApplicationSet {candidate.set_name} is another one by now"
+            return BlockedReason(
+                reason="Unreadable", message=f"an object that the deletion depends on cannot be read: {error}"
             )
+
+    async def _evaluate(self, candidate: Candidate) -> _Ready | BlockedReason:
+        found = await self._application_set(candidate.set_name)
+        if found is None or found.uid != candidate.set_uid or found.handover != candidate.handover:
+            return BlockedReason(reason="Changed", message=f"ApplicationSet {candidate.set_name} has changed")
         copies = {item.copy.uid: item for item in await self._copies(candidate)}
         reach = self._reach.of(await self._clusters({item.copy.cluster for item in copies.values()} - {""}))
-        # Last of all, because it decides: pages before status, as OCM writes them.
+        # Read the decision last. Pages before status, as OCM writes them.
         pages = await self._pages(candidate.handover.placement)
         placement = await self._placement(candidate.handover.placement)
-        decided = whole(pages, placement)
-        if isinstance(decided, Doubt):
+        decided = complete_decision(pages, placement)
+        if isinstance(decided, BlockedReason):
             return decided
-        if decided != candidate.situation.decided:
-            return Doubt(reason="DecisionUnsettled", message="the decision changed a moment ago")
-        situation = replace(
-            candidate.situation,
+        if decided != candidate.state.decided:
+            return BlockedReason(reason="DecisionUnsettled", message="the decision has just changed")
+        state = replace(
+            candidate.state,
             asked_for=placement.spec.number_of_clusters if placement is not None else None,
             copies=tuple(item.copy for item in copies.values()),
             unreachable=reach.unreachable,
-            # What the informers saw come back may be old news for the hub, and still too new for OCM.
-            returned=reach.returned | candidate.situation.returned,
+            # The informers may have seen a return that the hub's times no longer show.
+            returned=reach.returned | candidate.state.returned,
         )
         uid = candidate.verdict.copy.uid
-        verdict = next((item for item in judge(situation) if item.copy.uid == uid), None)
+        verdict = next((item for item in evaluate(state) if item.copy.uid == uid), None)
         if verdict is None:
-            return Doubt(
-                reason="Gone", message=f"{candidate.verdict.copy.name} is going, gone, or moved by somebody"
+            return BlockedReason(
+                reason="Gone",
+                message=f"{candidate.verdict.copy.name} is being deleted, is gone, or was moved by somebody",
             )
-        if verdict.action is not Action.REMOVE:
-            return Doubt(reason=verdict.reason, message=verdict.message)
+        if verdict.action is not Action.DELETE:
+            return BlockedReason(reason=verdict.reason, message=verdict.message)
         relies_on = tuple(copies[item.uid] for item in verdict.relies_on[:TOUCHED])
         busy = next((item.copy.name for item in relies_on if item.hard_refresh), "")
         if busy:
-            return Doubt(
+            return BlockedReason(
                 reason="RefreshPending",
                 message=f"somebody asked for a hard refresh of {busy}, and Argo CD has not done it yet",
             )
         return _Ready(target=copies[uid], relies_on=relies_on)
 
-    async def _follower(self, name: str) -> ApplicationSet | None:
+    async def _application_set(self, name: str) -> ApplicationSet | None:
         try:
             return application_set(msgspec.Raw(await self._api.get(f"{self._sets}/{name}")))[1]
         except ApiError as error:
@@ -197,8 +199,8 @@ class Removal:
             raise
 
     async def _copies(self, candidate: Candidate) -> list[Versioned]:
-        """Those that the ApplicationSet controls, among those with the candidate's label; others would only
-        count in favour of it.
+        """Copies with the candidate's label that the ApplicationSet controls. Leaving out others only makes a
+        deletion less likely.
         """
         label = f"{APPLICATION_LABEL}={candidate.verdict.copy.application}"
         found = await self._all(self._applications, versioned, labelSelector=label)
@@ -220,11 +222,11 @@ class Removal:
             self._decisions, lambda raw: decision_page(raw)[1], labelSelector=f"{PLACEMENT_LABEL}={placement}"
         )
 
-    async def _placement(self, name: str) -> PlacementNow | None:
-        """By a list of one, which the right to list covers."""
+    async def _placement(self, name: str) -> ObservedPlacement | None:
+        """Reads it by a list, because the reconciler has the right to list only."""
         found = await self._all(
             self._placements,
-            lambda raw: msgspec.json.decode(raw, type=PlacementNow),
+            lambda raw: msgspec.json.decode(raw, type=ObservedPlacement),
             fieldSelector=f"metadata.name={name}",
         )
         return found[0] if found else None

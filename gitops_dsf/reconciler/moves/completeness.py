@@ -1,7 +1,7 @@
-"""Whether the pages of a decision are the whole of it, by what the Placement's own status says. Pure.
+"""Whether the pages of a decision are complete, by the Placement's own status. Pure.
 
-OCM writes the pages one after another and the Placement's status after them (`bind`, then `updateStatus` in
-its scheduling controller): in between a cluster can be on no page or on two, and the numbers differ.
+OCM writes the pages one after another, and then the Placement's status (`bind`, then `updateStatus` in its
+scheduling controller). In between a cluster can be on no page or on two, and the numbers differ.
 """
 
 from collections.abc import Sequence
@@ -31,8 +31,8 @@ class _Status(msgspec.Struct, frozen=True, rename="camel"):
     decision_groups: list[_Group] = []
 
 
-class PlacementNow(msgspec.Struct, frozen=True):
-    """A Placement as the API server has it, with what its status says of the decision."""
+class ObservedPlacement(msgspec.Struct, frozen=True):
+    """A Placement as the API server has it, with the numbers in its status."""
 
     metadata: _Metadata
     spec: _Spec = _Spec()
@@ -40,28 +40,31 @@ class PlacementNow(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Doubt:
-    """Why nothing is concluded. `reason` is one word, `message` a sentence."""
+class BlockedReason:
+    """Why nothing is deleted now. `reason` is one word, `message` a sentence."""
 
     reason: str
     message: str
 
 
-def whole(pages: Sequence[DecisionPage], placement: PlacementNow | None) -> frozenset[str] | Doubt:
-    """The clusters of a decision, never empty."""
+def complete_decision(
+    pages: Sequence[DecisionPage], placement: ObservedPlacement | None
+) -> frozenset[str] | BlockedReason:
+    """The clusters of a complete decision, never empty; or why it does not count."""
     if placement is None or placement.metadata.deletion_timestamp is not None:
-        return Doubt(
-            reason="PlacementGone", message="its Placement is deleted: a decision without one is nobody's"
+        return BlockedReason(
+            reason="PlacementGone", message="its Placement is deleted, so the decision does not count"
         )
     if any(page.owner_uid != placement.metadata.uid for page in pages):
-        return Doubt(
+        return BlockedReason(
             reason="DecisionForeign",
-            message="a PlacementDecision with the Placement's label belongs to another",
+            message="a PlacementDecision with the Placement's label belongs to another owner",
         )
     clusters = frozenset(cluster for page in pages for cluster in page.clusters)
     if not clusters:
-        return Doubt(
-            reason="DecisionEmpty", message="the decision names no cluster, and an empty one removes nothing"
+        return BlockedReason(
+            reason="DecisionEmpty",
+            message="the decision names no cluster, and an empty decision deletes nothing",
         )
     selected, groups = placement.status.number_of_selected_clusters, placement.status.decision_groups
     entries = sum(len(page.clusters) for page in pages)
@@ -69,8 +72,8 @@ def whole(pages: Sequence[DecisionPage], placement: PlacementNow | None) -> froz
     if groups:
         counts.add(sum(group.cluster_count for group in groups))
     if len(counts) > 1:
-        return Doubt(
+        return BlockedReason(
             reason="DecisionIncomplete",
-            message="the pages of the decision are not what the Placement's status counts",
+            message="the pages of the decision do not add up to the numbers in the Placement's status",
         )
     return clusters

@@ -8,29 +8,29 @@ import pytest
 
 from gitops_dsf.hub.decisions import DecisionPage
 from gitops_dsf.reconciler.hub.kinds import decision_page
-from gitops_dsf.reconciler.moves.decided import Doubt, PlacementNow, whole
+from gitops_dsf.reconciler.moves.completeness import BlockedReason, ObservedPlacement, complete_decision
 
 
 def page(*clusters: str, owner: str = "p1") -> DecisionPage:
     return DecisionPage(placement="web", clusters=frozenset(clusters), owner_uid=owner)
 
 
-def placement(selected: int | None, *groups: int, **metadata: Any) -> PlacementNow:
+def placement(selected: int | None, *groups: int, **metadata: Any) -> ObservedPlacement:
     status = {
         "numberOfSelectedClusters": selected,
         "decisionGroups": [{"clusterCount": count} for count in groups],
     }
     item = {"metadata": {"name": "web", "uid": "p1", **metadata}, "spec": {}, "status": status}
-    return msgspec.json.decode(json.dumps(item), type=PlacementNow)
+    return msgspec.json.decode(json.dumps(item), type=ObservedPlacement)
 
 
-def reason(found: frozenset[str] | Doubt) -> str:
-    return found.reason if isinstance(found, Doubt) else ""
+def reason(found: frozenset[str] | BlockedReason) -> str:
+    return found.reason if isinstance(found, BlockedReason) else ""
 
 
 def test_all_pages_together() -> None:
-    assert whole([page("a", "b"), page("c")], placement(3, 2, 1)) == frozenset("abc")
-    assert whole([page("a")], placement(1)) == frozenset("a")
+    assert complete_decision([page("a", "b"), page("c")], placement(3, 2, 1)) == frozenset("abc")
+    assert complete_decision([page("a")], placement(1)) == frozenset("a")
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_all_pages_together() -> None:
         ([page("a")], placement(None), "DecisionIncomplete"),
     ],
 )
-def test_anything_else_is_a_doubt(pages: list[DecisionPage], of: PlacementNow | None, why: str) -> None:
-    assert reason(whole(pages, of)) == why
+def test_anything_else_is_a_doubt(pages: list[DecisionPage], of: ObservedPlacement | None, why: str) -> None:
+    assert reason(complete_decision(pages, of)) == why
 
 
 def test_a_page_knows_the_placement_that_controls_it() -> None:

@@ -1,4 +1,4 @@
-"""Which copy goes, which waits for what, and which is nobody's to remove."""
+"""Which copy is deleted, what the others wait for, and which is never deleted."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_dsf.hub.applications import Application
-from gitops_dsf.reconciler.moves.best import BestHealth
-from gitops_dsf.reconciler.moves.handover import Action, Situation, Verdict, is_good, judge
+from gitops_dsf.reconciler.moves.rules import Action, BestHealth, CopyVerdict, MoveState, evaluate, is_good
 from tests.support.laws import examples
 
 GOOD: dict[str, Any] = {"health": "Healthy", "sync": "Synced", "phase": "Succeeded"}
@@ -34,7 +33,7 @@ def copy(cluster: str, **fields: Any) -> Application:
     return Application(**{**made, "cluster": cluster, **GOOD, **fields})
 
 
-def situation(decided: str, *copies: Application, **fields: Any) -> Situation:
+def state(decided: str, *copies: Application, **fields: Any) -> MoveState:
     made = {
         "asked_for": None,
         "unreachable": frozenset[str](),
@@ -43,15 +42,15 @@ def situation(decided: str, *copies: Application, **fields: Any) -> Situation:
         "best": {},
         "name_on": name_on,
     }
-    return Situation(decided=frozenset(decided), copies=copies, **{**made, **fields})
+    return MoveState(decided=frozenset(decided), copies=copies, **{**made, **fields})
 
 
-def short(verdicts: tuple[Verdict, ...]) -> dict[str, str]:
+def short(verdicts: tuple[CopyVerdict, ...]) -> dict[str, str]:
     return {verdict.copy.cluster: f"{verdict.action} {verdict.reason}" for verdict in verdicts}
 
 
 def test_the_old_copy_goes_when_the_new_one_is_healthy_and_synced() -> None:
-    assert short(judge(situation("b", copy("a"), copy("b")))) == {"a": "remove Healthy"}
+    assert short(evaluate(state("b", copy("a"), copy("b")))) == {"a": "delete Healthy"}
 
 
 @pytest.mark.parametrize(
@@ -65,13 +64,13 @@ def test_the_old_copy_goes_when_the_new_one_is_healthy_and_synced() -> None:
     ],
 )
 def test_it_waits_for_a_new_copy_that_is_not_there_yet(fields: dict[str, Any], words: str) -> None:
-    (verdict,) = judge(situation("b", copy("a"), copy("b", **fields)))
+    (verdict,) = evaluate(state("b", copy("a"), copy("b", **fields)))
     assert (verdict.action, verdict.reason, verdict.message) == (Action.WAIT, "NewCopyNotHealthy", words)
 
 
 def test_it_waits_for_a_copy_that_does_not_exist_whatever_the_time() -> None:
     for overdue in (False, True):
-        (verdict,) = judge(situation("b", copy("a"), overdue=overdue))
+        (verdict,) = evaluate(state("b", copy("a"), overdue=overdue))
         assert (verdict.action, verdict.reason, verdict.message) == (
             Action.WAIT,
             "NewCopyMissing",
@@ -81,47 +80,47 @@ def test_it_waits_for_a_copy_that_does_not_exist_whatever_the_time() -> None:
 
 def test_one_of_three_moves() -> None:
     copies = (copy("a"), copy("b"), copy("c"))
-    assert short(judge(situation("abd", *copies, copy("d", **NEW)))) == {"c": "wait NewCopyNotHealthy"}
-    assert short(judge(situation("abd", *copies, copy("d")))) == {"c": "remove Healthy"}
+    assert short(evaluate(state("abd", *copies, copy("d", **NEW)))) == {"c": "wait NewCopyNotHealthy"}
+    assert short(evaluate(state("abd", *copies, copy("d")))) == {"c": "delete Healthy"}
 
 
 def test_an_old_copy_stands_in_for_each_new_one_that_is_not_healthy() -> None:
     """Three move at once, and one has arrived."""
     new = (copy("d"), copy("e", **NEW), copy("f", **NEW))
-    found = short(judge(situation("def", copy("a"), copy("b"), copy("c"), *new)))
-    assert found == {"a": "remove Healthy", "b": "wait Queued", "c": "wait Queued"}
-    found = short(judge(situation("def", copy("b"), copy("c"), *new)))
+    found = short(evaluate(state("def", copy("a"), copy("b"), copy("c"), *new)))
+    assert found == {"a": "delete Healthy", "b": "wait Queued", "c": "wait Queued"}
+    found = short(evaluate(state("def", copy("b"), copy("c"), *new)))
     assert found == {"b": "wait NewCopyNotHealthy", "c": "wait NewCopyNotHealthy"}
 
 
 def test_nothing_goes_before_one_new_copy_has_arrived() -> None:
-    assert set(short(judge(situation("c", copy("a"), copy("b"), copy("c", **NEW)))).values()) == {
+    assert set(short(evaluate(state("c", copy("a"), copy("b"), copy("c", **NEW)))).values()) == {
         "wait NewCopyNotHealthy"
     }
 
 
 def test_the_least_healthy_goes_first_and_one_at_a_time() -> None:
-    assert short(judge(situation("c", copy("a"), copy("b", **BAD), copy("c")))) == {
+    assert short(evaluate(state("c", copy("a"), copy("b", **BAD), copy("c")))) == {
         "a": "wait Queued",
-        "b": "remove Healthy",
+        "b": "delete Healthy",
     }
-    found = judge(situation("c", copy("a"), copy("b", **BAD, deleting=True), copy("c")))
+    found = evaluate(state("c", copy("a"), copy("b", **BAD, deleting=True), copy("c")))
     assert short(found) == {"a": "wait Going", "b": "wait Going"}
     assert [verdict.message for verdict in found] == [
-        "web-b is being deleted; one copy goes at a time",
-        "Argo CD is deleting it with its workload",
+        "web-b is being deleted; one copy is deleted at a time",
+        "Argo CD is deleting it and its workload",
     ]
 
 
 def test_a_smaller_decision_costs_no_copy_below_the_number_asked_for() -> None:
-    assert short(judge(situation("ab", copy("a"), copy("b"), copy("c"), asked_for=3))) == {
+    assert short(evaluate(state("ab", copy("a"), copy("b"), copy("c"), asked_for=3))) == {
         "c": "wait WantedCount"
     }
-    assert short(judge(situation("ab", copy("a"), copy("b"), copy("c"), asked_for=2))) == {
-        "c": "remove Healthy"
+    assert short(evaluate(state("ab", copy("a"), copy("b"), copy("c"), asked_for=2))) == {
+        "c": "delete Healthy"
     }
-    found = short(judge(situation("abd", *map(copy, "abcd"), asked_for=3)))
-    assert found == {"c": "remove Healthy"}
+    found = short(evaluate(state("abd", *map(copy, "abcd"), asked_for=3)))
+    assert found == {"c": "delete Healthy"}
 
 
 @pytest.mark.parametrize(
@@ -145,16 +144,16 @@ def test_after_the_time_out_a_copy_goes_for_one_that_is_no_less_healthy(
     old: dict[str, Any], new: dict[str, Any], goes: bool
 ) -> None:
     copies = (copy("a", **{**GOOD, **old}), copy("b", **{**GOOD, **new}))
-    assert short(judge(situation("b", *copies)))["a"].startswith("wait ")
-    found = short(judge(situation("b", *copies, overdue=True)))
-    assert found == {"a": "remove TimedOut" if goes else "wait TimedOut"}
+    assert short(evaluate(state("b", *copies)))["a"].startswith("wait ")
+    found = short(evaluate(state("b", *copies, overdue=True)))
+    assert found == {"a": "delete TimedOut" if goes else "wait TimedOut"}
 
 
 def test_a_rollout_on_the_old_cluster_does_not_make_it_a_failing_one() -> None:
     """Both are Progressing: the old one was Healthy a minute ago, and the new one never was."""
     copies = (copy("a", **NEW), copy("b", **NEW))
-    assert short(judge(situation("b", *copies, overdue=True, best={"uid-a": 3}))) == {"a": "wait TimedOut"}
-    assert short(judge(situation("b", *copies, overdue=True, best={"uid-a": 2}))) == {"a": "remove TimedOut"}
+    assert short(evaluate(state("b", *copies, overdue=True, best={"uid-a": 3}))) == {"a": "wait TimedOut"}
+    assert short(evaluate(state("b", *copies, overdue=True, best={"uid-a": 2}))) == {"a": "delete TimedOut"}
 
 
 def test_the_best_health_counts_from_the_decision_on() -> None:
@@ -170,15 +169,15 @@ def test_the_best_health_counts_from_the_decision_on() -> None:
 
 def test_after_the_time_out_the_wanted_count_still_holds() -> None:
     copies = (copy("a"), copy("b", sync="OutOfSync"), copy("c", **BAD))
-    assert short(judge(situation("bc", *copies, overdue=True))) == {"a": "wait TimedOut"}
+    assert short(evaluate(state("bc", *copies, overdue=True))) == {"a": "wait TimedOut"}
 
 
 def test_a_cluster_that_ocm_does_not_see_neither_counts_nor_loses_its_copy() -> None:
-    found = short(judge(situation("b", copy("a"), copy("b"), unreachable=frozenset("a"))))
+    found = short(evaluate(state("b", copy("a"), copy("b"), unreachable=frozenset("a"))))
     assert found == {"a": "wait ClusterUnreachable"}
-    (verdict,) = judge(situation("b", copy("a"), copy("b"), unreachable=frozenset("b"), overdue=True))
+    (verdict,) = evaluate(state("b", copy("a"), copy("b"), unreachable=frozenset("b"), overdue=True))
     assert verdict.action is Action.WAIT
-    assert verdict.message == "the time-out is over, and still web-b is on a cluster that OCM does not see"
+    assert verdict.message == "the time-out is over, and still web-b is on a cluster that OCM does not reach"
 
 
 @pytest.mark.parametrize(
@@ -193,19 +192,19 @@ def test_a_cluster_that_ocm_does_not_see_neither_counts_nor_loses_its_copy() -> 
 def test_what_is_not_as_it_was_made_is_kept(fields: dict[str, Any], reason: str) -> None:
     for overdue in (False, True):
         old = msgspec.structs.replace(copy("a"), **fields)
-        (verdict,) = judge(situation("b", old, copy("b"), overdue=overdue))
+        (verdict,) = evaluate(state("b", old, copy("b"), overdue=overdue))
         assert (verdict.action, verdict.reason) == (Action.KEEP, reason)
 
 
 def test_a_copy_that_somebody_moved_to_a_decided_cluster_does_not_count() -> None:
     moved = msgspec.structs.replace(copy("c"), cluster="b")
-    assert short(judge(situation("b", copy("a"), moved))) == {"a": "wait NewCopyMissing"}
+    assert short(evaluate(state("b", copy("a"), moved))) == {"a": "wait NewCopyMissing"}
 
 
 def test_a_copy_without_a_cluster_does_not_count() -> None:
     """Its name may be the one that the ApplicationSet would give to it all the same."""
     lost = copy("", name=name_on(""))
-    found = short(judge(situation("bc", copy("a"), copy("b"), copy("c", **BAD), lost)))
+    found = short(evaluate(state("bc", copy("a"), copy("b"), copy("c", **BAD), lost)))
     assert found["a"] == "wait NewCopyNotHealthy"
 
 
@@ -213,18 +212,18 @@ def test_a_copy_without_a_cluster_does_not_count() -> None:
     ("clusters", "named"), [("bcdef", "b, c, d, e, f are"), ("bcdefghi", "b, c, d, e, f and 3 more are")]
 )
 def test_five_clusters_are_named_and_the_rest_is_counted(clusters: str, named: str) -> None:
-    (verdict,) = judge(situation(clusters, copy("a"), *map(copy, clusters)))
-    assert (verdict.action, verdict.message) == (Action.REMOVE, f"{named} Healthy and Synced")
-    (verdict,) = judge(situation(clusters, copy("a")))
+    (verdict,) = evaluate(state(clusters, copy("a"), *map(copy, clusters)))
+    assert (verdict.action, verdict.message) == (Action.DELETE, f"{named} Healthy and Synced")
+    (verdict,) = evaluate(state(clusters, copy("a")))
     assert (verdict.reason, verdict.message) == ("NewCopyMissing", f"no Application yet: {named} decided")
     waiting = ", ".join(f"web-{name} is Degraded/Synced" for name in "bcdef")
-    (verdict,) = judge(situation(clusters, copy("a"), *(copy(name, **BAD) for name in clusters)))
+    (verdict,) = evaluate(state(clusters, copy("a"), *(copy(name, **BAD) for name in clusters)))
     assert verdict.message == waiting + (" and 3 more" if len(clusters) > 5 else "")
 
 
 def test_an_empty_decision_is_never_judged() -> None:
     with pytest.raises(ValueError, match="empty decision"):
-        judge(situation("", copy("a")))
+        evaluate(state("", copy("a")))
 
 
 CLUSTERS = "abcdef"
@@ -243,9 +242,9 @@ STATES = st.fixed_dictionaries(
 
 
 @st.composite
-def situations(draw: st.DrawFn) -> Situation:
+def situations(draw: st.DrawFn) -> MoveState:
     there = draw(st.sets(st.sampled_from(CLUSTERS), min_size=1))
-    return Situation(
+    return MoveState(
         decided=draw(st.frozensets(st.sampled_from(CLUSTERS), min_size=1, max_size=3)),
         asked_for=draw(st.none() | st.integers(1, 4)),
         copies=tuple(copy(cluster, **draw(STATES)) for cluster in sorted(there)),
@@ -261,8 +260,8 @@ def situations(draw: st.DrawFn) -> Situation:
     )
 
 
-def removed(found: Situation) -> Application | None:
-    chosen = [verdict.copy for verdict in judge(found) if verdict.action is Action.REMOVE]
+def deleted(found: MoveState) -> Application | None:
+    chosen = [verdict.copy for verdict in evaluate(found) if verdict.action is Action.DELETE]
     assert len(chosen) <= 1
     return chosen[0] if chosen else None
 
@@ -277,10 +276,10 @@ def healthy(copies: tuple[Application, ...], unreachable: frozenset[str]) -> int
 
 @settings(examples(100))
 @given(situations())
-def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(found: Situation) -> None:
-    chosen = removed(found)
+def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(found: MoveState) -> None:
+    chosen = deleted(found)
     if chosen is None:
-        return  # about one situation in six removes
+        return  # about one state in six removes
     rest = tuple(item for item in found.copies if item is not chosen and not item.deleting)
     assert chosen.cluster not in found.decided
     assert not chosen.deleting
@@ -302,24 +301,24 @@ def test_never_a_decided_cluster_never_the_last_never_below_what_is_wanted(found
 
 @given(situations(), st.randoms(use_true_random=False))
 def test_the_order_of_copies_does_not_matter_and_asking_twice_gives_the_same(
-    found: Situation, random: Any
+    found: MoveState, random: Any
 ) -> None:
     shuffled = list(found.copies)
     random.shuffle(shuffled)
-    assert judge(replace(found, copies=tuple(shuffled))) == judge(found) == judge(found)
+    assert evaluate(replace(found, copies=tuple(shuffled))) == evaluate(found) == evaluate(found)
 
 
 @given(situations())
-def test_every_copy_that_left_gets_one_verdict(found: Situation) -> None:
+def test_every_copy_that_left_gets_one_verdict(found: MoveState) -> None:
     leaving = sorted(item.name for item in found.copies if item.cluster not in found.decided)
-    assert [verdict.copy.name for verdict in judge(found)] == leaving
+    assert [verdict.copy.name for verdict in evaluate(found)] == leaving
 
 
 @given(situations())
-def test_carried_out_to_the_end_what_is_wanted_stays(found: Situation) -> None:
-    """As the duty does it: one goes, is gone, and all is judged anew."""
+def test_carried_out_to_the_end_what_is_wanted_stays(found: MoveState) -> None:
+    """As the controller does it: one goes, is gone, and all is judged anew."""
     now = found
-    while (chosen := removed(now)) is not None:
+    while (chosen := deleted(now)) is not None:
         now = replace(now, copies=tuple(item for item in now.copies if item is not chosen))
     assert len([item for item in now.copies if not item.deleting]) >= min(
         found.wanted, len([item for item in found.copies if not item.deleting])

@@ -1,0 +1,235 @@
+"""The control loop of moves: deletes the old copy of a moved application when the new copy is healthy.
+
+With the policies of these ApplicationSets Argo CD never deletes, so nobody else deletes the copies that this
+controller deletes. It remembers times only: when a decision changed, and when it deleted. A new leader starts
+counting again, which makes it slower and nothing else.
+"""
+
+import asyncio
+from typing import Final
+
+from dsf_runtime.apiserver import ApiError
+from gitops_dsf.hub.applications import Application
+from gitops_dsf.hub.applicationsets import ApplicationSet
+from gitops_dsf.reconciler.events import Events
+from gitops_dsf.reconciler.hub.api import HubApi, NotSentError
+from gitops_dsf.reconciler.hub.decisions import DEBOUNCE_SECONDS, DecisionTracker
+from gitops_dsf.reconciler.hub.fence import Refusal
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.moves.completeness import BlockedReason
+from gitops_dsf.reconciler.moves.deletion import Candidate, CopyDeleter
+from gitops_dsf.reconciler.moves.pauses import DeletionPauses, Pause
+from gitops_dsf.reconciler.moves.reachability import Reachability, ReachabilityTracker
+from gitops_dsf.reconciler.moves.report import MoveMetrics, MoveReporter
+from gitops_dsf.reconciler.moves.rules import Action, BestHealth, CopyVerdict, MoveState, evaluate
+
+INTERVAL_SECONDS: Final = 10.0
+"""Longest time between two passes: time-outs end, and metrics count seconds."""
+PAUSE_SECONDS: Final = 0.5
+"""Shortest time between two passes: Applications change every second."""
+MAX_ATTEMPTS: Final = 20
+"""Attempts of one pass at most. Each takes about fifteen requests."""
+
+
+class MoveController:
+    """Deletes Applications, asks Argo CD to refresh those that stay, and writes Events."""
+
+    name = "handover"
+
+    def __init__(
+        self,
+        *,
+        api: HubApi,
+        view: HubView,
+        metrics: MoveMetrics,
+        events: Events,
+        tracker: DecisionTracker,
+        pause: float = PAUSE_SECONDS,
+    ) -> None:
+        self._view, self._decisions, self._clock = view, tracker.decisions, tracker.clock
+        self._api = api
+        self._reach = ReachabilityTracker(clusters=view.clusters, clock=tracker.clock, hub_time=api.now)
+        self._deleter = CopyDeleter(api=api, argocd_namespace=view.argocd_namespace, reach=self._reach)
+        self._report = MoveReporter(events=events, metrics=metrics, namespace=view.argocd_namespace)
+        self._wake = asyncio.Event()
+        self._pauses, self._best = DeletionPauses(), BestHealth()
+        self._attempts = 0
+        """In this pass."""
+        self._next, self._pause = 0.0, pause
+        self.passes = 0
+        """Number of complete passes."""
+        self._informers = (view.sets, view.applications, view.placements, view.clusters, view.decisions)
+        for informer in self._informers[:-1]:
+            informer.listen(lambda _key, _item: self._wake.set())
+        tracker.listen(self._wake.set)
+
+    @property
+    def ready(self) -> bool:
+        """Whether everything that it decides by was read."""
+        return all(informer.synced.is_set() for informer in self._informers)
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        for informer in self._informers:
+            await informer.synced.wait()
+        try:
+            while True:
+                self._wake.clear()
+                await self._reconcile()
+                self.passes += 1
+                await asyncio.sleep(self._pause)
+                try:
+                    async with asyncio.timeout(max(0.0, self._next - self._clock())):
+                        await self._wake.wait()
+                except TimeoutError:
+                    continue
+        finally:
+            # Clear metrics on losing leadership.
+            self._report.keep_only(())
+
+    async def _reconcile(self) -> None:
+        now = self._clock()
+        self._next = now + INTERVAL_SECONDS
+        copies: dict[str, list[Application]] = {}
+        for copy in self._view.applications.items.values():
+            copies.setdefault(copy.owner_uid, []).append(copy)
+        reach = self._reach.of(self._view.clusters.items)
+        sets = {
+            name: item
+            for name, item in self._view.sets.items.items()
+            if item.handover is not None or item.obstacle
+        }
+        self._report.keep_only(sets)
+        alive = {item.uid for item in sets.values()}
+        self._pauses.keep_only(alive)
+        self._best.keep_only(alive)
+        self._attempts = 0
+        for name, item in sorted(sets.items()):
+            state = self._state_of(item, tuple(copies.get(item.uid, ())), reach, now)
+            verdicts = evaluate(state) if isinstance(state, MoveState) else state
+            chosen = next((verdict for verdict in verdicts if verdict.action is Action.DELETE), None)
+            if chosen is not None and isinstance(state, MoveState) and item.handover is not None:
+                outcome = await self._attempt(
+                    Candidate(
+                        set_name=name,
+                        set_uid=item.uid,
+                        handover=item.handover,
+                        state=state,
+                        verdict=chosen,
+                    )
+                )
+                verdicts = tuple(outcome if verdict is chosen else verdict for verdict in verdicts)
+            await self._report.show(name, item.uid, verdicts, self._clock())
+
+    def _state_of(
+        self, item: ApplicationSet, copies: tuple[Application, ...], reach: Reachability, now: float
+    ) -> MoveState | tuple[CopyVerdict, ...]:
+        """The state by the informers, or verdicts when the state does not allow any deletion. No verdicts
+        when no copy is on a cluster that left the decision.
+        """
+        decided = self._decided(item)
+        leaving = [copy for copy in sorted(copies, key=lambda each: each.name) if copy.cluster not in decided]
+        if not leaving:
+            return ()
+        if item.handover is None:
+            return tuple(
+                CopyVerdict(copy=copy, action=Action.KEEP, reason="Generators", message=item.obstacle)
+                for copy in leaving
+            )
+        placement, decision = (
+            self._view.placements.items.get(item.handover.placement),
+            self._decisions.get(item.handover.placement),
+        )
+        if placement is None:
+            return _all_wait(
+                leaving, "PlacementGone", "its Placement is deleted, so the decision does not count"
+            )
+        if decision is None or not decision.clusters:
+            return _all_wait(
+                leaving,
+                "DecisionEmpty",
+                "the decision names no cluster, and an empty decision deletes nothing",
+            )
+        best = self._best.observe(item.uid, decision.since, leaving)
+        if now < decision.since + DEBOUNCE_SECONDS:
+            self._at(decision.since + DEBOUNCE_SECONDS)
+            return _all_wait(
+                leaving, "DecisionUnsettled", f"the decision changed within the last {DEBOUNCE_SECONDS:g} s"
+            )
+        ends = decision.since + DEBOUNCE_SECONDS + item.handover.timeout
+        if now < ends:
+            self._at(ends)
+        return MoveState(
+            decided=decided,
+            asked_for=placement.wanted,
+            copies=copies,
+            unreachable=reach.unreachable,
+            returned=reach.returned,
+            overdue=now >= ends,
+            best=best,
+            name_on=item.handover.name_on,
+        )
+
+    async def _attempt(self, candidate: Candidate) -> CopyVerdict:
+        """Deletes the copy. Returns its verdict, or one that waits, with the reason."""
+        copy, uid = candidate.verdict.copy, candidate.set_uid
+        pause = self._blocked() or self._pauses.now(uid, self._clock())
+        if pause is None and self._attempts == MAX_ATTEMPTS:
+            pause = Pause(
+                until=self._clock(),
+                blocked=BlockedReason(
+                    reason="Queued", message="copies of other applications are deleted first"
+                ),
+            )
+        if pause is None:
+            self._attempts += 1
+            try:
+                blocked = await self._deleter.delete(candidate)
+            except NotSentError as error:
+                pause = self._refused(error.refusal)
+            except ApiError as error:
+                if error.status:
+                    pause = self._pauses.failed(
+                        uid, BlockedReason(reason="Refused", message=str(error)), self._clock()
+                    )
+                else:
+                    pause = self._pauses.silent(
+                        BlockedReason(reason="HubSilent", message=str(error)), self._clock()
+                    )
+            else:
+                if blocked is None:
+                    self._pauses.deleted(uid, self._clock())
+                    await self._report.deleted(candidate.set_name, uid, candidate.verdict)
+                    return candidate.verdict
+                pause = self._pauses.failed(uid, blocked, self._clock())
+        self._at(pause.until)
+        return _waits(copy, pause.blocked)
+
+    def _blocked(self) -> Pause | None:
+        """What forbids every deletion now."""
+        refusal = self._api.no_deletion() or self._view.untrusted(self._informers)
+        return None if refusal is None else self._refused(refusal)
+
+    def _refused(self, refusal: Refusal) -> Pause:
+        return Pause(
+            until=self._clock() + refusal.seconds,
+            blocked=BlockedReason(reason=refusal.reason, message=refusal.message),
+        )
+
+    def _decided(self, item: ApplicationSet) -> frozenset[str]:
+        decisions = [self._decisions.get(placement) for placement in item.placements]
+        return frozenset(
+            cluster for decision in decisions if decision is not None for cluster in decision.clusters
+        )
+
+    def _at(self, moment: float) -> None:
+        """Makes the next pass at this time at the latest."""
+        self._next = min(self._next, moment)
+
+
+def _waits(copy: Application, blocked: BlockedReason) -> CopyVerdict:
+    return CopyVerdict(copy=copy, action=Action.WAIT, reason=blocked.reason, message=blocked.message)
+
+
+def _all_wait(copies: list[Application], reason: str, message: str) -> tuple[CopyVerdict, ...]:
+    return tuple(_waits(copy, BlockedReason(reason=reason, message=message)) for copy in copies)

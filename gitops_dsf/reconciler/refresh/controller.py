@@ -1,0 +1,123 @@
+"""The control loop of refreshes: asks Argo CD to look at a decision when it changed.
+
+It also asks for an ApplicationSet that is newer than the first page of its decision: Argo CD found no
+decision, and would look again after three minutes.
+
+Argo CD looks after every change of an annotation, and removes this one only after it succeeded
+(`shouldRequeueForApplicationSet` and `RefreshRequired` in its source). Setting the same value again is no
+change, so each value is new.
+"""
+
+import asyncio
+import logging
+from datetime import UTC, datetime
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from dsf_runtime.apiserver import ApiError
+from gitops_dsf.hub.names import REFRESH_ANNOTATION
+from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.decisions import DecisionTracker
+from gitops_dsf.reconciler.hub.kinds import SETS_PATH
+from gitops_dsf.reconciler.hub.view import HubView
+from gitops_dsf.reconciler.refresh.debounce import Due, RefreshDebounce
+from gitops_dsf.reconciler.series import PREFIX
+
+LOG = logging.getLogger(__name__)
+PER_SECOND: Final = 10.0
+"""Refreshes of all ApplicationSets together. After a restart each one is refreshed once."""
+RETRY_SECONDS: Final = 2.0
+
+
+class RefreshMetrics:
+    """Number of refreshes, and their delay."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.refreshes = Counter(
+            f"{PREFIX}_refreshes",
+            "ApplicationSets that were asked to look at decisions now.",
+            registry=registry,
+        )
+        self.refresh_delay = Histogram(
+            f"{PREFIX}_refresh_delay_seconds",
+            "From the last change of a decision until its ApplicationSet was asked to look.",
+            buckets=(5, 6, 7, 8, 10, 15, 20, 30, 60),
+            registry=registry,
+        )
+
+
+class RefreshController:
+    """Watches decisions and ApplicationSets in the Argo CD namespace. Writes one annotation and
+    nothing else.
+    """
+
+    name = "refresh"
+
+    def __init__(
+        self, *, api: HubApi, view: HubView, metrics: RefreshMetrics, tracker: DecisionTracker
+    ) -> None:
+        self._api, self._view, self._tracker, self._clock = api, view, tracker, tracker.clock
+        self._metrics = metrics
+        self._wake = asyncio.Event()
+        self._debounce = RefreshDebounce(decisions=tracker.decisions)
+        self._path = SETS_PATH.format(view.argocd_namespace)
+        view.sets.listen(lambda _key, _item: self._wake.set())
+        tracker.listen(self._wake.set)
+
+    @property
+    def ready(self) -> bool:
+        """Whether ApplicationSets and decisions were read."""
+        return self._view.sets.synced.is_set() and self._view.decisions.synced.is_set()
+
+    async def run(self) -> None:
+        """Works until it is cancelled."""
+        await self._view.sets.synced.wait()
+        await self._view.decisions.synced.wait()
+        try:
+            await self._work()
+        finally:
+            self._tracker.clear()
+
+    async def _work(self) -> None:
+        while True:
+            self._wake.clear()
+            found, wait = self._debounce.due(self._view.sets.items, self._clock())
+            for due in found:
+                await self._refresh(due)
+                await asyncio.sleep(1 / PER_SECOND)
+            if found:
+                # What is still due could not be refreshed.
+                left, wait = self._debounce.due(self._view.sets.items, self._clock())
+                wait = RETRY_SECONDS if left else wait
+            try:
+                async with asyncio.timeout(wait):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    async def _refresh(self, due: Due) -> None:
+        # The UID makes the hub refuse an ApplicationSet that was deleted and created again.
+        value = datetime.fromtimestamp(self._api.now(), tz=UTC).isoformat(timespec="microseconds")
+        change = {"metadata": {"uid": due.uid, "annotations": {REFRESH_ANNOTATION: value}}}
+        try:
+            await self._api.merge(f"{self._path}/{due.name}", change)
+        except ApiError as error:
+            LOG.warning("ApplicationSet %s not refreshed: %s", due.name, error)
+            return
+        now = self._clock()
+        self._debounce.refreshed(due, now)
+        self._metrics.refreshes.inc()
+        clusters = ", ".join(sorted({cluster for _, decision in due.wanted for cluster in decision})[:10])
+        if due.again:
+            LOG.warning(
+                "ApplicationSet %s has not taken up the decision for %s; refreshed again", due.name, clusters
+            )
+        else:
+            self._metrics.refresh_delay.observe(now - due.since)
+            LOG.info(
+                "ApplicationSet %s refreshed %.1f s after the decision for %s",
+                due.name,
+                now - due.since,
+                clusters,
+            )
