@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, read_hub_data
 from gitops_dsf.cli.render import RENDERED
@@ -41,14 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of diff."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument(
-        "directory",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path(),
-        help="fleet repository; this folder by default",
-    )
+    add_fleet_directory(parser)
     parser.add_argument("--base", metavar="REV", required=True, help="branch, tag or commit to compare with")
     parser.add_argument("--head", metavar="REV", help="compare this revision in place of the working tree")
     parser.add_argument(

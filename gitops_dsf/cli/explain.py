@@ -2,9 +2,9 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
 from gitops_dsf.errors import UsageError
@@ -34,14 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "placement", metavar="PLACEMENT", help="namespace/name, or the name alone if it is unique"
     )
     parser.add_argument("cluster", metavar="CLUSTER", help="name of a ManagedCluster")
-    parser.add_argument(
-        "directory",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path(),
-        help="fleet repository; this folder by default",
-    )
+    add_fleet_directory(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text by default")
     add_source_arguments(parser)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.errors import RepositoryError, UsageError
 
 if TYPE_CHECKING:
@@ -42,14 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of import."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument(
-        "directory",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path(),
-        help="fleet repository; this folder by default",
-    )
+    add_fleet_directory(parser)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "--from",

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.errors import RepositoryError, UsageError
 
@@ -36,14 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of render."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument(
-        "directory",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path(),
-        help="fleet repository; this folder by default",
-    )
+    add_fleet_directory(parser)
     parser.add_argument("--out", metavar="DIR", help="where the tree goes; DIR/rendered by default")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument(

@@ -2,9 +2,9 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 from gitops_dsf.cli.hubdata import add_source_arguments, placement_key, read_fleet, read_hub_data
 
@@ -30,14 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of simulate."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument(
-        "directory",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path(),
-        help="fleet repository; this folder by default",
-    )
+    add_fleet_directory(parser)
     parser.add_argument("--placement", metavar="[NS/]NAME", help="only this Placement")
     parser.add_argument(
         "--all", action="store_true", help="every cluster in the tables, not the first 20 of each"

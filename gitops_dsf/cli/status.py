@@ -5,8 +5,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.arguments import add_hub_arguments
 from gitops_dsf.cli.garbage import kept
-from gitops_dsf.cli.hubflags import add_hub_arguments
 
 if TYPE_CHECKING:
     from gitops_dsf.hubreader.reader import Reader

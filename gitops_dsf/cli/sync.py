@@ -2,8 +2,9 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from gitops_dsf.cli.arguments import add_fleet_directory
 
 if TYPE_CHECKING:
     from gitops_dsf.sync import LockResult, SyncPlan
@@ -28,14 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of sync."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument(
-        "directory",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path(),
-        help="fleet repository; this folder by default",
-    )
+    add_fleet_directory(parser)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 when a lock differs")
     parser.add_argument(
         "--scorer", metavar="NAME", action="append", default=[], help="only this scorer; may be repeated"

@@ -2,9 +2,9 @@
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitops_dsf.cli.arguments import add_fleet_directory
 from gitops_dsf.cli.garbage import kept
 
 if TYPE_CHECKING:
@@ -29,14 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of validate."""
     parser.description = DESCRIPTION
     parser.epilog = EXAMPLES
-    parser.add_argument(
-        "directory",
-        metavar="DIR",
-        nargs="?",
-        type=Path,
-        default=Path(),
-        help="fleet repository; this folder by default",
-    )
+    add_fleet_directory(parser)
     parser.add_argument(
         "--format",
         choices=("text", "json", "github", "sarif"),

@@ -1,7 +1,19 @@
-"""The options of verbs that read one hub."""
+"""The arguments that several verbs share."""
 
 import argparse
 from pathlib import Path
+
+
+def add_fleet_directory(parser: argparse.ArgumentParser) -> None:
+    """Adds DIR, the fleet repository."""
+    parser.add_argument(
+        "directory",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="fleet repository; this folder by default",
+    )
 
 
 def add_hub_arguments(parser: argparse.ArgumentParser) -> None:
