@@ -94,7 +94,7 @@ def leftovers(root: Path, version: str) -> list[str]:
     return [
         f"{path}:{number}: {line.strip()}"
         for path, text in _texts(root)
-        if not says_other_versions(path)
+        if version in text and not says_other_versions(path)
         for number, line in enumerate(text.splitlines(), start=1)
         if alone.search(line) and (path, number) not in known
     ]
@@ -125,8 +125,10 @@ def _patterns(root: Path, path: str, old: str) -> Iterator[re.Pattern[str]]:
     Image tags count only with the present version: an example may show a rollout of another one.
     """
     number = rf"(?P<version>{_VERSION.pattern})(?!\.?\w)"
-    yield re.compile(rf"(?<![\w-])gitops-dsf(-[a-z]+)*(\[[a-z,-]+\])?=={number}")
-    yield re.compile(rf"(?<![\w-])gitops-dsf(-[a-z]+)+:(?P<version>{re.escape(old)})(?!\.?\w)")
+    # The look behind comes after the name: a pattern that begins with plain text is searched for much faster.
+    project = r"gitops-dsf(?<![\w-]gitops-dsf)"
+    yield re.compile(rf"{project}(-[a-z]+)*(\[[a-z,-]+\])?=={number}")
+    yield re.compile(rf"{project}(-[a-z]+)+:(?P<version>{re.escape(old)})(?!\.?\w)")
     name = path.rpartition("/")[2]
     if name == "pyproject.toml" and (root / path).parent in members(root):
         yield re.compile(rf'^version = "{number}', re.MULTILINE)

@@ -64,9 +64,7 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 
 class HostileServer:
-    """``async with HostileServer(KINDS[name]) as server: server.url``. ``sent`` counts what was accepted from
-    it, in bytes.
-    """
+    """``async with HostileServer(KINDS[name]) as server: server.url``."""
 
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
@@ -74,7 +72,6 @@ class HostileServer:
         self._tasks: set[asyncio.Task[None]] = set()
         self.port = 0
         self.asked = 0
-        self.sent = 0
 
     @property
     def url(self) -> str:
@@ -105,7 +102,6 @@ class HostileServer:
                 async for block in self._kind():
                     writer.write(block)
                     await writer.drain()
-                    self.sent += len(block)
                 await reader.read()
         finally:
             self._tasks.discard(task)
