@@ -1,8 +1,8 @@
-"""Kubernetes Events (core/v1) about what the reconciler saw and did: news for people, never a condition for
-anything that follows.
+"""Kubernetes Events (core/v1) about what the reconciler saw and did. They are for people: nothing depends on
+them.
 
-What is said twice within an hour is counted up instead of written anew. The name of an Event is made of what
-it says, so that also a new leader, who remembers nothing, counts up what the one before it wrote.
+The same Event within an hour increases the count of the first one. The name of an Event is a digest of its
+content, so a new leader increases the counts of Events that the leader before wrote.
 """
 
 import asyncio
@@ -26,22 +26,22 @@ from gitops_dsf.reconciler.series import PREFIX
 LOG = logging.getLogger(__name__)
 COMPONENT: Final = "gitops-dsf-reconciler"
 SAME_SECONDS: Final = 3600.0
-"""For which the same words about the same object are the same Event; the API server itself forgets Events
-after an hour.
+"""The same message about the same object is the same Event for this time. The API server itself deletes
+Events after an hour.
 """
 REMEMBERED: Final = 4096
-"""Events that are counted up; the oldest are forgotten first."""
+"""Events and objects that are remembered at most. The oldest are forgotten first."""
 BURST: Final = 100
-"""Events of the whole process at once."""
+"""Events that the process may write at once."""
 PER_SECOND: Final = 2.0
-"""And after that. News that come faster help nobody; conditions, metrics and the log have all of them."""
+"""Rate after that. Conditions, metrics and the log have everything."""
 OBJECT_BURST: Final = 25
-"""Events about one object at once: what the event recorder of Kubernetes itself allows."""
+"""Events about one object that may be written at once, as in the event recorder of Kubernetes."""
 OBJECT_PER_SECOND: Final = 1 / 300
-"""And after that, also as Kubernetes has it: one in five minutes."""
+"""Rate after that, as in Kubernetes: one in five minutes."""
 REQUEST_SECONDS: Final = 5.0
 MAX_MESSAGE: Final = 1024
-"""Characters of an Event's message that the API server takes."""
+"""Characters of a message that the API server accepts."""
 
 Kind = Literal["Normal", "Warning"]
 
@@ -58,7 +58,7 @@ class Reference:
 
 
 class EventMetrics:
-    """How many Events became what."""
+    """Events by outcome."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.events = Counter(
@@ -71,20 +71,20 @@ class EventMetrics:
 
 
 class _Written(msgspec.Struct, gc=False):
-    """An Event that exists."""
+    """An Event on the hub."""
 
     at: float
     count: int
 
 
 class _Bucket(msgspec.Struct, gc=False):
-    """Events that may be written now, and since when that is known."""
+    """A token bucket: Events that may be written now, and when that was computed."""
 
     left: float
     at: float
 
     def take(self, now: float, *, burst: float, per_second: float) -> bool:
-        """Whether there is one, which is then gone."""
+        """Takes one token. False when there is none."""
         self.left, self.at = min(burst, self.left + (now - self.at) * per_second), now
         if self.left < 1:
             return False
@@ -93,20 +93,20 @@ class _Bucket(msgspec.Struct, gc=False):
 
 
 class _Subject(msgspec.Struct):
-    """An object that Events are about."""
+    """An object with Events."""
 
     bucket: _Bucket
     suppressed: int = 0
-    """Since the last Event about it that was written."""
+    """Events that were suppressed since the last one that was written."""
 
 
-class _Answer(msgspec.Struct, frozen=True):
+class _CountedEvent(msgspec.Struct, frozen=True):
     count: int = 1
 
 
 class Events:
-    """Writes Events into the namespace of the object that they are about. Nothing here raises, waits long, or
-    fills the hub.
+    """Writes Events into the namespace of their object. Never raises, never waits for long, and limits the
+    number of Events.
     """
 
     def __init__(self, *, api: HubApi, metrics: EventMetrics, clock: Callable[[], float] = monotonic) -> None:
@@ -115,10 +115,10 @@ class Events:
         """By namespace and name."""
         self._bucket = _Bucket(left=BURST, at=clock())
         self._subjects: OrderedDict[str, _Subject] = OrderedDict()
-        """By UID; those that nothing was said about for longest are forgotten first."""
+        """By UID. Least recently used objects are forgotten first."""
 
     async def say(self, about: Reference, kind: Kind, reason: str, message: str) -> None:
-        """One Event. `reason` is one CamelCase word, `message` a sentence for people."""
+        """Writes one Event. `reason` is one CamelCase word, `message` a sentence for people."""
         message = _cut(message, MAX_MESSAGE)
         LOG.info("event on %s %s: %s: %s", about.kind, about.name, reason, message)
         subject, now = self._subject(about), self._clock()
@@ -131,9 +131,9 @@ class Events:
             return
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
-                told = subject.suppressed
-                outcome = await self._write(about, kind, reason, message, told)
-            subject.suppressed -= told
+                suppressed = subject.suppressed
+                outcome = await self._write(about, kind, reason, message, suppressed)
+            subject.suppressed -= suppressed
         except (ApiError, TimeoutError, msgspec.DecodeError) as error:
             outcome = "refused"
             LOG.warning(
@@ -157,9 +157,9 @@ class Events:
         name = _name(about, kind, reason, message)
         key, path = (about.namespace, name), f"/api/v1/namespaces/{about.namespace}/events"
         if suppressed:
-            # Not in the name: the same words stay the same Event.
-            told = f" ({suppressed} Events about this object were suppressed before this one)"
-            message = f"{_cut(message, MAX_MESSAGE - len(told))}{told}"
+            # The number is not part of the name, so the same message stays the same Event.
+            note = f" ({suppressed} Events about this object were suppressed before this one)"
+            message = f"{_cut(message, MAX_MESSAGE - len(note))}{note}"
         known = self._known.get(key)
         if known is not None and self._clock() - known.at < SAME_SECONDS:
             try:
@@ -177,14 +177,16 @@ class Events:
         return "written"
 
     async def _count(self, key: tuple[str, str], path: str, count: int | None, *, message: str) -> str:
-        """Without a count it is one that another leader wrote: the hub's answer says how often."""
+        """Increases the count of an Event. Without `count` another leader wrote it, and the hub's answer has
+        its count.
+        """
         change: dict[str, Any] = {"lastTimestamp": self._now(), "message": message}
         if count is not None:
             change["count"] = count
-        answer = msgspec.json.decode(await self._api.merge(f"{path}/{key[1]}", change), type=_Answer)
+        answer = msgspec.json.decode(await self._api.merge(f"{path}/{key[1]}", change), type=_CountedEvent)
         if count is None:
             answer = msgspec.json.decode(
-                await self._api.merge(f"{path}/{key[1]}", {"count": answer.count + 1}), type=_Answer
+                await self._api.merge(f"{path}/{key[1]}", {"count": answer.count + 1}), type=_CountedEvent
             )
         self._remember(key, answer.count)
         return "counted"
@@ -229,7 +231,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _name(about: Reference, kind: Kind, reason: str, message: str) -> str:
-    """The object's name and 16 digits: at most 253 characters, which is what the API server takes."""
+    """The object's name and 16 digits: at most 253 characters, which the API server accepts."""
     digest = hashlib.sha256(f"{about.kind}\n{about.uid}\n{kind}\n{reason}\n{message}".encode()).hexdigest()[
         :16
     ]

@@ -1,9 +1,9 @@
 """Leadership by a Lease (coordination.k8s.io/v1), by the rules of Kubernetes' own leader election.
 
-Clocks of other replicas are not trusted: a lease is free when nobody renewed it for its duration by our own
-clock. Our own claim counts from the moment when the write of a renewal was sent, not from its answer: others
-count from its arrival at the hub, which lies between the two. A leader whose predecessor did not release the
-lease deletes nothing for a while (`quiet_left`): what that one sent may still arrive.
+Clocks of other replicas are not trusted: a Lease is free when nobody renewed it for its duration by the clock
+of this process. The own claim counts from the moment when a renewal was sent, not from its answer: others
+count from its arrival at the hub, which is in between. A leader whose predecessor did not release the Lease
+deletes nothing for a while (`quiet_left`), because requests of the predecessor may still arrive.
 """
 
 import asyncio
@@ -22,34 +22,34 @@ from gitops_dsf.reconciler.hub.fence import QUIET_SECONDS
 LOG = logging.getLogger(__name__)
 LEASE: Final = "gitops-dsf-reconciler"
 RELEASED_SECONDS: Final = 1
-"""leaseDurationSeconds of a lease that was given back and leaves nothing to wait for. A holder cleared by
-hand leaves another number.
+"""leaseDurationSeconds of a Lease that was given back, with nothing to wait for. When people clear the holder
+by hand, another number stays.
 """
 GONE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
-"""The object is another version by now, or not there any more."""
+"""The object has changed, or does not exist any more."""
 
 
 class LeaseLost(Exception):  # noqa: N818 - a state, not a mistake
-    """Somebody else may be leader by now."""
+    """Another replica may lead by now."""
 
 
 class LeaseStore(Protocol):
-    """Where the Lease is: `hub.api.HubApi`."""
+    """Reads and writes the Lease: `hub.api.HubApi`."""
 
     async def get(self, path: str, /) -> bytes:
-        """The object. Raises ApiError."""
+        """Reads the object. Raises ApiError."""
 
     async def create(self, path: str, item: Mapping[str, Any], /) -> bytes:
-        """A new object. Raises ApiError: 409 when it exists."""
+        """Creates an object. Raises ApiError: 409 when it exists."""
 
     async def replace(self, path: str, item: Mapping[str, Any], /) -> bytes:
-        """The whole object. Raises ApiError: 409 when it changed since it was read."""
+        """Replaces the object. Raises ApiError: 409 when it changed since it was read."""
 
 
 class Leadership:
-    """Owns one Lease in the hub namespace. Durations in seconds: `renew` < `deadline` < `duration`.
+    """Holds one Lease in the hub namespace. Durations in seconds: `renew` < `deadline` < `duration`.
 
-    It leads, and goes on leading, when the hub answers a renewal within half the deadline.
+    It leads as long as the hub answers a renewal within half the deadline.
     """
 
     def __init__(
@@ -70,24 +70,24 @@ class Leadership:
         self._seen: tuple[str, str] = ("", "")
         self._seen_at = self._sent_at = self._quiet_until = 0.0
         self._held: dict[str, Any] | None = None
-        """The Lease as our last write left it, as far as we know."""
+        """The Lease as the last write of this replica left it, if it is known."""
         self._clock = clock
         self.is_leader = False
 
     def left(self) -> float:
-        """Seconds for which the claim may be trusted; 0 or less when this replica does not lead."""
+        """Seconds for which the claim may be trusted. 0 or less when this replica does not lead."""
         return self._left() if self.is_leader else 0.0
 
     def quiet_left(self) -> float:
-        """Seconds for which deletions of a predecessor may still take effect; 0 or less when there can be
-        none.
+        """Seconds for which deletions of the leader before may still take effect. 0 or less when
+        they cannot.
         """
         return self._quiet_until - self._clock()
 
     async def acquire(self, *, patience: float | None = None) -> bool:
-        """Waits until this replica leads; False when that took longer than `patience` seconds."""
+        """Waits until this replica leads. False when that takes longer than `patience` seconds."""
         until = None if patience is None else self._clock() + patience
-        said = ""
+        last = ""
         self._held = None
         while True:
             taken = False
@@ -98,49 +98,47 @@ class Leadership:
                     LOG.info("leading as %s", self._identity)
                     return True
                 if taken:
-                    # The claim is nearly over, so it is renewed before anything is done with it.
+                    # The claim is nearly over, so renew it before it is used.
                     most = self._deadline / 2
-                    words = f"not leading: the hub takes more than {most:g} s to answer a write of the lease"
+                    words = f"not leading: the hub takes more than {most:g} s to answer a write of the Lease"
                 else:
                     words = f"{self._seen[0]} leads; waiting"
             except ApiError as error:
-                words = f"the lease cannot be taken: {error}"
-            said = self._say(words, said)
+                words = f"the Lease cannot be taken: {error}"
+            last = self._log_change(words, last)
             if until is not None and self._clock() >= until:
                 return False
             if not taken:
                 await asyncio.sleep(self._renew)
 
     async def keep(self) -> None:
-        """Renews for ever. Raises LeaseLost when another replica took the lease, or none of our renewals
-        arrived in time.
+        """Renews until it is cancelled. Raises LeaseLost when another replica took the Lease, or when
+        renewals failed for too long.
         """
         try:
             while True:
-                # Counted from the last renewal, not from its answer: with a slow hub there is no time to
-                # lose.
+                # Count from the last renewal, not from its answer, which a slow hub delays.
                 await asyncio.sleep(max(0.1, self._sent_at + self._renew - self._clock()))
                 try:
                     async with asyncio.timeout(max(0.1, self._left())):
                         if not await self._try():
-                            msg = f"{self._seen[0]} took the lease"
+                            msg = f"{self._seen[0]} took the Lease"
                             raise LeaseLost(msg)
                 except (ApiError, TimeoutError) as error:
                     if self._left() <= 0:
                         msg = f"not renewed for {self._deadline:g} s: {error}"
                         raise LeaseLost(msg) from error
-                    LOG.warning("lease not renewed: %s", error)
+                    LOG.warning("Lease not renewed: %s", error)
                     await asyncio.sleep(min(self._renew, self._left()))
         finally:
             self.is_leader = False
 
     async def release(self, *, clean: bool) -> None:
-        """Lets another replica lead at once; `clean` says that no deletion of this one can take effect any
-        more.
+        """Lets another replica lead at once. `clean`: no deletion of this replica can take effect any more.
 
-        Never raises: the lease expires by itself.
+        Never raises, because the Lease expires by itself.
         """
-        # A predecessor's deletions are no more over for the next leader than for this one.
+        # What this replica had to wait for, the next leader must wait for as well.
         seconds = RELEASED_SECONDS if clean and self.quiet_left() <= 0 else self._duration
         try:
             item = _lease(await self._api.get(f"{self._path}/{LEASE}"))
@@ -148,13 +146,13 @@ class Leadership:
                 item["spec"] |= {"holderIdentity": "", "leaseDurationSeconds": seconds, "renewTime": _now()}
                 await self._api.replace(f"{self._path}/{LEASE}", item)
         except ApiError as error:
-            LOG.info("lease not released: %s", error)
+            LOG.info("Lease not released: %s", error)
 
     def _left(self) -> float:
         return self._sent_at + self._deadline - self._clock()
 
     async def _try(self) -> bool:
-        """One attempt to take or renew; False when another replica holds the lease or was faster. Raises
+        """Tries to take or renew the Lease once. False when another replica holds it or was faster. Raises
         ApiError.
         """
         held, self._held = self._held, None
@@ -162,7 +160,7 @@ class Leadership:
             held["spec"] = self._spec(held["spec"])
             if await self._write(lambda: self._api.replace(f"{self._path}/{LEASE}", held), lost=GONE):
                 return True
-            # Somebody else wrote it, or our own last write arrived and its answer did not.
+            # Another replica wrote it, or the own last write arrived without an answer.
         return await self._take()
 
     async def _take(self) -> bool:
@@ -171,7 +169,7 @@ class Leadership:
         except ApiError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise
-            # Nobody knows who held it before somebody deleted it.
+            # Somebody deleted the Lease, and nobody knows who held it.
             body = {
                 "apiVersion": "coordination.k8s.io/v1",
                 "kind": "Lease",
@@ -212,8 +210,8 @@ class Leadership:
         lost: Collection[int] = (HTTPStatus.CONFLICT,),
         quiet: float = 0.0,
     ) -> bool:
-        """False when somebody else was faster. The claim counts from now, if the hub takes it; `quiet`
-        seconds from the answer.
+        """False when another replica was faster. The claim counts from the moment of sending, and `quiet`
+        seconds count from the answer.
         """
         sent_at = self._clock()
         try:
@@ -226,21 +224,21 @@ class Leadership:
         self._quiet_until = max(self._quiet_until, self._clock() + quiet)
         return True
 
-    def _say(self, words: str, said: str) -> str:
-        if words != said:
+    def _log_change(self, words: str, last: str) -> str:
+        if words != last:
             LOG.info("%s", words)
         return words
 
 
 def _lease(answer: bytes) -> dict[str, Any]:
-    """With its spec, which may be empty. Raises ApiError for what is no Lease: the page of something between
-    us and the hub.
+    """The Lease, with a spec that may be empty. Raises ApiError when the answer is something else, such as
+    the page of a proxy.
     """
     try:
         item = msgspec.json.decode(answer, type=dict[str, Any])
         return {**item, "spec": msgspec.convert(item.get("spec") or {}, dict[str, Any])}
     except msgspec.DecodeError as error:
-        msg = f"the answer is no Lease: {error}"
+        msg = f"the answer is not a Lease: {error}"
         raise ApiError(msg) from error
 
 

@@ -5,7 +5,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from gitops_dsf.reconciler.events import EventMetrics
 from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
 from gitops_dsf.reconciler.hub.decisions import DecisionMetrics
-from gitops_dsf.reconciler.hub.metrics import WatchMetrics
+from gitops_dsf.reconciler.hub.view import WatchMetrics
 from gitops_dsf.reconciler.moves.report import MoveMetrics
 from gitops_dsf.reconciler.proposals.publisher import ProposalMetrics
 from gitops_dsf.reconciler.refresh.controller import RefreshMetrics

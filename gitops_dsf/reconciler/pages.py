@@ -1,4 +1,4 @@
-"""The reconciler's pages: its metrics, and what readiness waits for."""
+"""The HTTP pages of the reconciler: metrics, health and readiness."""
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
@@ -14,8 +14,10 @@ from gitops_dsf.reconciler.metrics import Metrics
 async def serve_pages(
     *, host: str, port: int, metrics: Metrics, waits_for: Callable[[], str]
 ) -> AsyncIterator[int]:
-    """Serves for as long as the block runs; yields the port. `waits_for` says what readiness waits for, ""
-    when ready.
+    """Serves while the block runs, and yields the port. `waits_for` returns what readiness waits for, "" when
+    ready.
+
+    Raises UsageError when the address cannot be bound.
     """
 
     async def scrape(_query: Query) -> Page:

@@ -1,4 +1,4 @@
-"""What the command line says. Frozen; seconds."""
+"""Settings of the reconciler, by the command line. Durations are in seconds."""
 
 import socket
 from dataclasses import dataclass, field
@@ -11,46 +11,46 @@ class SuspensionSettings:
 
     enabled: bool = False
     quorum_percent: int = 50
-    """Of the clusters that a scorer runs on: how many must have no fresh score."""
+    """Percentage of the counted clusters that must have no fresh score."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GitSettings:
-    """The fleet repository, and how it is written to."""
+    """The fleet repository, and how to write to it."""
 
     url: str
     branch: str = "main"
-    """The protected one: what Argo CD follows."""
+    """The protected branch, which Argo CD follows."""
     path: str = ""
     """Folder of the fleet in the repository."""
     credentials: Path | None = None
-    """Folder of a mounted Secret: token, or username and password, or ssh-privatekey and known_hosts. Read
-    anew for each use.
+    """Folder of a mounted Secret with token, or username and password, or ssh-privatekey and known_hosts. It
+    is read for each use.
     """
     work_dir: Path | None = None
-    """Of the shallow clone; None: a temporary folder."""
+    """Folder of the shallow clone. None: a temporary folder."""
     author: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProposalSettings:
-    """What becomes a commit, and how it is offered."""
+    """What is proposed, and how."""
 
     kinds: frozenset[str] = frozenset()
     """locks, inventory."""
     prefix: str = "gitops-dsf/"
-    """Of the branches."""
+    """Start of the names of branches."""
     message_template: str = ""
     """Empty: the built-in one."""
     forge: str = ""
     """github, or empty: branches without pull requests."""
     forge_url: str = ""
-    """Of the forge's API; empty: its public one."""
+    """Address of the forge's API. Empty: the public one."""
     interval: float = 60.0
     max_open: int = 10
-    """Proposals that wait for people at a time."""
+    """Open proposals at most."""
     direct: bool = False
-    """Commits go to the protected branch, and there are no pull requests."""
+    """Commit to the protected branch, without pull requests."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,15 +58,15 @@ class StateSettings:
     """The snapshot for previews."""
 
     branch: str = ""
-    """Empty: none is written."""
+    """Empty: no snapshot is written."""
     interval: float = 300.0
     raw_scores_url: str = ""
-    """Prometheus HTTP API that has every cluster's dynamic_score; empty: the snapshot has no raw values."""
+    """Prometheus HTTP API with the dynamic_score of every cluster. Empty: the snapshot has no raw scores."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    """Of the whole process."""
+    """Settings of the whole process."""
 
     hub_namespace: str
     argocd_namespace: str
@@ -75,9 +75,9 @@ class Settings:
     probe_interval: float
     probe_timeout: float
     replica: str = field(default_factory=socket.gethostname)
-    """Name of the pod: with it begins the holder of the Lease, and an admission policy compares both."""
+    """Name of the pod. The holder of the Lease begins with it, and an admission policy compares both."""
     suspension: SuspensionSettings = SuspensionSettings()
     git: GitSettings | None = None
-    """None: it only reports."""
+    """None: nothing is written to git."""
     proposals: ProposalSettings = ProposalSettings()
     state: StateSettings = StateSettings()

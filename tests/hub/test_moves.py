@@ -349,7 +349,7 @@ def test_a_decision_that_flips_back_costs_only_the_copy_that_nobody_wants(scene:
     with scene.reconciler("moves-back") as reconciler:
         scene.settle(SINGLE, "cluster1")
         # The move from the test before is over, or never was.
-        removed = len(reconciler.said("removed from cluster1"))
+        removed = len(reconciler.said("deleted from cluster1"))
         old = scene.uid(SINGLE, "cluster1")
         scene.prefer(SINGLE, "cluster2")
         scene.become(SINGLE, "cluster1", "cluster2")
@@ -358,7 +358,7 @@ def test_a_decision_that_flips_back_costs_only_the_copy_that_nobody_wants(scene:
         hold_for(
             lambda: scene.uid(SINGLE, "cluster1") == old, what="the old one was never touched", seconds=3
         )
-        assert len(reconciler.said("removed from cluster1")) == removed
+        assert len(reconciler.said("deleted from cluster1")) == removed
 
 
 def test_a_new_copy_that_fails_never_costs_the_old_one_and_a_suspended_one_does_after_the_time_out(
@@ -457,7 +457,7 @@ def test_a_reconciler_that_was_killed_deletes_once_and_not_too_early(scene: Scen
         hold_for(lambda: scene.uid(SINGLE, "cluster2") == new, what="the new copy is untouched", seconds=8)
         assert reconciler.removed(SINGLE) == 0, "what was deleted before is not deleted again"
         # None where it was killed between the hub's answer and its own word.
-        assert len(reconciler.said("removed from cluster1")) <= 1
+        assert len(reconciler.said("deleted from cluster1")) <= 1
 
 
 def test_keep_keeps(scene: Scene) -> None:
@@ -596,7 +596,7 @@ def test_a_look_that_failed_is_asked_for_again(scene: Scene) -> None:
         scene.become(SINGLE, "cluster1", "cluster2")
         wait_for(lambda: annotation(scene) is None, what="Argo CD looked", seen=lambda: annotation(scene))
         assert first != "true"
-        assert reconciler.said("did not look")
+        assert reconciler.said("has not taken up")
 
 
 def annotation(scene: Scene) -> str | None:

@@ -15,7 +15,7 @@ from gitops_dsf.reconciler.freshness.assessment import Assessment, named
 from gitops_dsf.reconciler.freshness.cache import AssessmentCache
 from gitops_dsf.reconciler.freshness.metrics import FreshnessMetrics
 from gitops_dsf.reconciler.freshness.placements import counted_as_zero
-from gitops_dsf.reconciler.hub.kinds import reference
+from gitops_dsf.reconciler.hub.kinds import placement_reference
 from gitops_dsf.reconciler.hub.view import HubView
 
 NAMED: Final = 3
@@ -103,14 +103,20 @@ class FreshnessReporter:
                 " score, or it expired, or it lacks the dimension"
             )
             await self._events.say(
-                reference(name, item, self._view.argocd_namespace), "Warning", "ScoresMissing", message
+                placement_reference(name, item, self._view.argocd_namespace),
+                "Warning",
+                "ScoresMissing",
+                message,
             )
         for name, resource in sorted(self._warned.keys() - current.keys()):
             before, item = self._warned.pop((name, resource)), placements.get(name)
             if item is not None and item.uid == before.uid:
                 message = f"no cluster is counted as 0 any more for {names.get(resource, resource)}"
                 await self._events.say(
-                    reference(name, item, self._view.argocd_namespace), "Normal", "ScoresComplete", message
+                    placement_reference(name, item, self._view.argocd_namespace),
+                    "Normal",
+                    "ScoresComplete",
+                    message,
                 )
 
     async def _zeros(

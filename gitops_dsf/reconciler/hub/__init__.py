@@ -1,3 +1,10 @@
-"""The hub as the reconciler sees it: requests (`api`), resources kept in memory (`view`), and what is kept of
-each kind.
+"""The hub as all controllers share it.
+
+view       the informers of every resource
+kinds      path, projection and reference of each kind
+scores     AddOnPlacementScores, a few bytes each
+masks      the ConfigMap with the masks
+decisions  the decision of each Placement, and since when it is unchanged
+api        the API client: no write without leadership
+fence      whether a write may be sent now
 """

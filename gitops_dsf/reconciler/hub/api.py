@@ -1,5 +1,5 @@
-"""The hub's API server as the reconciler writes to it: never without a claim on the Lease, and every deletion
-is awaited.
+"""The client of the hub's API server. It sends no write without a claim on the Lease, and awaits every
+deletion.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ MANAGER: Final = "gitops-dsf-reconciler"
 
 
 class NotSentError(ApiError):
-    """The write was not sent, or not whole: the hub has seen nothing that it could act on."""
+    """The write was not sent, or not completely, so the hub cannot have acted on it."""
 
     def __init__(self, message: str, *, refusal: Refusal) -> None:
         super().__init__(message)
@@ -24,8 +24,8 @@ class NotSentError(ApiError):
 
 
 class HubApi(ApiServer):
-    """`fence` is asked before every write. Without one nothing can be deleted, and other writes are sent,
-    because the Lease is one.
+    """`fence` is asked before every write. Without a fence (for the Lease itself) nothing can be deleted, and
+    other writes are sent.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class HubApi(ApiServer):
         return await super().merge(path, change, manager=manager)
 
     async def delete(self, path: str, *, uid: str, resource_version: str = "") -> None:
-        """One object, if it is still this one (and this version).
+        """Deletes one object, if it still has this UID and resourceVersion.
 
-        Raises ApiError: 404 when it is gone, 409 when it is another; NotSentError when this replica may not
-        delete now. When the caller is cancelled the request goes on to its end, so that its outcome is known
-        before another replica is let in (`settled`).
+        Raises ApiError: 404 when it does not exist, 409 when it is another one; NotSentError when this
+        replica may not delete now. When the caller is cancelled the request continues, so that its result is
+        known before the Lease is given back (`settled`).
         """
         task = asyncio.create_task(self._delete(path, uid=uid, resource_version=resource_version))
         self._deletions.add(task)
@@ -59,12 +59,12 @@ class HubApi(ApiServer):
         await asyncio.shield(task)
 
     def no_deletion(self) -> Refusal | None:
-        """What speaks against any deletion now; asked again when one is sent."""
+        """What forbids any deletion now. It is asked again when one is sent."""
         return _NO_FENCE if self._fence is None else self._fence.deletion()
 
     async def settled(self) -> bool:
-        """Waits for the end of all deletions; False when one of the last had no answer, and may still take
-        effect.
+        """Waits for the end of all deletions. False when one of them had no answer and may still
+        take effect.
         """
         await asyncio.gather(*self._deletions, return_exceptions=True)
         return self._fence is None or self._fence.clean
@@ -77,7 +77,7 @@ class HubApi(ApiServer):
         except NotSentError:
             raise
         except ApiError as error:
-            # Without an answer, and after an error of the server, it may have been done or be done later.
+            # Without an answer, or after a server error, the deletion may still take effect.
             if self._fence is not None and (
                 not error.status or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
             ):
@@ -87,10 +87,10 @@ class HubApi(ApiServer):
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._deletions.discard(task)
         if not task.cancelled():
-            task.exception()  # whoever waited for it may be gone
+            task.exception()  # the caller may have been cancelled
 
     def _ask(self, method: str, path: str) -> None:
-        """Raises NotSentError when the fence refuses this request now."""
+        """Raises NotSentError when the fence forbids this request now."""
         if method == "DELETE":
             refusal = self.no_deletion()
         elif self._fence is None:
@@ -103,5 +103,5 @@ class HubApi(ApiServer):
 
 
 _NO_FENCE: Final = Refusal(
-    reason="LeaseNotHeld", message="this connection writes the Lease alone", seconds=1.0
+    reason="LeaseNotHeld", message="this connection is for the Lease only", seconds=1.0
 )

@@ -1,9 +1,9 @@
-"""Whether a write may be sent now. Asked right before the bytes leave, because any await before that may take
-minutes.
+"""Whether a write may be sent now. It is asked right before the bytes are sent, because every await before
+that may take minutes.
 
-A process can be frozen (SIGSTOP, a paused virtual machine, a node without CPU) after it checked something. So
-nothing is written because of an earlier check: the claim on the Lease is measured at the last possible
-moment, and a deletion needs enough of it for its own time-out.
+A process can be frozen (SIGSTOP, a paused virtual machine, a node without CPU) after any check. So the claim
+on the Lease is measured at the last possible moment, and a deletion needs enough of it for its own time
+limit.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ from typing import Final, Protocol
 from dsf_runtime.clock import monotonic
 
 DELETION_SECONDS: Final = 4.0
-"""For one attempt at a deletion, from the connection to the answer."""
+"""Time limit of one attempt at a deletion, from the connection to the answer."""
 MARGIN_SECONDS: Final = 1.0
-"""What must be left of the claim after that."""
+"""What must be left of the claim after the time limit."""
 QUIET_SECONDS: Final = 30.0
-"""For which a deletion that somebody else sent may still take effect: the duration of a lease (15 s) and the
+"""A deletion that another process sent may take effect for this time: the duration of a Lease (15 s) and the
 longest request (15 s).
 """
 
@@ -26,40 +26,40 @@ class Claim(Protocol):
     """The leadership of this replica: `lease.Leadership`."""
 
     def left(self) -> float:
-        """Seconds for which the claim may be trusted; 0 or less when this replica does not lead."""
+        """Seconds for which the claim may be trusted. 0 or less when this replica does not lead."""
 
     def quiet_left(self) -> float:
-        """Seconds for which deletions of a predecessor may still take effect; 0 or less when there can be
-        none.
+        """Seconds for which deletions of the leader before may still take effect. 0 or less when
+        they cannot.
         """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refusal:
-    """Why a write is not sent. `reason` is one word, `message` a sentence without anything that changes by
-    itself.
+    """Why a write is not sent. `reason` is one word. `message` is a sentence without numbers that change over
+    time.
     """
 
     reason: str
     message: str
     seconds: float
-    """After which it is worth asking again."""
+    """When to ask again."""
 
 
 @dataclass(kw_only=True)
 class Fence:
-    """One for each process: it remembers deletions that had no answer."""
+    """One per process: it remembers deletions without an answer."""
 
     claim: Claim
     clock: Callable[[], float] = monotonic
     _unanswered_at: float | None = field(default=None, init=False)
 
     def write(self) -> Refusal | None:
-        """What speaks against any write now."""
+        """What forbids any write now."""
         return _NOT_HELD if self.claim.left() <= 0 else None
 
     def deletion(self) -> Refusal | None:
-        """What speaks against a deletion now."""
+        """What forbids a deletion now."""
         if self.claim.left() < DELETION_SECONDS + MARGIN_SECONDS:
             return _NOT_HELD
         quiet = self.claim.quiet_left()
@@ -85,12 +85,12 @@ class Fence:
         return None
 
     def unanswered(self) -> None:
-        """A deletion was sent, and nobody knows what came of it."""
+        """Remembers that a deletion was sent and had no answer."""
         self._unanswered_at = self.clock()
 
     @property
     def clean(self) -> bool:
-        """Whether the outcome of all deletions of this process is known."""
+        """Whether the result of all deletions of this process is known."""
         return self._unanswered_left() <= 0
 
     def _unanswered_left(self) -> float:
@@ -100,8 +100,8 @@ class Fence:
 _NOT_HELD: Final = Refusal(
     reason="LeaseNotHeld",
     message=(
-        "too little is left of this replica's claim on the Lease: another replica may lead before the hub has"
-        " answered"
+        "too little is left of this replica's claim on the Lease: another replica may lead before the hub"
+        " answers"
     ),
     seconds=1.0,
 )

@@ -1,4 +1,6 @@
-"""Where the API server has each kind, and what is kept of an object of it: typed decoding skips the rest."""
+"""Each kind on the hub: its path, what is kept of its objects (typed decoding skips the rest), and references
+to them for Events.
+"""
 
 from typing import Final
 
@@ -19,7 +21,7 @@ SCORERS_PATH: Final = f"/apis/{DSF_GROUP}/{DSF_VERSION}/namespaces/{{}}/dynamics
 CLUSTERS_PATH: Final = f"/apis/{SCORE_GROUP}/v1/managedclusters"
 ADDONS_PATH: Final = "/apis/addon.open-cluster-management.io/v1alpha1/managedclusteraddons"
 OURS: Final = {"fieldSelector": f"metadata.name={ADDON_NAME}"}
-"""Of ManagedClusterAddOns: the agent's."""
+"""Selects the agent's ManagedClusterAddOns."""
 PLACEMENTS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placements"
 DECISIONS_PATH: Final = f"/apis/{SCORE_GROUP}/v1beta1/namespaces/{{}}/placementdecisions"
 SETS_PATH: Final = "/apis/argoproj.io/v1alpha1/namespaces/{}/applicationsets"
@@ -36,12 +38,12 @@ class _Head(msgspec.Struct, frozen=True):
 
 
 class Versioned(msgspec.Struct, frozen=True):
-    """An Application as it was at a version."""
+    """An Application with its resourceVersion."""
 
     copy: Application
     version: str
     hard_refresh: bool = False
-    """Whether somebody asked this hub's Argo CD for a hard refresh that has not ended."""
+    """Whether somebody asked this hub's Argo CD for a hard refresh that is not done yet."""
 
 
 def scorer(raw: msgspec.Raw) -> tuple[str, DynamicScorer]:
@@ -87,19 +89,38 @@ def application(raw: msgspec.Raw) -> tuple[str, Application]:
 
 
 def versioned(raw: msgspec.Raw) -> Versioned:
-    """With the resourceVersion, for what is read in order to be changed."""
+    """An Application that is read in order to be changed or deleted."""
     head = msgspec.json.decode(raw, type=_Head).metadata
     annotations = head.annotations or {}
     return Versioned(
         copy=read_application(raw),
         version=head.resource_version,
-        # An Application of OCM's pull integration is not compared on the hub, so nobody removes it there.
+        # On the hub nobody compares an Application of OCM's pull integration, or removes its annotation.
         hard_refresh=annotations.get(APPLICATION_REFRESH_ANNOTATION) == "hard"
         and PULL_ANNOTATION not in annotations,
     )
 
 
-def reference(name: str, item: PlacementSummary, namespace: str) -> Reference:
+def scorer_reference(item: DynamicScorer) -> Reference:
+    """With the UID, so that Events about a deleted scorer do not belong to a new one of the same name."""
+    meta = item.metadata
+    return Reference(
+        api_version=f"{DSF_GROUP}/{DSF_VERSION}",
+        kind="DynamicScorer",
+        namespace=meta.namespace or "",
+        name=meta.name,
+        uid=meta.uid,
+    )
+
+
+def application_set_reference(name: str, uid: str, namespace: str) -> Reference:
+    """For Events about an ApplicationSet."""
+    return Reference(
+        api_version="argoproj.io/v1alpha1", kind="ApplicationSet", namespace=namespace, name=name, uid=uid
+    )
+
+
+def placement_reference(name: str, item: PlacementSummary, namespace: str) -> Reference:
     """For Events about a Placement."""
     return Reference(
         api_version=f"{SCORE_GROUP}/v1beta1", kind="Placement", namespace=namespace, name=name, uid=item.uid

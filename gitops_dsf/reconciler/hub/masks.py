@@ -1,6 +1,6 @@
-"""The masks of the fleet repository as the hub has them: one rendered ConfigMap, read now and then.
+"""The masks of the fleet repository: one rendered ConfigMap on the hub, polled by name.
 
-Read by name, because the right to watch it would need more than the right to get one object.
+It is not watched, because that would need more rights than to get one object.
 """
 
 import asyncio
@@ -24,38 +24,38 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 
 
 class MaskPoll:
-    """`current` is None while the masks are not known: the ConfigMap is absent, or nobody could
-    read it yet.
+    """`current` is None while the masks are not known: the ConfigMap does not exist, or could not be read
+    yet.
     """
 
     def __init__(self, *, api: HubApi, namespace: str, poll: float = POLL_SECONDS) -> None:
         self._api = api
         self._path = f"/api/v1/namespaces/{namespace}/configmaps/{MASKS_CONFIGMAP}"
         self._poll = poll
-        self._said = ""
+        self._last_warning = ""
         self.current: tuple[Mask, ...] | None = None
         """The same object until the masks change."""
         self.synced = asyncio.Event()
-        """Set after the first look, whatever it saw: without masks less can be said, but nothing waits."""
+        """Set after the first read, even when it failed: nothing waits for the masks."""
 
     async def refresh(self) -> None:
-        """One look. What cannot be read, or is no list of masks, changes nothing about what is known."""
+        """Reads the ConfigMap once. When it cannot be read or is invalid, the masks stay as they are."""
         try:
             found = self._read(await self._api.get(self._path))
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 self.current = None
-            self._say(str(error))
+            self._warn(str(error))
         except msgspec.DecodeError as error:
-            self._say(f"ConfigMap {MASKS_CONFIGMAP}, key {MASKS_KEY}: {error}")
+            self._warn(f"ConfigMap {MASKS_CONFIGMAP}, key {MASKS_KEY}: {error}")
         else:
-            self._said = ""
+            self._last_warning = ""
             if found != self.current:
                 self.current = found
         self.synced.set()
 
     async def run(self) -> None:
-        """Looks until it is cancelled."""
+        """Polls until it is cancelled."""
         while True:
             await self.refresh()
             await asyncio.sleep(self._poll)
@@ -65,7 +65,7 @@ class MaskPoll:
         data = msgspec.json.decode(body, type=_ConfigMap).data
         return read_masks(data[MASKS_KEY]) if MASKS_KEY in data else None
 
-    def _say(self, words: str) -> None:
-        if words != self._said:
-            LOG.warning("masks are not known anew: %s", words)
-        self._said = words
+    def _warn(self, words: str) -> None:
+        if words != self._last_warning:
+            LOG.warning("masks are not updated: %s", words)
+        self._last_warning = words

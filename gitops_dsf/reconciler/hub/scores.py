@@ -1,5 +1,5 @@
-"""AddOnPlacementScores: when they end and what they hold, a few bytes each, because a fleet has hundreds of
-thousands.
+"""AddOnPlacementScores: when they expire and what they hold. A few bytes each, because a fleet has hundreds
+of thousands.
 """
 
 import sys

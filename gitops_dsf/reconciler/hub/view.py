@@ -1,9 +1,12 @@
-"""Every resource that duties look at, kept once for all of them."""
+"""The informers of every resource, shared by all controllers."""
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, Gauge
 
 from dsf_runtime.informer import Informer
 from gitops_dsf.hub.addons import ManagedClusterAddOn
@@ -29,16 +32,43 @@ from gitops_dsf.reconciler.hub.kinds import (
     scorer,
 )
 from gitops_dsf.reconciler.hub.masks import MaskPoll
-from gitops_dsf.reconciler.hub.metrics import WatchMetrics
 from gitops_dsf.reconciler.hub.scores import ScoreInformer
+from gitops_dsf.reconciler.series import PREFIX
 
 RETRY_SECONDS: Final = 5.0
-"""Until a broken informer is worth another look."""
+"""Pause before a deletion that a broken informer blocked is tried again."""
+
+
+class WatchMetrics:
+    """Whether an informer is broken: one series for each resource, on the leader."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.broken = Gauge(
+            f"{PREFIX}_watch_broken",
+            "1 while the hub refuses the list or the watch of a resource, or is silent: nothing is deleted"
+            " that depends on it.",
+            ["resource"],
+            registry=registry,
+        )
+
+    @contextlib.contextmanager
+    def following(self, informers: Sequence[Informer[Any]]) -> Iterator[None]:
+        """Shows the state of these informers while the block runs."""
+
+        def shown(informer: Informer[Any]) -> float:
+            return float(bool(informer.broken))
+
+        try:
+            for informer in informers:
+                self.broken.labels(resource=informer.resource).set_function(partial(shown, informer))
+            yield
+        finally:
+            self.broken.clear()
 
 
 class HubView:
-    """Read-only for duties. It is a duty itself (`duty.Duty`), because what it reads must be followed while
-    this replica leads.
+    """Read-only for controllers. It is a controller itself, because the informers must run while this replica
+    leads.
     """
 
     name = "watch"
@@ -62,7 +92,6 @@ class HubView:
         self.applications = Informer(
             api=api, path=APPLICATIONS_PATH.format(argocd_namespace), project=application
         )
-
         self.masks = MaskPoll(api=api, namespace=hub_namespace)
         self._targets: TargetClusters | None = None
         self.clusters.listen(self._on_cluster)
@@ -70,7 +99,7 @@ class HubView:
 
     @property
     def targets(self) -> TargetClusters:
-        """Where scorers should run now; another object whenever that may have changed."""
+        """The target clusters of scorers now. Another object whenever they may have changed."""
         if self._targets is None or self._targets.masks is not self.masks.current:
             self._targets = TargetClusters(
                 clusters=self.clusters.items, addons=self.addons.items, masks=self.masks.current
@@ -79,7 +108,7 @@ class HubView:
 
     @property
     def informers(self) -> Sequence[Informer[Any]]:
-        """All of them."""
+        """All informers."""
         return (
             self.scorers,
             self.scores,
@@ -93,24 +122,24 @@ class HubView:
 
     @property
     def ready(self) -> bool:
-        """Whether every list was read once, and all can be trusted."""
+        """Whether every list was read once, and no informer is broken."""
         return self.masks.synced.is_set() and all(
             informer.synced.is_set() and not informer.broken for informer in self.informers
         )
 
     @property
     def broken(self) -> Sequence[str]:
-        """Why informers may be old, one sentence each."""
+        """Why informers are broken, one sentence each."""
         return [informer.broken for informer in self.informers if informer.broken]
 
     @staticmethod
     def untrusted(informers: Iterable[Informer[Any]]) -> Refusal | None:
-        """What speaks against a deletion that rests on these."""
+        """What forbids a deletion that depends on these informers."""
         found = next((informer.broken for informer in informers if informer.broken), "")
         return (
             Refusal(
                 reason="InformerBroken",
-                message=f"what it rests on may be old: {found}",
+                message=f"what it depends on may be outdated: {found}",
                 seconds=RETRY_SECONDS,
             )
             if found
@@ -124,13 +153,13 @@ class HubView:
             await informer.synced.wait()
 
     async def refresh(self) -> None:
-        """Reads every list anew. Raises ApiError."""
+        """Reads every list again. Raises ApiError."""
         await self.masks.refresh()
         for informer in self.informers:
             await informer.refresh()
 
     async def run(self) -> None:
-        """Follows all resources until it is cancelled."""
+        """Runs all informers until it is cancelled."""
         with (
             self._metrics.following(self.informers) if self._metrics is not None else contextlib.nullcontext()
         ):

@@ -11,7 +11,8 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from gitops_dsf.reconciler.events import Events, Reference
+from gitops_dsf.reconciler.events import Events
+from gitops_dsf.reconciler.hub.kinds import application_set_reference
 from gitops_dsf.reconciler.moves.rules import Action, CopyVerdict
 from gitops_dsf.reconciler.series import PREFIX
 
@@ -117,7 +118,7 @@ class MoveReporter:
         copy = verdict.copy
         LOG.info("Application %s deleted from %s: %s", copy.name, copy.cluster, verdict.message)
         await self.events.say(
-            self._about(name, uid),
+            application_set_reference(name, uid, self.namespace),
             "Normal",
             "CopyRemoved",
             f"{copy.name} on {copy.cluster} is deleted: {verdict.message}",
@@ -158,20 +159,11 @@ class MoveReporter:
             known.announced = True
             trouble = first.reason in TROUBLE
             await self.events.say(
-                self._about(name, uid),
+                application_set_reference(name, uid, self.namespace),
                 "Warning" if trouble else "Normal",
                 "MoveWaits",
                 f"{news[1]} ({first.reason})",
             )
-
-    def _about(self, name: str, uid: str) -> Reference:
-        return Reference(
-            api_version="argoproj.io/v1alpha1",
-            kind="ApplicationSet",
-            namespace=self.namespace,
-            name=name,
-            uid=uid,
-        )
 
     def _forget_reason(self, name: str, reason: str) -> None:
         with contextlib.suppress(KeyError):

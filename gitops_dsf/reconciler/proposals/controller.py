@@ -13,13 +13,13 @@ from typing import Final
 
 from dsf_runtime.backoff import Backoff
 from dsf_runtime.clock import monotonic
-from dsf_wire.constants import DSF_GROUP, DSF_VERSION
-from gitops_dsf.reconciler.events import Events, Reference
+from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.forge import Forge, ForgeError
 from gitops_dsf.reconciler.forge.address import address, github_api
 from gitops_dsf.reconciler.forge.github import GitHub
 from gitops_dsf.reconciler.git import Clone, GitError, work_folder
 from gitops_dsf.reconciler.git.credentials import Credentials
+from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.proposals.branches import BranchWorkflow
 from gitops_dsf.reconciler.proposals.checkout import Checkout, FleetClone
@@ -136,15 +136,8 @@ class ProposalController:
         item = self._view.scorers.items.get(proposal.subject.scorer)
         if item is None:
             return
-        about = Reference(
-            api_version=f"{DSF_GROUP}/{DSF_VERSION}",
-            kind="DynamicScorer",
-            namespace=self._view.hub_namespace,
-            name=item.metadata.name,
-            uid=item.metadata.uid,
-        )
         await self._events.say(
-            about,
+            scorer_reference(item),
             "Normal",
             "LockProposed",
             f"/config differs from the lock; a new lock is proposed on branch {branch}",

@@ -14,11 +14,11 @@ from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
 from gitops_dsf.reconciler.hub.fence import Refusal
+from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
 from gitops_dsf.reconciler.scoregc.candidates import DeadScore, find_dead
 from gitops_dsf.reconciler.scoregc.deletion import DeletionResult, delete_if_dead
 from gitops_dsf.reconciler.scoregc.limit import DAY, DeletionLimit
-from gitops_dsf.reconciler.scorers.about import about
 from gitops_dsf.reconciler.series import PREFIX, GaugeSet
 
 LOG = logging.getLogger(__name__)
@@ -222,7 +222,7 @@ class ScoreGarbageCollector:
             ", ..." if len(deleted) > NAMED else ""
         )
         message = f"deleted expired scores that no agent renews: {names}"
-        await self._events.say(about(owner.item), "Normal", "DeadScoresRemoved", message)
+        await self._events.say(scorer_reference(owner.item), "Normal", "DeadScoresRemoved", message)
 
     def _needs(self) -> tuple[asyncio.Event, ...]:
         view = self._view

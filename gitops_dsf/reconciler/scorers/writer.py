@@ -14,8 +14,7 @@ from dsf_runtime.clock import monotonic
 from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.reconciler.events import Events
 from gitops_dsf.reconciler.hub.api import HubApi
-from gitops_dsf.reconciler.hub.kinds import SCORERS_PATH
-from gitops_dsf.reconciler.scorers.about import about
+from gitops_dsf.reconciler.hub.kinds import SCORERS_PATH, scorer_reference
 from gitops_dsf.reconciler.scorers.metrics import ScorerMetrics
 from gitops_dsf.reconciler.scorers.status import patch
 
@@ -122,4 +121,6 @@ class StatusWriter:
                 else (known.get("status"), known.get("reason")) != (item["status"], item["reason"])
             ):
                 message = f"{item['type']} is {item['status']}: {item['message']}"
-                await self._events.say(about(before), "Warning" if bad else "Normal", item["reason"], message)
+                await self._events.say(
+                    scorer_reference(before), "Warning" if bad else "Normal", item["reason"], message
+                )

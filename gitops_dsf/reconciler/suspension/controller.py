@@ -18,8 +18,8 @@ from gitops_dsf.hub.scorers import DynamicScorer
 from gitops_dsf.hub.urls import origin
 from gitops_dsf.reconciler.events import Events, Kind
 from gitops_dsf.reconciler.hub.api import HubApi
+from gitops_dsf.reconciler.hub.kinds import scorer_reference
 from gitops_dsf.reconciler.hub.view import HubView
-from gitops_dsf.reconciler.scorers.about import about
 from gitops_dsf.reconciler.scorers.health import FAILURES, Health, HealthStatus
 from gitops_dsf.reconciler.series import PREFIX, GaugeSet
 from gitops_dsf.reconciler.settings import SuspensionSettings
@@ -181,7 +181,7 @@ class SuspensionController:
         self, change: Change, scorers: Mapping[str, DynamicScorer], kind: Kind, reason: str, words: str
     ) -> None:
         for name in change.scorers:
-            await self._events.say(about(scorers[name]), kind, reason, f"{words}: {change.why}")
+            await self._events.say(scorer_reference(scorers[name]), kind, reason, f"{words}: {change.why}")
 
     async def _empty(self) -> None:
         """Empties a ConfigMap that a reconciler wrote. One that people made stays as it is."""

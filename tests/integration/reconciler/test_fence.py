@@ -137,5 +137,5 @@ async def test_the_connection_of_the_lease_deletes_nothing() -> None:
         async with with_fence, hub_api.HubApi(load=with_fence._load) as api:
             uid(hub)
             await api.merge(THING, {})
-            with pytest.raises(NotSentError, match="writes the Lease alone"):
+            with pytest.raises(NotSentError, match="is for the Lease only"):
                 await api.delete(THING, uid="any")

@@ -576,7 +576,7 @@ def test_a_leader_that_cannot_renew_stops_before_another_starts() -> None:
             hub.away = False
             other = Leadership(api=api, namespace="ns", identity="b", duration=3, deadline=1.0, renew=0.1)
             assert await other.acquire(patience=60)
-            with pytest.raises(LeaseLost, match="b took the lease"):
+            with pytest.raises(LeaseLost, match="b took the Lease"):
                 await leader.keep()
 
     virtual_time.run(go())

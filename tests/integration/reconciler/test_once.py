@@ -69,7 +69,7 @@ async def test_a_pass_that_loses_the_lease_writes_nothing_more(pages: PageServer
                 hub.put("leases", LEASE, namespace=NAMESPACE, spec=spec)
 
         hub.between = take
-        with pytest.raises(HubError, match="another took the lease"):
+        with pytest.raises(HubError, match="another took the Lease"):
             await once(hub, probe_timeout=15)
         pages.released.set()
         await asyncio.sleep(0.1)

@@ -251,7 +251,7 @@ def test_nobody_leads_when_the_hub_takes_longer_for_each_answer_than_half_the_de
             assert not await lease.acquire(patience=600)
         assert not lease.is_leader
         assert lease.left() <= 0
-        assert caplog.messages == ["not leading: the hub takes more than 6 s to answer a write of the lease"]
+        assert caplog.messages == ["not leading: the hub takes more than 6 s to answer a write of the Lease"]
 
     virtual_time.run(main())
 

@@ -160,7 +160,7 @@ def test_a_leader_learns_with_its_next_renewal_that_somebody_took_the_lease() ->
             store.write({"holderIdentity": "two", "leaseDurationSeconds": DURATION, "renewTime": "now"})
             await asyncio.sleep(RENEW)
             assert task.done()
-            with pytest.raises(LeaseLost, match="two took the lease"):
+            with pytest.raises(LeaseLost, match="two took the Lease"):
                 task.result()
         assert one.left() == 0
 

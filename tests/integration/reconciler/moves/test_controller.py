@@ -404,7 +404,7 @@ def test_a_watch_that_the_hub_refuses_stops_every_deletion_until_it_is_back() ->
             assert "GET applicationsets/web" not in scene.hub.asked
             (words,) = scene.hub.events("MoveWaits")
             assert (
-                "what it rests on may be old: WATCH"
+                "what it depends on may be outdated: WATCH"
                 " /apis/cluster.open-cluster-management.io/v1/managedclusters: 403" in words
             )
             assert not leader.view.ready
