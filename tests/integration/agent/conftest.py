@@ -1,4 +1,4 @@
-"""What tests of the agent share: each fails if it leaves tasks or descriptors behind."""
+"""Fixtures for all tests of the agent: a test fails if it leaves tasks or descriptors behind."""
 
 import asyncio
 import time

@@ -1,5 +1,5 @@
-"""The agent as a process: from the file to scores on a hub, with the environment that an OCM AddOnTemplate
-injects.
+"""The agent as a process, from the file to scores on a hub, with the environment that an OCM
+AddOnTemplate sets.
 """
 
 from datetime import datetime
@@ -17,8 +17,8 @@ from tests.support.waiting import until
 
 @pytest.mark.real_time
 async def test_scores_reach_the_hub(tmp_path: Path) -> None:
-    """A new scorer's scores stand on the hub with our labels and a validUntil by the hub's clock, after one
-    cycle.
+    """After one cycle the scores of a new scorer are on the hub, with our labels and a validUntil by the
+    hub's clock.
     """
     hub = HubFake()
     hub.clock_offset = 600.0
@@ -48,9 +48,7 @@ async def test_scores_reach_the_hub(tmp_path: Path) -> None:
 
 @pytest.mark.real_time
 async def test_removed_scorer_is_deleted_and_others_stay(tmp_path: Path) -> None:
-    """A complete file without a scorer removes that scorer's object, once the file stood for the
-    prune delay.
-    """
+    """A complete file without a scorer deletes the object of that scorer after the prune delay."""
     hub = HubFake()
     async with (
         HttpFake(hub) as api_server,

@@ -1,5 +1,5 @@
-"""``check``: one cycle of every scorer as a table, nothing published, an exit code that says whether all is
-well.
+"""``check`` prints one cycle of every scorer as a table, publishes nothing, and its exit code says
+whether all scorers gave scores.
 """
 
 import asyncio
@@ -31,7 +31,9 @@ async def _check(*arguments: str | Path) -> tuple[int, str, str]:
 
 @pytest.mark.real_time
 async def test_the_table(tmp_path: Path) -> None:
-    """Good, failing and unusable entries, with what would be published and why the others give nothing."""
+    """Successful, failing and invalid entries, with the items that would be published and the reasons of
+    failures.
+    """
 
     def source(seen: Seen) -> Reply:
         if seen.path.startswith("/bad/"):
@@ -86,8 +88,8 @@ async def test_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_time
-async def test_names_that_a_terminal_cannot_show(tmp_path: Path) -> None:
-    """Line breaks, escape sequences and endless text in labels and entries stay inside their line."""
+async def test_names_that_are_not_printable(tmp_path: Path) -> None:
+    """Line breaks, escape sequences and very long text in labels and entries stay inside their line."""
     volume = ConfigMapVolume(tmp_path)
     answer = Reply.of(
         {
@@ -108,8 +110,8 @@ async def test_names_that_a_terminal_cannot_show(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_time
-async def test_no_scorer_at_all(tmp_path: Path) -> None:
-    """An empty array is in order, and is said."""
+async def test_a_file_without_scorers(tmp_path: Path) -> None:
+    """An empty array is valid, and the output says so."""
     ConfigMapVolume(tmp_path).put()
     code, out, _ = await _check("--config-dir", tmp_path)
     assert code == 0
@@ -133,7 +135,7 @@ async def test_no_scorer_at_all(tmp_path: Path) -> None:
 async def test_what_cannot_be_checked(
     tmp_path: Path, content: bytes | None, flags: list[str], code: int, text: str
 ) -> None:
-    """One line on standard error, no table."""
+    """One line on standard error, and no table."""
     if content is not None:
         ConfigMapVolume(tmp_path).put_raw(content)
     found, out, errors = await _check("--config-dir", tmp_path, *flags)

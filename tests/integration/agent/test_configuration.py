@@ -1,4 +1,6 @@
-"""The mounted file: swaps are followed, one edit touches one worker, upstream's own format runs unchanged."""
+"""The mounted file: changes are followed, an edit restarts only its own worker, and the upstream format
+works unchanged.
+"""
 
 import asyncio
 import time
@@ -18,7 +20,7 @@ from tests.support.waiting import until
 
 
 @pytest.mark.real_time
-async def test_a_swap_is_seen_by_the_event_of_the_file_system(tmp_path: Path) -> None:
+async def test_a_swap_is_noticed_by_file_events(tmp_path: Path) -> None:
     """Long before the next poll."""
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.0)) as scoring:
@@ -33,8 +35,8 @@ async def test_a_swap_is_seen_by_the_event_of_the_file_system(tmp_path: Path) ->
 
 
 async def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> None:
-    """A changed query is used at once (upstream keeps the first one for ever); the neighbour keeps
-    its beat.
+    """A changed query is used at once. (The upstream agent keeps the first one.) The other scorer keeps
+    its grid.
     """
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
@@ -72,8 +74,8 @@ async def test_a_minute_of_thirty_swaps_a_second(tmp_path: Path) -> None:
 
 
 async def _follows_swaps(tmp_path: Path, *, count: int) -> None:
-    """The agent follows, ends with the last state, deletes nothing, and loses neither its pace nor
-    descriptors.
+    """The agent follows, has the last state at the end, deletes nothing, and keeps its grid and its
+    number of descriptors.
     """
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(scores(1.0)) as scoring:
@@ -96,8 +98,10 @@ async def _follows_swaps(tmp_path: Path, *, count: int) -> None:
             assert agent.agent.detail()[1]["configuration"]["trouble"] is None
 
 
-async def test_a_directory_that_comes_late_goes_and_comes_back(tmp_path: Path) -> None:
-    """No directory at the start, then one, then another in its place: always the present one counts."""
+async def test_a_directory_that_appears_late_disappears_and_returns(tmp_path: Path) -> None:
+    """At the start there is no directory, then one, then another in its place. The current one is always
+    used.
+    """
     async with HttpFake(scores(1.0)) as scoring:
         directory = tmp_path / "config"
         async with running(
@@ -132,7 +136,7 @@ UPSTREAM = """[
 
 
 async def test_upstreams_format_runs_unchanged(tmp_path: Path) -> None:
-    """Its sixteen keys, its names, one undecodable entry beside good ones, and a scorer that publishes
+    """Its sixteen keys, its names, an invalid entry beside valid ones, and a scorer that publishes
     nothing.
     """
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
@@ -169,7 +173,7 @@ async def test_upstreams_format_runs_unchanged(tmp_path: Path) -> None:
 
 
 async def test_our_own_keys_take_effect(tmp_path: Path) -> None:
-    """Aggregation, range, lifetime and arguments, as far as a reader of the published object can tell."""
+    """Aggregation, range, TTL and arguments, as visible in the published object."""
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     rows = [
         {"metric": {"node": node}, "score": score}
@@ -196,7 +200,7 @@ async def test_our_own_keys_take_effect(tmp_path: Path) -> None:
 
 @pytest.mark.real_time
 async def test_a_proxy_of_the_environment_is_used(tmp_path: Path) -> None:
-    """An AddOnDeploymentConfig injects it; NO_PROXY is honoured."""
+    """An AddOnDeploymentConfig sets it. NO_PROXY is respected."""
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(scores(3.0)) as proxy, HttpFake(scores(4.0)) as near:
         volume.put(entry("far", scoring="http://scoring.example.org"), entry("near", scoring=near.url))

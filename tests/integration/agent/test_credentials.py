@@ -1,4 +1,6 @@
-"""Tokens and CAs of sources and scoring APIs: read by name, used, replaced in place, never shown."""
+"""Tokens and CAs of sources and scoring APIs are read by name, used, replaced while the agent runs, and
+never shown.
+"""
 
 import base64
 import logging
@@ -35,8 +37,8 @@ class Guard:
 async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The Secret is read by its name in the agent's namespace; the next 401 reads it again, and the cycle
-    succeeds.
+    """The Secret is read by its name in the agent's namespace. After a 401 it is read again, and the
+    cycle succeeds.
     """
     caplog.set_level(logging.DEBUG)
     spoke, guard = HubFake(), Guard()
@@ -81,11 +83,9 @@ async def test_a_replaced_token_is_used_after_one_401_within_the_same_cycle(
             assert "s3cret" not in everything
 
 
-async def test_peers_that_quote_the_token_do_not_make_it_public(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Error pages, redirects, errors and warnings of Prometheus with the request's headers in them: the words
-    come without the token.
+async def test_a_token_that_a_peer_quotes_is_hidden(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Error pages, redirects, and errors and warnings of Prometheus contain the request's headers. Their
+    texts are shown without the token.
     """
 
     def quoting(seen: Seen) -> Reply:
@@ -226,7 +226,7 @@ async def test_a_token_that_cannot_be_read_is_a_reason_of_its_own(tmp_path: Path
 
 
 async def test_a_private_ca_from_a_config_map_and_its_replacement(tmp_path: Path) -> None:
-    """Only the named CA is trusted; when the server's CA changes, the ConfigMap is read again in the same
+    """Only the named CA is trusted. When the server's CA changes, the ConfigMap is read again in the same
     cycle.
     """
     spoke, first, second = HubFake(), Authority("first"), Authority("second")
@@ -260,7 +260,7 @@ async def test_a_private_ca_from_a_config_map_and_its_replacement(tmp_path: Path
 
 
 async def test_the_pods_own_token_is_read_for_every_call(tmp_path: Path) -> None:
-    """Projected tokens are replaced in place every hour; a missing one is a reason of its own."""
+    """Projected tokens are replaced every hour. A missing one has its own reason."""
     guard, token = Guard(), tmp_path / "token"
     token.write_text("one\n")
     guard.accepted = {"one"}
@@ -289,7 +289,9 @@ async def test_the_pods_own_token_is_read_for_every_call(tmp_path: Path) -> None
 
 
 async def test_each_side_has_its_own_token_and_ca(tmp_path: Path) -> None:
-    """What the source asks for never goes to the scoring API, nor the other way round."""
+    """The credentials of the source are never sent to the scoring API, and those of the scoring API never
+    to the source.
+    """
     spoke, one, two = HubFake(), Authority("one"), Authority("two")
     spoke.secrets["dynamic-scoring", "for-source"] = _secret("source-token")
     spoke.config_maps["dynamic-scoring", "cas"] = {"source": one.pem, "scoring": two.pem}
@@ -313,8 +315,8 @@ async def test_each_side_has_its_own_token_and_ca(tmp_path: Path) -> None:
     assert {seen.headers["authorization"] for seen in scoring.seen} == {"Bearer pod-token"}
 
 
-async def test_a_redirect_carries_no_token_elsewhere(tmp_path: Path) -> None:
-    """It is not followed at all: the other host sees nothing, the message says what to write."""
+async def test_a_redirect_sends_no_token_to_another_host(tmp_path: Path) -> None:
+    """It is not followed: the other host gets no request, and the message says what to write."""
     token, volume = tmp_path / "token", ConfigMapVolume(tmp_path / "config")
     token.write_text("pod-token")
     async with HttpFake(scores(5.0)) as elsewhere:

@@ -1,5 +1,5 @@
-"""What is deleted from the hub, and what never is: scores go with their scorer, nothing goes because
-something is absent.
+"""What is deleted from the hub: scores of removed scorers are, and nothing is deleted because something
+is missing.
 """
 
 import asyncio
@@ -39,12 +39,8 @@ NOTHING_DELETED: dict[str, tuple[Callable[[ConfigMapVolume, dict[str, object]], 
 }
 
 
-async def test_a_file_that_is_not_complete_deletes_nothing(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Nothing is deleted because something is absent; what can still be known runs on at its pace; log,
-    metric and /readyz say why.
-    """
+async def test_an_incomplete_file_deletes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Known scorers keep running on their grid. Log, metric and /readyz give the reason."""
 
     async def story(name: str) -> None:
         hub, volume = HubFake(), ConfigMapVolume(tmp_path / name / "config")
@@ -96,8 +92,8 @@ def _told(agent: RunningAgent) -> tuple[str | None, int]:
     return (configuration["trouble"] or {}).get("reason"), len(configuration["problems"])
 
 
-async def test_only_objects_of_ours_are_deleted(tmp_path: Path) -> None:
-    """Scores of another program in the cluster's namespace stay, whatever their names."""
+async def test_only_our_objects_are_deleted(tmp_path: Path) -> None:
+    """Scores of other programs in the cluster's namespace stay, whatever their names."""
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     hub.scores["c1", "resource-usage-score"] = {
         "metadata": {"name": "resource-usage-score", "resourceVersion": "1"}
@@ -127,9 +123,9 @@ def _old(hub: HubFake, name: str, *, left: float | None) -> None:
     hub.scores["c1", name] = plain
 
 
-async def test_the_last_scorer_goes_with_its_scores(tmp_path: Path) -> None:
-    """``[]`` is what a cluster gets whose last scorer was removed or suspended in git: it must stand longer
-    than another file.
+async def test_the_scores_of_the_last_scorer_are_deleted(tmp_path: Path) -> None:
+    """A cluster gets ``[]`` when its last scorer is removed or suspended in git. It must be unchanged
+    longer than another file.
     """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     hub.scores["c1", "resource-usage-score"] = {
@@ -158,8 +154,8 @@ async def test_the_last_scorer_goes_with_its_scores(tmp_path: Path) -> None:
 
 
 async def test_an_empty_list_that_comes_and_goes_deletes_nothing(tmp_path: Path) -> None:
-    """Two writers of one ConfigMap, or a revert in time: the scores stay for as long as no empty
-    list stands.
+    """Two programs write the ConfigMap, or a revert comes in time: the scores stay while no empty list is
+    unchanged for long enough.
     """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
@@ -180,9 +176,9 @@ async def test_an_empty_list_that_comes_and_goes_deletes_nothing(tmp_path: Path)
             assert not any(method == "DELETE" for method, _ in hub.writes)
 
 
-async def test_a_process_that_knows_an_empty_list_alone_removes_what_has_expired(tmp_path: Path) -> None:
-    """It cannot tell a suspended scorer from a mount gone wrong: valid scores stay until they count no more
-    by the hub's clock.
+async def test_a_process_that_starts_on_an_empty_list_deletes_only_expired_scores(tmp_path: Path) -> None:
+    """It cannot tell a suspended scorer from a wrong mount. Scores stay until they have expired by the
+    hub's clock.
     """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     hub.clock_offset = 600.0
@@ -205,7 +201,7 @@ async def test_a_process_that_knows_an_empty_list_alone_removes_what_has_expired
 
 
 async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(tmp_path: Path) -> None:
-    """The configuration is looked at again before each deletion, since the list of scores takes time."""
+    """The configuration is checked again before each deletion, because the list of scores takes time."""
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     agents: list[RunningAgent] = []
     returns: list[dict[str, object]] = []
@@ -238,7 +234,7 @@ async def test_a_scorer_that_returns_while_scores_are_listed_keeps_them(tmp_path
             assert hub.values("mem-score") == {"n0": 7}
 
 
-async def test_the_last_scorers_file_goes_too(tmp_path: Path) -> None:
+async def test_the_file_of_the_last_scorer_is_deleted_too(tmp_path: Path) -> None:
     """The same rules with ``--publish dir:PATH``."""
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     flags = ["--config-dir", volume.directory, "--publish", f"dir:{out}", "--prune-delay", "0.2"]

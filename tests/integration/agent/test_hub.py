@@ -1,4 +1,4 @@
-"""Publishing to a hub: what is written and when, who owns it, and every way in which a hub fails."""
+"""Publishing to a hub: what is written and when, who owns it, and how a hub can fail."""
 
 import asyncio
 from collections.abc import Callable
@@ -48,7 +48,7 @@ FAULTS: dict[str, tuple[Callable[[Seen], Reply | Fault | None], str]] = {
 
 
 async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later(tmp_path: Path) -> None:
-    """The reason is counted, cycles go on at their pace, and once the hub is back the newest value is
+    """The reason is counted, cycles keep their grid, and when the hub answers again the newest scores are
     published.
     """
 
@@ -86,8 +86,8 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
 
 
 async def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
-    """A hub that takes longer for each answer than a cycle has is no failure: cycles keep their beat, the
-    newest value arrives.
+    """If an answer of the hub takes longer than an interval, this is no failure: cycles keep their grid,
+    and the newest scores are published.
     """
     hub, api, volume = HubFake(), Scoring(7.0), ConfigMapVolume(tmp_path / "config")
 
@@ -116,8 +116,8 @@ async def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
             assert await agent.failures() == {}
 
 
-async def test_a_missing_namespace_and_a_hub_that_is_away(tmp_path: Path) -> None:
-    """A cluster that has no namespace yet, then a hub that refuses, then both in order."""
+async def test_a_missing_namespace_and_a_hub_that_refuses(tmp_path: Path) -> None:
+    """First the cluster has no namespace, then the hub refuses, then both work."""
     hub, volume = HubFake(namespaces=()), ConfigMapVolume(tmp_path / "config")
     server = HttpFake(hub)
     await server.start()
@@ -134,8 +134,8 @@ async def test_a_missing_namespace_and_a_hub_that_is_away(tmp_path: Path) -> Non
     await server.stop()
 
 
-async def test_a_restart_writes_nothing_that_is_there(tmp_path: Path) -> None:
-    """A new process finds what stands on the hub and leaves it alone until half of its TTL has gone."""
+async def test_a_restart_does_not_write_published_scores_again(tmp_path: Path) -> None:
+    """A new process finds the scores on the hub and does not write them before half of the TTL is over."""
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
@@ -161,9 +161,9 @@ async def _counted(agent: RunningAgent, reason: str) -> bool:
     return reason in (await agent.failures()).get("cpu-score", set())
 
 
-async def test_another_writer_keeps_its_object_until_it_is_silent(tmp_path: Path) -> None:
-    """No field has two writers: a living one is left alone and reported, one that has been silent for an hour
-    is replaced.
+async def test_an_object_of_another_writer_is_not_changed_while_it_writes(tmp_path: Path) -> None:
+    """A field has only one writer. A live one is reported and not changed; after an hour without a write
+    the object is taken over.
     """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     hub.upstream_writes("cpu-score", {"node-0": -50, "node-1": -40})
@@ -180,8 +180,8 @@ async def test_another_writer_keeps_its_object_until_it_is_silent(tmp_path: Path
 
 
 async def test_a_deleted_object_is_published_again(tmp_path: Path) -> None:
-    """Though nothing changed and no refresh is due: the agent looks every five minutes which objects are
-    there.
+    """Although nothing changed and no refresh is due: every five minutes the agent lists which objects
+    exist.
     """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     async with HttpFake(hub) as server, HttpFake(Scoring(7.0)) as scoring:
@@ -226,8 +226,8 @@ async def _state(agent: RunningAgent) -> str:
 
 
 async def test_suspension_stops_calls_and_deletes_nothing(tmp_path: Path) -> None:
-    """A suspended score name has no calls and no samples, its object stays; when the ConfigMap cannot be read
-    it runs again.
+    """A suspended scorer has no calls and no samples, and its object stays. When the ConfigMap cannot be
+    read, it runs again.
     """
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     where = ("open-cluster-management", "gitops-dsf-suspended")

@@ -1,4 +1,4 @@
-"""The hub's credentials: read when they come, read again when they change, in place and under way."""
+"""The hub's credentials are read when they appear and again when they change, while the agent runs."""
 
 import base64
 import logging
@@ -18,7 +18,7 @@ from tests.support.waiting import until
 
 
 async def test_the_hubs_token_and_address_are_read_again(tmp_path: Path) -> None:
-    """After 401 the kubeconfig is read at once; when the file changes it is read without a 401."""
+    """After a 401 the kubeconfig is read at once. When the file changes, it is read without a 401."""
     hub, volume = HubFake(), ConfigMapVolume(tmp_path / "config")
     async with HttpFake(hub) as server, HttpFake(hub) as moved, HttpFake(scores(5.0)) as scoring:
         config = kubeconfig(tmp_path / "hub" / "kubeconfig", server=server.url)
@@ -43,7 +43,7 @@ async def test_the_hubs_token_and_address_are_read_again(tmp_path: Path) -> None
 
 
 async def test_a_replaced_client_certificate_is_used(tmp_path: Path) -> None:
-    """OCM renews the hub certificate in place; the next connection shows the new one."""
+    """OCM renews the client certificate in its file. The next connection uses the new one."""
     authority, clients = Authority(), Authority("clients")
     hub, volume = HubFake(token=""), ConfigMapVolume(tmp_path / "config")
     hub.before = lambda seen: None if seen.peer_certificate else Reply(status=401)
@@ -95,9 +95,9 @@ async def test_a_server_certificate_of_an_unknown_authority_is_refused(tmp_path:
             assert server.seen == []
 
 
-async def test_the_hubs_own_certificate_is_replaced(tmp_path: Path) -> None:
-    """By one of another authority, with the kubeconfig that names it: publishing fails for a moment and goes
-    on.
+async def test_a_new_ca_of_the_hub_is_used(tmp_path: Path) -> None:
+    """The hub gets a certificate of another authority, and the kubeconfig its CA. Publishing fails for a
+    moment and continues.
     """
     first, second = Authority("first"), Authority("second")
     hub, volume, api = HubFake(), ConfigMapVolume(tmp_path / "config"), Scoring(5.0)
@@ -119,9 +119,9 @@ async def test_the_hubs_own_certificate_is_replaced(tmp_path: Path) -> None:
     await server.stop()
 
 
-async def test_a_kubeconfig_that_comes_late(tmp_path: Path) -> None:
-    """OCM's registration may take minutes: cycles run, the reason is counted, and the scores go out once the
-    file is there.
+async def test_a_kubeconfig_that_appears_late(tmp_path: Path) -> None:
+    """OCM's registration may take minutes: cycles run, the reason is counted, and the scores are written
+    once the file exists.
     """
     hub, volume, config = HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "hub" / "kubeconfig"
     async with HttpFake(hub) as server, HttpFake(scores(5.0)) as scoring:
@@ -134,9 +134,11 @@ async def test_a_kubeconfig_that_comes_late(tmp_path: Path) -> None:
             await until(lambda: hub.values("cpu-score") == {"n0": 5}, what="published")
 
 
-async def test_a_token_that_no_header_can_carry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Two tokens in one file, a letter beyond ASCII: a reason that names the file, and nothing of the token
-    anywhere.
+async def test_a_token_with_characters_not_allowed_in_a_header(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two tokens in one file, or a character beyond ASCII: the reason names the file, and the token
+    appears nowhere.
     """
     caplog.set_level(logging.DEBUG)
     hub, volume, config = HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "hub" / "kubeconfig"

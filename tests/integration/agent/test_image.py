@@ -1,5 +1,5 @@
-"""agent/Containerfile keeps what it promises: pinned, hashed, without the generator, a plain user, an entry
-point that exists.
+"""agent/Containerfile: everything is pinned and hashed, nothing of the generator is in the image, the
+user is not root, and the entry point exists.
 """
 
 import importlib
@@ -30,7 +30,7 @@ class Instruction:
 
 
 def _stages() -> list[list[Instruction]]:
-    """What stands before the first FROM, then one list for each stage."""
+    """The instructions before the first FROM, then one list for each stage."""
     lines = [
         line
         for line in (ROOT / "agent" / "Containerfile").read_text(encoding="utf-8").splitlines()
@@ -62,8 +62,8 @@ def _toml(path: str) -> dict[str, object]:
 
 
 def test_the_base_and_the_installer_are_pinned() -> None:
-    """One base for both stages, by a whole version, with the Python that the project asks for; uv as the
-    Makefile has it.
+    """Both stages have the same base, with a full version and the Python that the project requires. uv
+    has the version of the Makefile.
     """
     (base,) = _texts(HEAD, "ARG")
     assert re.fullmatch(r"PYTHON_IMAGE=docker\.io/library/python:3\.11\.\d+-slim-[a-z]+", base)
@@ -76,7 +76,9 @@ def test_the_base_and_the_installer_are_pinned() -> None:
 
 
 def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
-    """Requirements by hash, and the project's own wheels from the folder they were built into."""
+    """Requirements are installed by hash, and the project's own wheels from the folder where they were
+    built.
+    """
     installs = [shlex.split(command) for command in _commands() if command.startswith("uv pip install")]
     assert len(installs) == 3
     for words in installs:
@@ -106,7 +108,7 @@ def test_nothing_is_installed_without_a_hash_of_the_lock() -> None:
 def test_the_lock_gives_the_requirements(
     tmp_path: Path, output: str, needed: set[str], foreign: set[str]
 ) -> None:
-    """The very commands of the file, run on the lock as it is: every line has a version and a hash."""
+    """The commands of the file, run with the current lock: every line has a version and a hash."""
     (command,) = [command for command in _commands() if command.endswith(f"--output-file /tmp/{output}")]
     words = shlex.split(command.replace("/tmp/", f"{tmp_path}/"))  # noqa: S108 - in the image
     subprocess.run([UV, *words[1:]], cwd=ROOT, check=True, capture_output=True, timeout=60)
@@ -118,8 +120,8 @@ def test_the_lock_gives_the_requirements(
     assert not names & foreign
 
 
-def test_what_is_copied_exists() -> None:
-    """From the project, and from the first stage nothing but the environment."""
+def test_copied_files_exist() -> None:
+    """Files of the project, and from the first stage only the environment."""
     for text in _texts(BUILD, "COPY"):
         *sources, _ = text.split()
         assert all((ROOT / source).exists() for source in sources), text
@@ -127,9 +129,9 @@ def test_what_is_copied_exists() -> None:
     assert "uv venv --quiet /opt/agent" in _commands()
 
 
-def test_it_runs_as_a_plain_user_what_is_installed() -> None:
-    """A numeric user, set after the last command that needs root; entry point, verb and port are those of the
-    program.
+def test_it_runs_the_installed_program_as_a_user_without_rights() -> None:
+    """A numeric user, set after the last command that needs root. Entry point, verb and port are those of
+    the program.
     """
     order = [one.name for one in FINAL]
     (user,) = _texts(FINAL, "USER")
@@ -148,7 +150,7 @@ def test_it_runs_as_a_plain_user_what_is_installed() -> None:
 
 
 def test_the_standard_library_is_compiled_before_the_root_is_read_only() -> None:
-    """The base comes without byte code, and nothing can be written later."""
+    """The base image has no byte code, and later nothing can be written."""
     (run,) = _texts(FINAL, "RUN")
     assert "compileall" in run
     assert "--invalidation-mode unchecked-hash" in run

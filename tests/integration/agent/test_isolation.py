@@ -1,5 +1,5 @@
-"""One scorer never harms another: hanging peers, sudden size, a clock that jumps; and nothing grows with
-time.
+"""One scorer never affects another: hanging peers, sudden size, a clock that jumps. And nothing grows
+with time.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ from tests.support.waiting import until
 
 @pytest.mark.real_time  # httpx tells the age of a connection by the clock of the machine
 async def test_idle_connections_are_not_used_again(tmp_path: Path) -> None:
-    """Peers close theirs after some seconds; one that is used at that very moment would break, cycle after
-    cycle.
+    """Peers close idle connections after some seconds. A call that is sent at that moment would fail, in
+    every cycle.
     """
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.0)) as scoring:
@@ -39,7 +39,9 @@ async def test_idle_connections_are_not_used_again(tmp_path: Path) -> None:
 
 
 async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) -> None:
-    """Peers that accept and say nothing, one origin each for ten scorers, beside a scorer of one second."""
+    """Peers that accept connections and never answer, one origin for ten scorers, beside a healthy scorer
+    with an interval of one second.
+    """
     volume = ConfigMapVolume(tmp_path / "config")
     silent = [HttpFake(lambda _seen: Fault(hang=True)) for _ in range(10)]
     async with AsyncExitStack() as stack:
@@ -64,9 +66,9 @@ async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) ->
             assert [fake.open for fake in silent] == [8] * 10, "no more calls to one origin than allowed"
 
 
-async def test_a_hundred_hanging_paths_of_one_origin_leave_turns_to_the_others(tmp_path: Path) -> None:
-    """Once each of them has hung, which takes a time-out for every eight, they share four of the eight calls
-    at a time, and a healthy scorer of the same host and port keeps its grid.
+async def test_a_hundred_hanging_paths_of_one_origin_leave_slots_to_others(tmp_path: Path) -> None:
+    """After each of them has hung once, which takes a time-out for every eight, they share four of the
+    eight slots. A healthy scorer of the same origin keeps its grid.
     """
     volume = ConfigMapVolume(tmp_path / "config")
 
@@ -93,9 +95,9 @@ async def test_a_hundred_hanging_paths_of_one_origin_leave_turns_to_the_others(t
             assert "well-score" not in await agent_.failures()
 
 
-async def test_series_that_wait_for_a_hanging_api_count_as_held(tmp_path: Path) -> None:
-    """Large series stay in memory until they are scored: no more of them than the budget are fetched, and
-    small scorers keep their beat.
+async def test_series_that_wait_for_a_hanging_api_count_against_the_budget(tmp_path: Path) -> None:
+    """Large series stay in memory until they are scored. No more of them are fetched than the budget
+    allows, and small scorers keep their grid.
     """
     volume, hung, hanging = ConfigMapVolume(tmp_path / "config"), list[Seen](), False
     large, small = matrix(series(1600, points=60)), matrix(series(2))
@@ -137,8 +139,8 @@ async def test_series_that_wait_for_a_hanging_api_count_as_held(tmp_path: Path) 
 
 
 async def test_ten_times_the_series_and_back(tmp_path: Path) -> None:
-    """A burst is scored like any other answer; what was extra leaves /metrics and the hub with the next
-    cycle.
+    """A burst is scored like any other answer. With the next cycle its extra items are removed from
+    /metrics and the hub.
     """
     count = 20
     volume, hub = ConfigMapVolume(tmp_path / "config"), HubFake()
@@ -170,7 +172,7 @@ class Jumping(LoopClock):
 
 @pytest.mark.parametrize("jump", [-86_400.0, 86_400.0])
 async def test_a_jump_of_the_clock(tmp_path: Path, jump: float) -> None:
-    """The pace goes on, and validUntil stays right by the hub's clock."""
+    """Cycles keep their grid, and validUntil stays correct by the hub's clock."""
     clock, hub, volume = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.0)) as scoring, HttpFake(hub) as server:
         volume.put(
@@ -200,9 +202,9 @@ async def test_a_jump_of_the_clock(tmp_path: Path, jump: float) -> None:
 
 
 @pytest.mark.parametrize("publishes_to", ["hub", "dir"])
-async def test_a_clock_of_the_readers_that_is_set_back(tmp_path: Path, publishes_to: str) -> None:
-    """A hub that was an hour ahead is corrected: changes go out at once, and nothing stays valid for that
-    hour more.
+async def test_a_hub_clock_that_is_set_back(tmp_path: Path, publishes_to: str) -> None:
+    """A hub that was an hour ahead is corrected: changes are written at once, and no score stays valid
+    for an hour too long.
     """
     clock, hub, volume, out = Jumping(), HubFake(), ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
 
@@ -249,8 +251,8 @@ def _left(valid_until: str, hub: HubFake) -> float:
 @pytest.mark.real_time
 @pytest.mark.soak
 async def test_soak(tmp_path: Path) -> None:
-    """Faults of every kind, edits and restarts of workers for a while: descriptors and memory stay where they
-    were.
+    """Faults of every kind, edits, and restarts of workers for a while: the number of descriptors and the
+    memory do not grow.
     """
     turn = itertools.count()
     body = matrix(series(300, points=20)).body

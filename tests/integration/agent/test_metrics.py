@@ -1,4 +1,4 @@
-"""What /metrics says after cycles whose every number is known."""
+"""/metrics after cycles with known numbers."""
 
 import json
 import time
@@ -24,8 +24,8 @@ MIXED = Reply(
 
 
 async def test_one_cycle_in_numbers(tmp_path: Path) -> None:
-    """Four series with a warning; five results: one plain, one beyond the bounds, one nameless, one NaN, one
-    of the wrong shape.
+    """Four series with a warning, and five results: a plain one, one beyond the bounds, one without a
+    name, a NaN, and an invalid one.
     """
     answer = matrix(series(4), warnings=["not a counter"], infos=["slow"])
     volume = ConfigMapVolume(tmp_path / "config")
@@ -72,8 +72,8 @@ async def test_one_cycle_in_numbers(tmp_path: Path) -> None:
     assert not any(name.startswith("gitops_dsf_agent_failures_total") for name in samples)
 
 
-async def test_outcomes_of_looks_at_what_to_publish(tmp_path: Path) -> None:
-    """Written once; unchanged afterwards; deferred when it moves before its time; failed where the directory
+async def test_outcomes_of_decisions_about_a_write(tmp_path: Path) -> None:
+    """Written once, unchanged afterwards, deferred when it changes too early, failed when the directory
     cannot be written.
     """
     moving = iter(range(1, 100))
@@ -103,8 +103,8 @@ async def _is(agent: RunningAgent, name: str, least: float) -> bool:
     return (await agent.samples()).get(f"gitops_dsf_agent_{name}", 0) >= least
 
 
-async def test_series_of_a_scorer_that_is_gone_are_gone(tmp_path: Path) -> None:
-    """Nothing of it stays on /metrics, neither its counters nor its scores; the others keep theirs."""
+async def test_series_of_a_removed_scorer_are_removed(tmp_path: Path) -> None:
+    """Neither its counters nor its samples stay on /metrics. Other scorers keep theirs."""
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.0)) as api:
         gone, stays = (entry(name, scoring=api.url, scoringInterval=1) for name in ("gone", "stays"))
@@ -124,7 +124,7 @@ async def _exposes(agent: RunningAgent, score_names: set[str]) -> bool:
 
 @pytest.mark.real_time
 async def test_json_logs_name_scorer_and_reason(tmp_path: Path) -> None:
-    """One object a line, from the first line to the last."""
+    """Every line is one JSON object."""
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(lambda _seen: Reply(status=403, body=b"no\nentry")) as api:
         volume.put(entry("cpu", scoring=api.url), {"name": "odd"})

@@ -1,4 +1,4 @@
-"""/metrics, /healthz and /readyz as scrapers and probes meet them."""
+"""/metrics, /healthz and /readyz as seen by scrapers and probes."""
 
 import asyncio
 import gzip
@@ -16,8 +16,8 @@ from tests.support.waiting import until
 
 
 async def test_both_formats_with_and_without_gzip(tmp_path: Path) -> None:
-    """Each parses with the reference parser, holds the scores, and says the same whether compressed
-    or not.
+    """Each can be parsed by the reference parser, contains the scores, and is the same with and without
+    compression.
     """
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores(1.5, -2.0)) as api:
@@ -40,9 +40,9 @@ async def test_both_formats_with_and_without_gzip(tmp_path: Path) -> None:
                     assert "process_open_fds" in families
 
 
-async def test_probes_and_what_is_not_served(tmp_path: Path) -> None:
-    """Unknown paths, other methods, garbage, a peer that says nothing: each has its end, none harms the next
-    request.
+async def test_probes_and_requests_that_are_not_served(tmp_path: Path) -> None:
+    """Unknown paths, other methods, garbage, and a peer that sends nothing: each ends, and the next
+    request works.
     """
     volume = ConfigMapVolume(tmp_path / "config")
     volume.put()
@@ -72,10 +72,8 @@ async def test_probes_and_what_is_not_served(tmp_path: Path) -> None:
             await writer.wait_closed()
 
 
-async def test_silent_connections_do_not_shut_out_the_probes(tmp_path: Path) -> None:
-    """More of them than the server keeps: the one that is silent for longest gives way, and nothing is left
-    behind.
-    """
+async def test_idle_connections_do_not_block_the_probes(tmp_path: Path) -> None:
+    """There are more than the server keeps. The one that is idle for the longest time is closed."""
     async with running("--config-dir", tmp_path / "none", "--publish", f"dir:{tmp_path / 'out'}") as agent:
         silent = [
             await asyncio.open_connection("127.0.0.1", agent.agent.server.port)
@@ -105,8 +103,8 @@ async def _raw(port: int, data: bytes) -> bytes:
         writer.close()
 
 
-async def test_gzip_of_an_empty_board_is_whole(tmp_path: Path) -> None:
-    """No scorer at all still makes one complete gzip member."""
+async def test_gzip_without_samples_is_complete(tmp_path: Path) -> None:
+    """It is one complete gzip member."""
     async with running("--config-dir", tmp_path / "none", "--publish", f"dir:{tmp_path / 'out'}") as agent:
         port = agent.agent.server.port
         answer = await _raw(

@@ -1,4 +1,4 @@
-"""SIGTERM in every stage, SIGKILL and restart, wrong usage, a port that is taken."""
+"""SIGTERM in every stage, SIGKILL and restart, wrong usage, a port that is in use."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ from tests.support.waiting import until
 @pytest.mark.parametrize("stage", ["fetch", "score", "publish", "idle"])
 @pytest.mark.real_time
 async def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: str) -> None:
-    """Exit code 0 although a peer never answers; no traceback."""
+    """The exit code is 0 even if a peer never answers, and there is no traceback."""
     hub = HubFake()
     source, scoring = HttpFake(prometheus(series(1))), HttpFake(scores(1.0))
     server = HttpFake(hub)
@@ -47,7 +47,9 @@ async def test_sigterm_ends_in_time_with_work_in_flight(tmp_path: Path, stage: s
 
 @pytest.mark.real_time
 async def test_a_write_in_flight_is_finished(tmp_path: Path) -> None:
-    """SIGTERM while the hub takes a second for the status: it is written before the process ends."""
+    """SIGTERM arrives while the hub needs a second for the status. The write finishes before the process
+    ends.
+    """
     hub = HubFake()
 
     async def slow(seen: object) -> object:
@@ -78,7 +80,7 @@ async def test_a_write_in_flight_is_finished(tmp_path: Path) -> None:
 
 @pytest.mark.real_time
 async def test_sigkill_and_restart(tmp_path: Path) -> None:
-    """A killed agent leaves whole files, and the next one goes on from them."""
+    """A killed agent leaves complete files, and the next one continues with them."""
     async with HttpFake(scores(3.0)) as scoring:
         volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
         volume.put(entry("cpu", scoring=scoring.url, scoringInterval=1))
@@ -94,9 +96,9 @@ async def test_sigkill_and_restart(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_time
-async def test_files_that_hang_stop_neither_the_others_nor_the_end(tmp_path: Path) -> None:
-    """Ten scorers whose token is read from a pipe that nobody writes: the healthy one runs, an edit is
-    followed, SIGTERM is obeyed.
+async def test_files_that_hang_block_neither_other_scorers_nor_the_shutdown(tmp_path: Path) -> None:
+    """The token of ten scorers is read from a pipe without a writer. The healthy scorer runs, an edit is
+    followed, and SIGTERM works.
     """
     volume, pipe = ConfigMapVolume(tmp_path / "config"), tmp_path / "token"
     os.mkfifo(pipe)
@@ -157,7 +159,7 @@ USAGE = {
 
 @pytest.mark.parametrize("name", USAGE)
 def test_wrong_usage_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit code 2, one line that names the flag and the variable and says what to write."""
+    """Exit code 2, and one line with flag, variable and what to write."""
     arguments, text = USAGE[name]
     assert main(arguments) == 2
     assert text in capsys.readouterr().err
@@ -165,7 +167,7 @@ def test_wrong_usage_is_explained(name: str, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.real_time
 async def test_an_address_that_cannot_be_listened_on_is_explained(tmp_path: Path) -> None:
-    """A taken port, a host that nobody knows: exit code 1, and address and flag in one line."""
+    """A port in use or an unknown host: exit code 1, and one line with address and flag."""
     async with HttpFake(scores(1.0)) as taken:
         for address in (f"127.0.0.1:{taken.port}", "no-such-host.invalid:8080"):
             flags = [

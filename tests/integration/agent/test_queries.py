@@ -1,4 +1,4 @@
-"""What is asked of a metric source, as Prometheus' HTTP API and what speaks it expect."""
+"""Requests to a metric source, as the HTTP API of Prometheus and compatible sources expect them."""
 
 import asyncio
 from pathlib import Path
@@ -18,9 +18,9 @@ def _flags(tmp_path: Path, volume: ConfigMapVolume) -> list[str | Path]:
     return ["--config-dir", volume.directory, "--publish", f"dir:{tmp_path / 'out'}"]
 
 
-async def test_several_queries_go_out_at_once_and_come_back_in_order(tmp_path: Path) -> None:
-    """The source answers none before all have arrived, the last one first; the scoring API gets the series as
-    the queries stand.
+async def test_several_queries_are_sent_at_once_and_keep_their_order(tmp_path: Path) -> None:
+    """The source answers only after all have arrived, the last one first. The scoring API gets the series
+    in the order of the queries.
     """
     arrived: list[str] = []
     everyone = asyncio.Event()
@@ -53,7 +53,7 @@ async def test_several_queries_go_out_at_once_and_come_back_in_order(tmp_path: P
 
 
 async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(tmp_path: Path) -> None:
-    """Half of the data would be a wrong score; the other calls are given up, also one that hangs."""
+    """Half of the data would give a wrong score. The other calls are cancelled, also one that hangs."""
 
     def source(seen: Seen) -> Reply | Fault:
         answers = {
@@ -77,8 +77,8 @@ async def test_one_of_several_queries_that_fails_fails_the_cycle_and_is_named(tm
 
 
 async def test_a_long_query_is_posted(tmp_path: Path) -> None:
-    """Proxies refuse long URLs; as a form it may have any length, and parameters of the endpoint's own URL
-    stay in the URL.
+    """Proxies refuse long URLs. A form may have any length, and parameters of the endpoint's URL stay in
+    the URL.
     """
     long = 'up{instance=~"' + "|".join(f"10.0.0.{number}:9100" for number in range(200)) + '"}'
     volume = ConfigMapVolume(tmp_path / "config")
@@ -109,16 +109,14 @@ async def test_a_long_query_is_posted(tmp_path: Path) -> None:
         (3600, 1_700_003_599),
     ],
 )
-def test_the_window_ends_at_a_multiple_of_a_small_step_and_at_the_present_moment_with_a_large_one(
-    step: int, end: int
-) -> None:
-    """With a step of an hour the last point would be up to an hour old."""
+def test_the_window_ends_at_a_multiple_of_a_small_step_and_now_with_a_large_one(step: int, end: int) -> None:
+    """With a step of an hour, the last point would be up to an hour old."""
     assert Window.ending(now=1_700_003_599.9, seconds=7200, step=step) == Window(start=end - 7200, end=end)
 
 
 async def test_an_instant_query(tmp_path: Path) -> None:
-    """A path that ends with /query asks for one time; samples reach the scoring API as series with
-    one value.
+    """A path that ends with /query asks for one time. Samples reach the scoring API as series with one
+    value.
     """
     sample: dict[str, Any] = {"metric": {"node": "a"}, "value": [1_700_000_000.5, "7"]}
     answer = Reply.of({"status": "success", "data": {"resultType": "vector", "result": [sample]}})

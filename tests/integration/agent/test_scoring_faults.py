@@ -1,5 +1,5 @@
-"""Faults of scoring APIs: bad results are dropped one by one, bad answers fail the cycle, nothing wrong is
-published.
+"""Faults of scoring APIs: invalid results are dropped one by one, invalid answers fail the cycle, and
+nothing wrong is published.
 """
 
 import asyncio
@@ -125,12 +125,12 @@ FAILED: dict[str, tuple[Reply | Fault, str]] = {
 
 
 async def test_every_fault_of_a_scoring_api(tmp_path: Path) -> None:
-    """One agent meets all of them at once, beside a scorer in good health; then all APIs heal."""
+    """One agent meets all faults at the same time, beside a healthy scorer. Then all APIs recover."""
     await survives(tmp_path, side="scoring", faults=FAILED)
 
 
-async def test_a_peer_that_drips_for_ever_ends_with_the_time_of_a_request(tmp_path: Path) -> None:
-    """Each byte comes well within the time-out. What ends the call is the time for the whole request."""
+async def test_a_peer_that_drips_endlessly_is_ended_by_the_total_time_out(tmp_path: Path) -> None:
+    """Each byte arrives within the time-out. The time limit of the whole request ends the call."""
     drip = Fault(writes=(head(length=1000), *([b" "] * 100)), pause=5.0, hang=True)
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(lambda _seen: drip) as api, HttpFake(lambda _seen: matrix(series(3))) as source:
@@ -152,8 +152,8 @@ def _all_fail(agent: RunningAgent) -> bool:
 
 
 async def test_every_answer_with_good_results(tmp_path: Path) -> None:
-    """Good and half-good answers: exactly the right items are published, each dropped result is counted with
-    its reason.
+    """Answers with some or only valid results: exactly the right items are published, and each dropped
+    result is counted with its reason.
     """
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with HttpFake(lambda seen: PUBLISHED[seen.path.split("/")[1]][0]) as api:
@@ -181,9 +181,9 @@ async def _dropped(agent: RunningAgent, score_name: str) -> dict[str, int]:
     }
 
 
-async def test_results_of_which_none_can_be_used_are_counted(tmp_path: Path) -> None:
-    """The cycle fails for want of results, and each is still counted by why it was dropped: bad ones, and
-    ones without a name.
+async def test_results_are_counted_if_none_is_usable(tmp_path: Path) -> None:
+    """The cycle fails because there are no results, and each result is counted by the reason why it was
+    dropped.
     """
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(scores("x", float("nan"), float("inf"))) as bad, HttpFake(scores(1.0, 2.0)) as good:
@@ -201,9 +201,9 @@ async def _has_failed(agent: RunningAgent, expected: dict[str, set[str]]) -> boo
     return await agent.failures() == expected
 
 
-async def test_a_failing_scorer_leaves_the_metrics_and_its_scores_expire(tmp_path: Path) -> None:
-    """Upstream keeps the last values on /metrics; here they go with the first failure, and the published
-    object stays as it is.
+async def test_samples_of_a_failing_scorer_are_removed_and_its_scores_expire(tmp_path: Path) -> None:
+    """The upstream agent keeps the last values on /metrics. Here they are removed with the first failure,
+    and the published object does not change.
     """
     answer: Reply = GOOD
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
@@ -219,9 +219,9 @@ async def test_a_failing_scorer_leaves_the_metrics_and_its_scores_expire(tmp_pat
             assert (out / "cpu-score.yaml").read_text() == text
 
 
-async def test_a_cycle_without_results_publishes_nothing_and_keeps_what_stands(tmp_path: Path) -> None:
-    """A young source: no empty object comes to be (OCM would count 0). Data that goes away keeps the last
-    scores until they expire.
+async def test_a_cycle_without_results_publishes_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    """For a new source no empty object is published, because OCM would count 0. If data disappears, the
+    last scores stay until they expire.
     """
     answer: Reply = results()
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
@@ -244,8 +244,8 @@ async def test_a_cycle_without_results_publishes_nothing_and_keeps_what_stands(t
 
 
 async def test_the_request_is_the_wire_contract(tmp_path: Path) -> None:
-    """``{"data": [...], "arguments": ...}`` with the series as the source gave them, byte for byte, and an
-    explicit length.
+    """``{"data": [...], "arguments": ...}`` with the series exactly as the source sent them, and with a
+    Content-Length.
     """
     given = series(2, points=2)
     given[0]["values"][0][1] = "1.0000000000000000001"

@@ -1,5 +1,5 @@
-"""Faults of metric sources: each is counted with its reason, exports and publishes nothing, leaves others
-alone, and heals.
+"""Faults of metric sources: each is counted with its reason, exports and publishes nothing, affects no
+other scorer, and ends.
 """
 
 import gzip
@@ -69,7 +69,7 @@ FAULTS: dict[str, tuple[Reply | Fault, str]] = {
 
 
 async def test_every_fault_of_a_source(tmp_path: Path) -> None:
-    """One agent meets all of them at once, beside a scorer in good health; then all sources heal."""
+    """One agent meets all faults at the same time, beside a healthy scorer. Then all sources recover."""
     await survives(tmp_path, side="source", faults=FAULTS)
 
 
@@ -128,9 +128,9 @@ ODD: dict[str, tuple[Reply, list[dict[str, Any]], dict[str, int], int]] = {
 }
 
 
-async def test_odd_answers_that_are_right(tmp_path: Path) -> None:
-    """Compressed, with labels of 10 kB, label sets that occur twice, any script, NaN: forwarded as they are,
-    scored, published.
+async def test_unusual_valid_answers(tmp_path: Path) -> None:
+    """Compressed, labels of 10 kB, repeated label sets, any script, NaN: they are forwarded unchanged,
+    scored and published.
     """
     volume, out = ConfigMapVolume(tmp_path / "config"), tmp_path / "out"
     async with (
@@ -166,8 +166,8 @@ def _published(path: Path) -> dict[str, int]:
     }
 
 
-async def test_an_address_that_nobody_can_have(tmp_path: Path) -> None:
-    """It looks like a URL and is none: a reason of its own for the source and for the scoring API."""
+async def test_an_invalid_address(tmp_path: Path) -> None:
+    """It looks like a URL and is not valid. Source and scoring API have their own reason for it."""
     volume, host = ConfigMapVolume(tmp_path / "config"), "☃.com"
     async with HttpFake(_always(matrix(series(1)))) as source:
         volume.put(
@@ -183,8 +183,8 @@ async def test_an_address_that_nobody_can_have(tmp_path: Path) -> None:
             assert host in agent.scorer()["message"]
 
 
-async def test_the_reason_of_a_bad_query_is_told(tmp_path: Path) -> None:
-    """/readyz shows Prometheus' own words, and no query text or credentials of the URL."""
+async def test_the_reason_of_an_invalid_query_is_reported(tmp_path: Path) -> None:
+    """/readyz shows the text of Prometheus, without the query and without credentials of the URL."""
     answer = prometheus_error("bad_data", 'invalid parameter "query": 1:4: parse error')
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(_always(answer)) as source:

@@ -1,4 +1,4 @@
-"""Bytes in flight: who waits for whom."""
+"""The memory budget: which cycles wait for which."""
 
 import asyncio
 from contextlib import suppress
@@ -15,7 +15,7 @@ LIMIT = 10 * MB
 
 
 class Holder:
-    """A cycle that holds its room until told."""
+    """A cycle that keeps its reservation until the test releases it."""
 
     def __init__(self, budget: Budget, expected: int | None, *, actual: int | None = None) -> None:
         self.inside = False
@@ -48,9 +48,9 @@ async def _inside(*holders: Holder) -> list[bool]:
     return [holder.inside for holder in holders]
 
 
-async def test_those_that_fit_go_and_the_others_follow_in_their_order() -> None:
-    """Two of four fit, the third waits, and a small one that came later does not overtake it; a cancelled one
-    gives its place away.
+async def test_cycles_that_fit_run_and_others_follow_in_order() -> None:
+    """Two of four fit, the third waits, and a small one that came later does not overtake it. A cancelled
+    one gives up its place.
     """
     budget = Budget(limit=LIMIT)
     one, two, three, four, five = (Holder(budget, size * MB) for size in (4, 4, 4, 2, 2))
@@ -63,8 +63,8 @@ async def test_those_that_fit_go_and_the_others_follow_in_their_order() -> None:
         await holder.leave()
 
 
-async def test_one_that_is_larger_than_the_budget_goes_alone() -> None:
-    """It waits until nobody holds anything, and is not overtaken for ever by smaller ones."""
+async def test_a_cycle_larger_than_the_budget_runs_alone() -> None:
+    """It waits until nothing else is reserved, and smaller ones do not overtake it endlessly."""
     budget = Budget(limit=LIMIT)
     first, huge, later = (Holder(budget, size * MB) for size in (4, 100, 4))
     assert await _inside(first, huge, later) == [True, False, False]
@@ -75,9 +75,9 @@ async def test_one_that_is_larger_than_the_budget_goes_alone() -> None:
     await later.leave()
 
 
-async def test_small_ones_and_first_runs_pass() -> None:
-    """A small one always; one of unknown size unless the budget is used up, and then it counts as what it
-    turned out to be.
+async def test_small_and_first_cycles_do_not_wait() -> None:
+    """A small one never waits. One of unknown size waits only while the budget is used up, and then its
+    real size counts.
     """
     budget = Budget(limit=LIMIT)
     large, waiting, small, fresh = (
@@ -105,9 +105,9 @@ async def test_small_ones_and_first_runs_pass() -> None:
     )
 )
 @pytest.mark.real_time
-async def test_everybody_comes_to_an_end(askers: list[tuple[int | None, int, bool]]) -> None:
-    """Whatever was expected and came, and whoever is cancelled where: nobody waits for ever, and all room is
-    given back.
+async def test_every_cycle_ends_and_releases_its_bytes(askers: list[tuple[int | None, int, bool]]) -> None:
+    """For any expected and real sizes and any cancellations, no cycle waits forever and all bytes are
+    released.
     """
     budget = Budget(limit=LIMIT)
     holders = [
@@ -126,9 +126,9 @@ async def test_everybody_comes_to_an_end(askers: list[tuple[int | None, int, boo
     await whole.leave()
 
 
-async def test_bytes_count_as_they_arrive_and_never_beyond_the_limit() -> None:
-    """Eight answers that grow and grow: those that find no room let go of all they have and ask for twice as
-    much; in the end one is alone, and too large by itself.
+async def test_bytes_count_as_they_arrive_and_never_exceed_the_limit() -> None:
+    """Eight answers keep growing. Those that do not fit drop everything and ask for twice as much. In the
+    end one runs alone and is too large by itself.
     """
     budget, most = Budget(limit=LIMIT), 0
     ends: list[str] = []
@@ -156,8 +156,8 @@ async def test_bytes_count_as_they_arrive_and_never_beyond_the_limit() -> None:
     assert budget.used == 0
 
 
-async def test_what_was_expected_has_its_room() -> None:
-    """An answer as large as last time finds it, whoever came meanwhile."""
+async def test_expected_bytes_are_reserved() -> None:
+    """An answer as large as the last one fits, whatever other answers arrive meanwhile."""
     budget = Budget(limit=LIMIT)
     async with budget.room(6 * MB) as reservation:
         async with budget.room(None) as other:

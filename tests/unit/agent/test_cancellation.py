@@ -1,4 +1,4 @@
-"""What is cancelled ends, also when news arrive in the same turn of the event loop."""
+"""A cancelled task ends, even if an event arrives in the same turn of the event loop."""
 
 import asyncio
 import random
@@ -22,7 +22,7 @@ TURNS = range(8)
 
 
 class EmptyStore:
-    """Keeps nothing; counts the writes."""
+    """Stores nothing and counts the writes."""
 
     def __init__(self) -> None:
         self.writes = 0
@@ -46,7 +46,7 @@ class EmptyStore:
 
 
 async def _ends(work: Coroutine[Any, Any, object], news: Callable[[], object], *, turns: int) -> None:
-    """The work waits, news come, and some turns later it is cancelled."""
+    """The task waits, an event arrives, and some turns later the task is cancelled."""
     task = asyncio.create_task(work)
     await asyncio.sleep(0.02)
     news()
@@ -63,7 +63,7 @@ async def _ends(work: Coroutine[Any, Any, object], news: Callable[[], object], *
 
 @pytest.mark.parametrize("turns", TURNS)
 async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
-    """A cycle that finishes while its entry is edited: nothing goes on writing the old entry's scores."""
+    """A cycle finishes while its entry is edited: the old publication writes nothing more."""
 
     store = EmptyStore()
     publication = Publication(
@@ -80,7 +80,7 @@ async def test_a_publisher_of_an_old_entry_ends(turns: int) -> None:
 
 @pytest.mark.parametrize("turns", TURNS)
 async def test_the_pruner_ends_with_the_process(turns: int) -> None:
-    """SIGTERM in the moment of an edit."""
+    """SIGTERM arrives together with an edit."""
 
     pruner = Pruner(store=EmptyStore(), metrics=Metrics(cluster="c1"), delay_seconds=60, rng=random.Random())
     pruner.set(parse(b"[]"))
@@ -88,8 +88,8 @@ async def test_the_pruner_ends_with_the_process(turns: int) -> None:
 
 
 @pytest.mark.parametrize("turns", TURNS)
-async def test_a_pause_ends(turns: int) -> None:
-    """What watch, publish and prune wait with."""
+async def test_happens_within_can_be_cancelled(turns: int) -> None:
+    """``happens_within`` is what watch, publish and prune wait with."""
 
     event = asyncio.Event()
 
@@ -102,8 +102,7 @@ async def test_a_pause_ends(turns: int) -> None:
     await _ends(work(), event.set, turns=turns)
 
 
-async def test_a_pause_says_what_ended_it() -> None:
-    """The event, or the time."""
+async def test_happens_within_says_whether_the_event_happened() -> None:
 
     event = asyncio.Event()
     assert not await happens_within(event, seconds=0.01)

@@ -1,5 +1,5 @@
-"""docs/agent.md names every flag, metric and reason, and no other; the shipped alerts ask for metrics that
-exist.
+"""docs/agent.md lists exactly the flags, metrics and reasons of the program, and the shipped alerts use
+metrics that exist.
 """
 
 import argparse
@@ -17,7 +17,7 @@ PAGE = (ROOT / "docs" / "agent.md").read_text(encoding="utf-8")
 
 
 def _table(title: str) -> list[list[str]]:
-    """The rows of the table under a title, back-quotes removed."""
+    """The rows of the table under a heading, without backquotes."""
     section = PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| `")]
     return [[cell.strip().replace("`", "") for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
@@ -44,7 +44,7 @@ def test_flags() -> None:
 
 
 def test_defaults() -> None:
-    """Numbers in the table are those of the program."""
+    """The numbers in the table are the defaults of the program."""
     read, _ = settings.read(["run", "--cluster-name", "c", "--publish", "dir:x"], {})
     rows = {row[0]: row[2] for row in _table("Flags and environment")}
     for flag, value in (
@@ -92,8 +92,8 @@ def test_reasons() -> None:
     assert all(len(row) == 3 and all(row) for row in rows)
 
 
-def test_alerts_and_dashboard_ask_for_metrics_that_exist() -> None:
-    """The shipped rules for agents, and every panel, in terms of the table."""
+def test_alerts_and_dashboard_use_metrics_that_exist() -> None:
+    """All metrics in the shipped rules for agents and in the dashboard are in the table."""
     (group,) = yamlfast.load((ROOT / "monitoring" / "agent-rules.yaml").read_text(encoding="utf-8"))["groups"]
     agents = group["rules"]
     texts = [rule["expr"] for rule in agents] + [

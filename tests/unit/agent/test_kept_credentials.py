@@ -1,4 +1,4 @@
-"""Tokens and CAs that were read before, while the managed cluster's API server is away or says no."""
+"""Cached tokens and CAs while the managed cluster's API server does not answer or refuses."""
 
 import asyncio
 import base64
@@ -23,7 +23,7 @@ CA = Auth(ca=ConfigMapRef(name="cas", key="ca.crt"))
 
 
 class ManualClock:
-    """A clock that a test moves."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -39,7 +39,7 @@ class ManualClock:
 
 
 class FakeSecretReader:
-    """One Secret and one ConfigMap, or a reason why they cannot be had."""
+    """One Secret and one ConfigMap, or a reason why they cannot be read."""
 
     def __init__(self, *, token: str = "", ca: str = "") -> None:
         self.token = token
@@ -72,8 +72,10 @@ def _credentials(reader: FakeSecretReader, clock: ManualClock) -> Credentials:
 @pytest.mark.parametrize(
     "fault", [Reason.UNREACHABLE, Reason.TIMEOUT, Reason.SERVER_ERROR, Reason.UNAUTHORIZED]
 )
-async def test_a_token_outlives_an_api_server_that_is_away(fault: Reason) -> None:
-    """It is used on, the server asked again now and then, and the new token used once it answers."""
+async def test_a_token_is_used_while_the_api_server_does_not_answer(fault: Reason) -> None:
+    """The old token is used, the server is asked again after a pause, and the new token is used once it
+    answers.
+    """
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)
     assert await kept.token(TOKEN) == "one"
@@ -87,8 +89,8 @@ async def test_a_token_outlives_an_api_server_that_is_away(fault: Reason) -> Non
 
 
 @pytest.mark.parametrize("fault", [Reason.NOT_FOUND, Reason.FORBIDDEN])
-async def test_a_token_that_was_taken_away_is_used_no_more(fault: Reason) -> None:
-    """Who deletes the Secret, or the right to read it, means it."""
+async def test_a_removed_token_is_not_used_any_more(fault: Reason) -> None:
+    """The Secret, or the right to read it, was removed on purpose."""
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)
     await kept.token(TOKEN)
@@ -99,8 +101,8 @@ async def test_a_token_that_was_taken_away_is_used_no_more(fault: Reason) -> Non
     assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
 
-async def test_a_refused_token_is_not_offered_again() -> None:
-    """After 401 only a token that was read since will do; nor is there one before the first read."""
+async def test_a_refused_token_is_not_sent_again() -> None:
+    """After a 401 only a newly read token is used. Before the first read there is none."""
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)
     reader.fault = Reason.TIMEOUT
@@ -113,9 +115,9 @@ async def test_a_refused_token_is_not_offered_again() -> None:
         await kept.token(TOKEN, refused="one")
 
 
-async def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_path: Path) -> None:
-    """The same context while the server is away; when the CA is another one, the connections of the old one
-    are let go.
+async def test_a_ca_is_kept_too_and_connections_of_a_replaced_one_are_closed(tmp_path: Path) -> None:
+    """While the server does not answer, the same context is used. When the CA changes, connections of the
+    old one are closed.
     """
     old, new = Authority("old"), Authority("new")
     reader, clock = FakeSecretReader(ca=old.pem), ManualClock()
@@ -139,8 +141,8 @@ async def test_a_ca_outlives_it_too_and_a_replaced_one_keeps_no_connections(tmp_
         await transport.close()
 
 
-async def test_a_ca_that_is_read_again_and_is_the_same_keeps_its_context_and_connections() -> None:
-    """Connections are pooled by context: a new one each minute would open all connections anew."""
+async def test_an_unchanged_ca_keeps_its_context_and_connections() -> None:
+    """Connections are pooled by context. A new context each minute would open all connections again."""
     old, new = Authority("old"), Authority("new")
     reader, clock = FakeSecretReader(ca=old.pem), ManualClock()
     kept = _credentials(reader, clock)
@@ -176,7 +178,7 @@ async def test_without_access_to_the_api_a_secret_or_ca_names_the_flag() -> None
 
 
 @pytest.mark.parametrize("token", ["", " \n", "two\nlines", "bell\a"])
-async def test_a_token_that_cannot_stand_in_a_header_is_none(tmp_path: Path, token: str) -> None:
+async def test_a_token_with_characters_not_allowed_in_a_header_is_refused(tmp_path: Path, token: str) -> None:
     reader, file = FakeSecretReader(token=token), tmp_path / "token"
     file.write_text(token)
     credentials = Credentials(reader=reader, clock=ManualClock(), token_file=file)
@@ -186,7 +188,7 @@ async def test_a_token_that_cannot_stand_in_a_header_is_none(tmp_path: Path, tok
         assert caught.value.reason is Reason.TOKEN_UNAVAILABLE
 
 
-async def test_what_many_scorers_name_is_read_once_a_minute() -> None:
+async def test_a_secret_of_many_scorers_is_read_once_a_minute() -> None:
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)
     assert await asyncio.gather(*(kept.token(TOKEN) for _ in range(10))) == ["one"] * 10
@@ -199,7 +201,7 @@ async def test_what_many_scorers_name_is_read_once_a_minute() -> None:
     assert reader.reads == 2
 
 
-async def test_each_absence_of_the_api_server_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_each_outage_of_the_api_server_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     reader, clock = FakeSecretReader(token="one"), ManualClock()
     kept = _credentials(reader, clock)
     await kept.token(TOKEN)

@@ -1,4 +1,6 @@
-"""What keeps one peer from harming others: turns per origin, bounded inflation, foreign text in messages."""
+"""Limits that keep one peer from harming others: slots per origin, decompression, and texts of peers in
+messages.
+"""
 
 import asyncio
 import gzip
@@ -16,7 +18,7 @@ from dsf_runtime.inflate import STEP, InflateError, Inflater
 
 
 async def test_one_origin_never_waits_for_another() -> None:
-    """Eight hanging calls of one origin fill its turns and nobody else's."""
+    """Eight hanging calls use all slots of their origin, and no slot of another one."""
     limit, release = OriginLimit(per_origin=2), asyncio.Event()
 
     async def hang() -> None:
@@ -36,8 +38,8 @@ async def test_one_origin_never_waits_for_another() -> None:
         pass
 
 
-async def test_those_that_get_no_answer_leave_half_of_the_turns_to_the_others() -> None:
-    """A hundred of them wait in their order for four of eight turns; one that gets answers goes at once."""
+async def test_callers_without_answers_leave_half_of_the_slots_to_others() -> None:
+    """A hundred of them wait in order for four of eight slots. A caller that gets answers runs at once."""
     limit, hanging, order = OriginLimit(per_origin=8), asyncio.Event(), list[int]()
 
     async def hang(number: int) -> None:
@@ -80,16 +82,16 @@ def _inflate(data: bytes, *, size: int) -> bytes:
 
 
 @given(st.binary(max_size=2000), st.integers(1, 700))
-def test_inflation_of_any_pieces(data: bytes, size: int) -> None:
-    """gzip, several members, and zlib's own format."""
+def test_decompression_in_any_pieces(data: bytes, size: int) -> None:
+    """gzip, several members, and zlib format."""
     assert _inflate(gzip.compress(data), size=size) == data
     assert _inflate(gzip.compress(data) + gzip.compress(b"more"), size=size) == data + b"more"
     assert _inflate(zlib.compress(data), size=size) == data
 
 
 @given(st.lists(st.binary(max_size=50), max_size=8), st.integers(0, 120), st.integers(0, 400))
-def test_a_buffer_holds_what_came(pieces: list[bytes], room: int, size: int) -> None:
-    """Less than expected, just that, or more; whole or cut."""
+def test_a_buffer_contains_all_pieces(pieces: list[bytes], room: int, size: int) -> None:
+    """Fewer bytes than expected, exactly as many, or more; whole or cut."""
     buffer, whole = Buffer(room), b"".join(pieces)
     for piece in pieces:
         buffer.add(piece)
@@ -99,15 +101,14 @@ def test_a_buffer_holds_what_came(pieces: list[bytes], room: int, size: int) -> 
     taken += b"free to grow: no view is left on it"
 
 
-def test_a_bomb_comes_in_small_steps() -> None:
-    """A hundred megabytes in a hundred kilobytes: never more than a step at a time."""
+def test_a_gzip_bomb_is_decoded_in_small_steps() -> None:
+    """A hundred megabytes in a hundred kilobytes: each step is small."""
     inflater = Inflater()
     inflater.feed(gzip.compress(bytes(100 << 20)))
     assert len(inflater.take()) == STEP
 
 
-def test_damage_is_found() -> None:
-    """As an error of its own kind."""
+def test_a_damaged_body_is_an_inflate_error() -> None:
     inflater = Inflater()
     inflater.feed(b"no gzip at all")
     with pytest.raises(InflateError):
@@ -123,13 +124,13 @@ def test_damage_is_found() -> None:
     ],
 )
 def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
-    """No user, no query, no fragment."""
+    """Without user, query and fragment."""
     assert display(url) == shown
 
 
 @given(st.binary(max_size=5000) | st.text(max_size=5000))
-def test_foreign_text_is_one_short_printable_line(data: bytes | str) -> None:
-    """An error page never floods or forges a log."""
+def test_texts_of_peers_become_one_short_printable_line(data: bytes | str) -> None:
+    """An error page can neither flood nor forge a log."""
     text = excerpt(data)
     assert len(text) <= TEXT_LIMIT
     assert text.isprintable()
@@ -148,5 +149,5 @@ def test_foreign_text_is_one_short_printable_line(data: bytes | str) -> None:
     ],
 )
 def test_retry_after(header: str, seconds: float | None) -> None:
-    """Seconds or a date, bounded; what cannot be read does not count. It is 100 s past the epoch."""
+    """Seconds or a date, with a limit. An invalid value is ignored. The time is 100 s after the epoch."""
     assert retry_after({"retry-after": header}, now=100.0, most=3600) == seconds

@@ -1,4 +1,4 @@
-"""Answers of more results than an agent keeps: which it keeps, and what it does with those it does not."""
+"""Answers with more results than an agent keeps: which results are kept, and what happens with the others."""
 
 import json
 import random
@@ -32,7 +32,7 @@ async def _read(body: bytearray) -> Results:
 
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
 async def test_the_first_items_by_name_are_kept_whatever_their_order(separators: tuple[str, str]) -> None:
-    """So that the same items are published by each answer that names them; those beyond are counted."""
+    """So every answer with these items publishes the same ones. The others are counted."""
     rows = [_row(node) for node in range(2 * MAX_RESULTS)]
     random.Random(1).shuffle(rows)
     read = await _read(_body(rows, separators=separators))
@@ -45,7 +45,9 @@ async def test_the_first_items_by_name_are_kept_whatever_their_order(separators:
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=30), st.integers(1, 12))
 async def test_an_item_keeps_all_of_its_results_or_none(given_rows: list[tuple[int, int]], most: int) -> None:
-    """Or an aggregate would be one of some. Only an item that alone has too many keeps the first of them."""
+    """Otherwise an aggregate would be computed from a part. Only an item that alone has too many keeps
+    the first of them.
+    """
     label_sets, found = _label_sets(), Results()
     for number, (node, pod) in enumerate(given_rows):
         labels = (f"n{node}" if node else "", "", "", "", f"p{pod}", "", "")
@@ -74,7 +76,7 @@ async def test_one_item_of_too_many_results_keeps_the_first() -> None:
     assert dict(read.dropped) == {DROP_EXCESS: 7}
 
 
-async def test_results_without_an_item_go_first() -> None:
+async def test_results_without_an_item_are_dropped_first() -> None:
     """They are only on /metrics."""
     nameless = [{"metric": {"pod": f"p{pod}"}, "score": 2} for pod in range(MAX_RESULTS)]
     read = await _read(_body([*nameless, *(_row(node) for node in range(10))]))
@@ -92,8 +94,8 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-async def test_pieces_are_as_good_as_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the spelling of a large answer."""
+async def test_reading_in_pieces_gives_the_same_results(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For any formatting of a large answer."""
     rows = ODD[name]([_row(node) for node in range(4000)])
     body = _body(rows, separators=(" , ", " : ") if name == "spaces" else (",", ":"))
     assert len(body) > 2 * PIECE
@@ -104,7 +106,7 @@ async def test_pieces_are_as_good_as_the_whole(name: str, monkeypatch: pytest.Mo
     assert len(pieces.scores) == 4000
 
 
-async def test_unusual_answers_are_looked_at_up_to_a_number_of_results() -> None:
+async def test_unusual_answers_are_read_up_to_a_number_of_results() -> None:
     """Sixty million zeros in an answer of 64 MB would keep the agent busy for minutes."""
     body = bytearray(b'{"results":[' + b"0," * (2 * MAX_UNUSUAL) + b"0]}")
     with pytest.raises(ScoreError, match="unusual formatting") as caught:
@@ -120,8 +122,8 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=12), st.booleans())
-def test_windows_change_nothing(rows: list[object], tight: bool) -> None:
-    """Values that end anywhere in a window, numbers and characters of several bytes among them."""
+def test_the_size_of_the_window_does_not_matter(rows: list[object], tight: bool) -> None:
+    """Values end anywhere in a window, also numbers and characters of several bytes."""
     body = json.dumps(
         {"more": rows, "results": rows}, separators=(",", ":") if tight else None, ensure_ascii=False
     ).encode("utf-8", "surrogatepass")
@@ -145,7 +147,7 @@ def test_windows_change_nothing(rows: list[object], tight: bool) -> None:
         b'{"results":["' + b"x" * (2 * lenient.LONGEST_VALUE) + b'"]}',
     ],
 )
-def test_what_is_no_such_object_is_refused(body: bytes) -> None:
-    """As an error, and a value of any length as one that is too long."""
+def test_other_texts_are_refused(body: bytes) -> None:
+    """Each is an error, and a value without end is an error because it is too long."""
     with pytest.raises(ValueError):  # noqa: PT011 - each has words of its own
         list(lenient.elements(bytearray(body)))

@@ -1,4 +1,4 @@
-"""Pace: the grid of runs, and when scores are written."""
+"""The grid of cycles, and when scores are written."""
 
 import pytest
 from hypothesis import given
@@ -13,8 +13,8 @@ from dsf_wire.summary import PublishRule, Summary
 def test_the_next_run_is_on_the_grid_and_in_the_future(
     interval: float, part: float, now: float, least: float
 ) -> None:
-    """No drift: always phase plus a whole number of intervals, never earlier than asked, never more than one
-    interval later.
+    """There is no drift: the time is the phase plus a whole number of intervals, not earlier than
+    requested, and not more than one interval later.
     """
     grid = Grid(interval=interval, phase=part * interval)
     due_at = grid.next(after=now, least=least)
@@ -24,7 +24,7 @@ def test_the_next_run_is_on_the_grid_and_in_the_future(
 
 
 def test_fractions_differ_between_clusters_and_not_between_starts() -> None:
-    """A thousand clusters spread evenly over a tenth of the line each."""
+    """A thousand clusters are spread evenly."""
     assert stable_fraction("c1", "cpu") == stable_fraction("c1", "cpu")
     buckets = [0] * 10
     for number in range(1000):
@@ -52,19 +52,19 @@ def _published(values: dict[str, int], *, written: float = 1000.0) -> Published:
     ],
 )
 def test_when_scores_are_written(wanted: dict[str, int], at: float) -> None:
-    """A move below the deadband waits for half of the TTL; a larger one, an item that came or went, for the
-    least interval.
+    """A change below the deadband waits for half of the TTL. A larger one, or an added or removed item,
+    waits for the minimum interval.
     """
     assert decide(wanted, _published({"a": 50}), rule=RULE) == Decision(at=at, changed=at < 1450)
 
 
 def test_the_first_write_is_due_at_once() -> None:
-    """Nothing published is due whatever the time."""
+    """If nothing is published, a write is due at any time."""
     assert decide({}, None, rule=RULE).at <= 0
 
 
-def test_a_deadband_of_zero_means_any_move() -> None:
-    """And not a write after every cycle."""
+def test_with_a_deadband_of_zero_every_change_counts() -> None:
+    """Equal scores are still not written after every cycle."""
     assert changed({"a": 1}, {"a": 2}, deadband=0)
     assert not changed({"a": 1}, {"a": 1}, deadband=0)
 
@@ -81,7 +81,7 @@ def test_refreshes_of_a_fleet_are_spread_and_early() -> None:
 
 
 def test_defaults_of_the_rule() -> None:
-    """What the wire leaves out: deadband 2, one write a minute, max(900, 10 intervals)."""
+    """The defaults: deadband 2, one write a minute, a TTL of max(900, 10 intervals)."""
     plain = Summary(name="n", score_name="s", scoring_interval=30)
     assert Rule.of(plain, jitter=0) == Rule(deadband=2, min_interval=60, ttl=900, jitter=0)
     told = Summary(

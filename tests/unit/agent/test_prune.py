@@ -1,5 +1,5 @@
-"""When the pruner looks, what it deletes, and how it waits after a failure; in virtual time on a store in
-memory.
+"""When the pruner lists objects, what it deletes, and how it waits after a failure. In virtual time, with
+a store in memory.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ CPU = parse(b'[{"name": "cpu", "scoreName": "cpu", "scoringEndpoint": "http://a/
 
 
 class Store:
-    """Keeps objects, and the times of looks and deletions since the start of the loop's clock."""
+    """Keeps objects, and the times of lists and deletions since the loop's clock started."""
 
     def __init__(self, *names: str, valid_for: float | None = None) -> None:
         self.start = asyncio.get_running_loop().time()
@@ -83,14 +83,14 @@ def pruning(store: Store, metrics: Metrics | None = None) -> Iterator[Pruner]:
         task.cancel()
 
 
-async def test_nothing_is_looked_for_before_there_is_a_file() -> None:
+async def test_nothing_is_listed_before_a_file_was_read() -> None:
     store = Store("gone-score")
     with pruning(store):
         await asyncio.sleep(1000)
     assert not store.looks
 
 
-async def test_a_file_that_stands_deletes_what_it_does_not_name() -> None:
+async def test_an_unchanged_file_deletes_objects_that_it_does_not_name() -> None:
     store = Store("cpu", "gone-score")
     metrics = Metrics(cluster="c1")
     with pruning(store, metrics) as pruner:
@@ -101,7 +101,7 @@ async def test_a_file_that_stands_deletes_what_it_does_not_name() -> None:
     assert metrics.deletions._value.get() == 1
 
 
-async def test_each_change_of_the_file_begins_the_wait_anew() -> None:
+async def test_each_change_of_the_file_restarts_the_delay() -> None:
     store = Store("gone-score")
     with pruning(store) as pruner:
         for _ in range(5):
@@ -123,7 +123,7 @@ async def test_a_broken_file_deletes_nothing() -> None:
     assert not store.looks
 
 
-async def test_an_empty_list_stands_longer_and_deletes_at_once_what_a_file_named() -> None:
+async def test_an_empty_list_must_be_unchanged_longer_and_deletes_objects_that_a_file_named() -> None:
     store = Store("cpu", "other-score")
     with pruning(store) as pruner:
         pruner.set(CPU)
@@ -134,8 +134,8 @@ async def test_an_empty_list_stands_longer_and_deletes_at_once_what_a_file_named
     assert len(store.looks) == 1, "what never expires becomes due never"
 
 
-async def test_what_was_deleted_is_not_known_by_name_any_more() -> None:
-    """Somebody else's object of the same name, written later, waits for its expiry."""
+async def test_the_name_of_a_deleted_object_is_forgotten() -> None:
+    """An object with the same name that another program writes later waits for its expiry."""
     store = Store("cpu")
     with pruning(store) as pruner:
         pruner.set(CPU)
@@ -148,7 +148,7 @@ async def test_what_was_deleted_is_not_known_by_name_any_more() -> None:
     assert set(store.objects) == {"cpu"}
 
 
-async def test_what_has_not_expired_goes_once_it_has() -> None:
+async def test_an_object_is_deleted_once_it_has_expired() -> None:
     store = Store("old-score", valid_for=500)
     with pruning(store) as pruner:
         pruner.set(EMPTY)
@@ -160,7 +160,7 @@ async def test_what_has_not_expired_goes_once_it_has() -> None:
 @pytest.mark.parametrize(
     ("valid_for", "pause"), [(DELAY * 6, RECHECK_SECONDS[0]), (10_000, RECHECK_SECONDS[1])]
 )
-async def test_the_pause_between_two_looks_is_bounded(valid_for: float, pause: float) -> None:
+async def test_the_pause_between_two_lists_has_limits(valid_for: float, pause: float) -> None:
     store = Store("old-score", valid_for=valid_for)
     with pruning(store) as pruner:
         pruner.set(EMPTY)
@@ -170,7 +170,7 @@ async def test_the_pause_between_two_looks_is_bounded(valid_for: float, pause: f
 
 
 @pytest.mark.parametrize("fault", [PublishError("away", reason=Reason.UNREACHABLE), ValueError("a bug")])
-async def test_failures_are_told_and_tried_again_with_growing_pauses(
+async def test_failures_are_logged_and_retried_with_growing_pauses(
     fault: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = Store("gone-score")
@@ -186,7 +186,7 @@ async def test_failures_are_told_and_tried_again_with_growing_pauses(
 
 
 async def test_pauses_start_small_again_after_a_success_or_a_new_file() -> None:
-    """A failure counts only until the next success, and a new file waits its own time."""
+    """A failure counts only until the next success, and a new file has its own delay."""
     store = Store("old-score", valid_for=100)
     away = PublishError("away", reason=Reason.UNREACHABLE)
     with pruning(store) as pruner:
@@ -211,10 +211,10 @@ async def test_pauses_start_small_again_after_a_success_or_a_new_file() -> None:
 @pytest.mark.parametrize(
     ("before", "state", "told"), [(CPU, EMPTY, True), (None, EMPTY, False), (CPU, CPU, False)]
 )
-async def test_an_empty_list_after_another_file_is_told(
+async def test_an_empty_list_after_another_file_is_logged(
     before: Snapshot | None, state: Snapshot, told: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A file without scorers may be an accident, so people hear of it while there is time."""
+    """A file without scorers may be a mistake, so a warning is logged before anything is deleted."""
     with pruning(Store()) as pruner, caplog.at_level(logging.WARNING):
         pruner.set(before)
         pruner.set(state)

@@ -1,4 +1,4 @@
-"""What is written while the hub takes its time."""
+"""What is written if the hub answers slowly or asks for a pause."""
 
 import asyncio
 import random
@@ -16,7 +16,7 @@ from tests.support.waiting import until
 
 
 class SlowStore:
-    """Answers the first read when told; remembers every write."""
+    """Answers the first read when the test says so, and records every write."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -44,9 +44,9 @@ class SlowStore:
 
 
 @pytest.mark.parametrize("failed", [False, True])
-async def test_only_what_holds_when_the_hub_answers_is_written(*, failed: bool) -> None:
-    """Newer scores came while it was asked: they are written, and not the old ones first, which would put
-    them off. Or the scorer failed meanwhile: its old scores are not written, and the next good ones are.
+async def test_only_scores_that_are_current_when_the_hub_answers_are_written(*, failed: bool) -> None:
+    """If newer scores came meanwhile, they are written instead of the old ones. If the scorer failed
+    meanwhile, the old scores are not written, and the next good ones are.
     """
 
     store = SlowStore()
@@ -93,7 +93,7 @@ class ThrottlingStore(SlowStore):
 
 @pytest.mark.parametrize("ttl", [60.0, 900.0])
 async def test_a_hub_that_asks_for_a_long_pause_does_not_let_scores_expire(ttl: float) -> None:
-    """One `429 Retry-After: 3600`: the next attempt comes after a quarter of the TTL at the latest."""
+    """After one `429 Retry-After: 3600` the next attempt follows after a quarter of the TTL at the latest."""
     store = ThrottlingStore()
     publication = Publication(
         scorer=Summary(name="n", score_name="s"),

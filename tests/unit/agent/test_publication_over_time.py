@@ -1,5 +1,5 @@
-"""What a publication writes over hours, what it counts, and how it goes on after failures; in virtual time on
-a store in memory.
+"""What a publication writes over hours, what it counts, and what it does after failures. In virtual time,
+with a store in memory.
 """
 
 import asyncio
@@ -103,7 +103,9 @@ def outcomes(metrics: Metrics) -> dict[str, float]:
     }
 
 
-async def test_scores_that_stay_are_written_at_half_of_the_ttl_and_moves_after_the_least_interval() -> None:
+async def test_unchanged_scores_are_written_at_half_of_the_ttl_and_changes_after_the_minimum_interval() -> (
+    None
+):
     store, metrics = Store(), Metrics(cluster="c1")
     async with publishing(store, metrics) as publication:
         publication.offer({"a": 10})
@@ -137,7 +139,7 @@ async def test_nothing_is_refreshed_after_a_cycle_that_failed() -> None:
         assert len(store.writes) == 2
 
 
-async def test_after_a_restart_what_stands_is_left_until_it_is_due() -> None:
+async def test_after_a_restart_published_scores_are_not_written_before_they_are_due() -> None:
     store = Store()
     store.stored = Stored(
         name="cpu-score", values={"a": 10}, valid_until=store.wall() + TTL - 100, labels=labels("cpu")
@@ -157,7 +159,9 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("fields", FOREIGN.values(), ids=FOREIGN)
-async def test_after_a_restart_what_is_not_as_we_write_it_is_written_anew(fields: dict[str, object]) -> None:
+async def test_after_a_restart_an_object_that_we_would_not_write_so_is_written_again(
+    fields: dict[str, object],
+) -> None:
     store = Store()
     ours = Stored(name="cpu-score", values={"a": 10}, valid_until=store.wall() + TTL, labels=labels("cpu"))
     store.stored = replace(ours, **fields)  # type: ignore[arg-type] # one field each
@@ -167,7 +171,7 @@ async def test_after_a_restart_what_is_not_as_we_write_it_is_written_anew(fields
         assert store.times == [0]
 
 
-async def test_what_somebody_deletes_is_looked_for_and_written_again() -> None:
+async def test_an_object_that_another_program_deleted_is_written_again() -> None:
     store = Store()
     async with publishing(store) as publication:
         publication.offer({"a": 10})
@@ -181,8 +185,8 @@ async def test_what_somebody_deletes_is_looked_for_and_written_again() -> None:
 
 
 @pytest.mark.parametrize("fault", [PublishError("away", reason=Reason.UNREACHABLE), ValueError("a bug")])
-async def test_failures_are_counted_kept_and_tried_again_with_growing_pauses(fault: Exception) -> None:
-    """The newest scores go when the pause is over; newer ones do not shorten it."""
+async def test_failures_are_counted_reported_and_retried_with_growing_pauses(fault: Exception) -> None:
+    """The newest scores are written when the pause is over. New scores do not shorten it."""
     store, metrics = Store(), Metrics(cluster="c1")
     store.fault = fault
     async with publishing(store, metrics) as publication:
@@ -213,7 +217,7 @@ async def test_failures_are_counted_kept_and_tried_again_with_growing_pauses(fau
         assert store.reads >= 5, "after a failure nobody knows what stands there"
 
 
-async def test_a_readers_clock_that_is_set_back_does_not_put_changes_off() -> None:
+async def test_a_hub_clock_that_is_set_back_does_not_delay_changes() -> None:
     store = Store()
     async with publishing(store) as publication:
         publication.offer({"a": 10})

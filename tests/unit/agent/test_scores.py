@@ -1,4 +1,4 @@
-"""Results to items and to text: the same as the wire's own functions say, in any batches."""
+"""Results become the same items and samples as with the functions of dsf_wire, in any batches."""
 
 import gzip
 import json
@@ -33,15 +33,15 @@ TEMPLATE = st.lists(
 
 
 def test_the_labels_are_those_of_the_wire() -> None:
-    """Names and order of what is decoded."""
+    """Their names and order."""
     assert Labels.__struct_fields__ == dimension.LABELS
 
 
 @given(TEMPLATE, LABELS, st.text(max_size=5), st.text(max_size=5))
-def test_prepared_names_are_the_wires_names(
+def test_item_names_are_those_of_the_wire(
     template: str, labels: tuple[str, ...], cluster: str, score_name: str
 ) -> None:
-    """Whatever the format, with percent signs and unknown placeholders."""
+    """For any format, with percent signs and unknown placeholders."""
     prepared = item_namer(template=template, cluster=cluster, score_name=score_name)(labels)
     plain = dict(zip(dimension.LABELS, labels, strict=True))
     assert prepared == dimension.fill(template, cluster=cluster, score_name=score_name, labels=plain)
@@ -81,10 +81,10 @@ def _text(given_results: list[Result], label_sets: LabelSets) -> bytes:
     st.sampled_from([None, "Last", "Mean", "Min", "Max", "Sum"]),
     st.sampled_from([None, ScoreRange(min=-1, max=1, output_min=100, output_max=0)]),
 )
-def test_items_are_what_the_wire_says(
+def test_items_are_those_of_the_wire(
     given_results: list[Result], how: str | None, score_range: ScoreRange | None
 ) -> None:
-    """Grouped by name, aggregated in the order of the answer, mapped, sorted, in range."""
+    """Grouped by name, aggregated in the order of the answer, mapped, sorted and in range."""
     scorer = _scorer(score_aggregation=how, score_range=score_range)
     items = _items(given_results, scorer=scorer)
     grouped: dict[str, list[float]] = {}
@@ -103,13 +103,14 @@ def test_items_are_what_the_wire_says(
 
 
 @given(RESULTS, st.integers(1, 7))
-def test_batches_change_nothing(given_results: list[Result], size: int) -> None:
-    """In pieces or in one go."""
+def test_the_size_of_batches_does_not_matter(given_results: list[Result], size: int) -> None:
     assert _items(given_results, scorer=_scorer(), size=size) == _items(given_results, scorer=_scorer())
 
 
 def test_upstreams_collision_of_label_sets() -> None:
-    """{node: a} and {pod: a} are two series and two items (upstream's map key loses one)."""
+    """{node: a} and {pod: a} are two series and two items. (In the upstream agent they have the same map
+    key.)
+    """
     both: list[Result] = [(("a", "", "", "", "", "", ""), 1.0), (("", "", "", "", "a", "", ""), 2.0)]
     scorer = Summary(name="n", score_name="s", score_dimension_format="${node};${pod}")
     assert _items(both, scorer=scorer).values == {"a;": 1, ";a": 2}
@@ -124,8 +125,8 @@ NASTY = st.text(
 
 @given(st.lists(st.tuples(st.tuples(*[NASTY] * WIDTH), SCORES), max_size=10), NASTY, NASTY)
 def test_samples_can_be_parsed_back(given_results: list[Result], cluster: str, score_name: str) -> None:
-    """Any label value survives the text format, the last of equal label sets counts, the raw score keeps all
-    its digits.
+    """Any label value can be parsed, the last of equal label sets counts, and the raw score keeps all
+    digits.
     """
     text = _text(given_results, _label_sets(cluster=cluster, score_name=score_name))
     parsed: dict[tuple[str, ...], float] = {}
@@ -137,14 +138,14 @@ def test_samples_can_be_parsed_back(given_results: list[Result], cluster: str, s
 
 
 def test_long_labels_are_cut_on_metrics_only() -> None:
-    """At 256 characters, as upstream; the item's name is whole."""
+    """They are cut at 256 characters, as upstream. The name of the item is not cut."""
     one: list[Result] = [(("n" * 10_000, "", "", "", "", "", ""), 1.0)]
     assert f'ds_node="{"n" * 256}"'.encode() in _text(one, _label_sets())
     assert list(_items(one, scorer=_scorer()).values) == ["n" * 10_000]
 
 
 async def test_the_gzip_file_is_as_small_as_that_of_other_exporters() -> None:
-    """What is kept from scrape to scrape is worth the effort of zlib's usual level."""
+    """Text that is kept from scrape to scrape is compressed with zlib's default level."""
     lines = SamplePrefix(cluster="c1", score_name="cpu")
     text = SampleText()
     text.add(
@@ -158,7 +159,9 @@ async def test_the_gzip_file_is_as_small_as_that_of_other_exporters() -> None:
 
 
 async def test_the_gzip_file_is_one_member() -> None:
-    """A reader that stops after the first member gets everything; replaced and dropped texts are gone."""
+    """A client that stops after the first member gets everything. Replaced and dropped texts are not in
+    it.
+    """
     board = RenderedSamples()
     rng = random.Random(7)
     for name in ("a", "b", "c"):
@@ -180,7 +183,7 @@ async def test_the_gzip_file_is_one_member() -> None:
     "count", [0, 1, results.BATCH - 1, results.BATCH, results.BATCH + 1, 2 * results.BATCH]
 )
 async def test_every_result_is_read(count: int) -> None:
-    """Batches lose nothing at their ends."""
+    """No result is lost at the end of a batch."""
     rows = ",".join(f'{{"metric": {{"node": "n{number}"}}, "score": {number}}}' for number in range(count))
     read = await results.read(
         bytearray(f'{{"results": [{rows}]}}'.encode()), where="api", label_sets=_label_sets()
@@ -190,8 +193,8 @@ async def test_every_result_is_read(count: int) -> None:
 
 
 @pytest.mark.parametrize("bad", ['"x"', "1e999", "NaN"])
-async def test_the_first_bad_result_is_named_by_its_place_in_the_answer(bad: str) -> None:
-    """Beyond the first batch too, whichever way the answer is read."""
+async def test_the_first_invalid_result_is_named_by_its_index(bad: str) -> None:
+    """Also after the first batch, and for both ways to read an answer."""
     wrong = {results.BATCH + 50, results.BATCH + 60}
     rows = ",".join(
         f'{{"metric": {{}}, "score": {bad if number in wrong else number}}}'
@@ -208,10 +211,10 @@ METRIC = st.dictionaries(st.sampled_from([*dimension.LABELS, "other"]), st.text(
 
 
 @given(st.lists(st.lists(st.tuples(METRIC, SCORES), max_size=6), max_size=5))
-async def test_what_is_remembered_changes_nothing(answers: list[list[tuple[dict[str, str], float]]]) -> None:
-    """Answer after answer, each as the first: label sets come, go and come back, in any spelling of their
-    JSON.
-    """
+async def test_cached_label_sets_do_not_change_results(
+    answers: list[list[tuple[dict[str, str], float]]],
+) -> None:
+    """In a sequence of answers label sets appear, disappear and return, with any formatting of their JSON."""
     remembering = _label_sets("${node};${pod}")
     for answer in answers:
         rows = [{"metric": metric, "score": score} for metric, score in answer]
@@ -225,9 +228,9 @@ async def test_what_is_remembered_changes_nothing(answers: list[list[tuple[dict[
         ]
 
 
-def test_label_sets_are_kept_while_they_are_named() -> None:
-    """The same object as long as each answer names it; huge ones and those of an answer before the last are
-    not held.
+def test_label_sets_are_kept_while_answers_have_them() -> None:
+    """It is the same object while each answer has it. Huge ones, and those of an older answer, are not
+    kept.
     """
     label_sets = _label_sets()
     small, huge = b'{"node":"a"}', b'{"node":"%b"}' % (b"n" * MAX_KEPT_BYTES)
@@ -245,8 +248,8 @@ def test_label_sets_are_kept_while_they_are_named() -> None:
     assert read(small)[0] is not first[0]
 
 
-def test_no_more_label_sets_are_kept_than_some() -> None:
-    """An answer with ever more of them costs time, not memory for months."""
+def test_the_number_of_kept_label_sets_is_limited() -> None:
+    """An answer with ever more of them costs time, but not memory for months."""
     label_sets = _label_sets()
     metrics = [b'{"node":"%d"}' % number for number in range(MAX_KEPT + results.BATCH)]
     kept = []

@@ -1,4 +1,4 @@
-"""Answers of Prometheus cut into slices: the same series, piece by piece or as a whole."""
+"""Answers of Prometheus, read in pieces or as a whole, give the same series."""
 
 import asyncio
 import json
@@ -38,9 +38,9 @@ def _large(count: int = 4000, **labels: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "more", [{}, {"warnings": ["PromQL warning: x"], "infos": ["y"]}, {"stats": {"result": [{"metric": {}}]}}]
 )
-def test_a_large_matrix_is_cut_out_whole(more: dict[str, object]) -> None:
-    """Over a megabyte: nothing lost at the seams, warnings kept, nothing else forwarded, the buffer as it
-    was.
+def test_a_large_matrix_is_forwarded_completely(more: dict[str, object]) -> None:
+    """More than a megabyte: nothing is lost between pieces, warnings are kept, nothing else is forwarded,
+    and the buffer is unchanged.
     """
     result = _large()
     body = bytearray(_answer(result, **more))
@@ -56,7 +56,7 @@ def test_a_large_matrix_is_cut_out_whole(more: dict[str, object]) -> None:
 
 
 def test_labels_that_look_like_seams() -> None:
-    """Quotes inside a label are escaped, so they cut nothing."""
+    """Quotes inside a label are escaped, so they do not separate series."""
     result = _large(x='"},{"metric":{"a":"b"},"values":[', y='"result":[')
     series = _read(_answer(result))
     assert _data(series) == result
@@ -65,8 +65,8 @@ def test_labels_that_look_like_seams() -> None:
 @pytest.mark.parametrize(
     "spelling", [{"indent": 1}, {"separators": (", ", ": ")}, {"separators": (",", ":"), "sort_keys": True}]
 )
-def test_any_spelling_of_json_is_read(spelling: dict[str, Any]) -> None:
-    """Spaces, line breaks and another order of the keys take the slower way to the same series."""
+def test_any_formatting_of_json_is_read(spelling: dict[str, Any]) -> None:
+    """Spaces, line breaks and another order of keys take the slower way and give the same series."""
     result = _large(6000)
     text = json.dumps({"status": "success", "data": {"result": result, "resultType": "matrix"}}, **spelling)
     series = _read(text.encode())
@@ -91,7 +91,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damage_anywhere_in_a_large_matrix_is_found(name: str) -> None:
-    """Nothing that is not well-formed is forwarded."""
+    """Invalid JSON is never forwarded."""
     with pytest.raises(FetchError) as caught:
         _read(DAMAGE[name](_answer(_large())))
     assert caught.value.reason is Reason.INVALID_BODY
@@ -111,7 +111,7 @@ SERIES = st.lists(
 @given(SERIES, st.integers(1, 60))
 @settings(examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int) -> None:
-    """For any labels and any size of the pieces (they are looked at between any two series)."""
+    """For any labels and any size of the pieces."""
     body = _answer(result)
     whole = _read(body)
     pieces = asyncio.run(promjson.in_pieces(bytearray(body), where="query", piece=piece))
@@ -120,7 +120,7 @@ def test_pieces_and_whole_agree(result: list[dict[str, Any]], piece: int) -> Non
 
 
 def test_instant_samples_become_series() -> None:
-    """A vector's value is a list of one value, as the wire contract asks for."""
+    """The value of a vector becomes a list with one value, as the wire contract requires."""
     series = _read(
         _answer(
             [{"metric": {"a": "b"}, "value": [1, "2"]}, {"metric": {}, "value": [1.5, "NaN"]}], kind="vector"
@@ -134,18 +134,18 @@ def test_instant_samples_become_series() -> None:
 
 
 def test_a_scalar_is_one_series_without_labels() -> None:
-    """``[time, value]`` alone."""
+    """A scalar is only ``[time, value]``."""
     assert _data(_read(_answer([1, "2"], kind="scalar"))) == [{"metric": {}, "values": [[1, "2"]]}]
 
 
 @pytest.mark.parametrize("result", [[], None])
 def test_no_series(result: object) -> None:
-    """Nothing found is no fault: the scoring API gets the empty list."""
+    """An empty result is no failure: the scoring API gets an empty list."""
     series = _read(_answer(result))
     assert (series.parts, series.count) == ((), 0)
 
 
-def test_warnings_are_bounded() -> None:
+def test_the_number_of_warnings_is_limited() -> None:
     """A source that warns for every series does not flood the log."""
     series = _read(_answer([], warnings=["w" * 10_000] * 1000))
     assert len(series.warnings) == promjson.MAX_WARNINGS
@@ -154,9 +154,7 @@ def test_warnings_are_bounded() -> None:
 
 @pytest.mark.parametrize("count", [3, 4000])
 def test_a_partial_answer_of_victoria_metrics_is_a_warning(count: int) -> None:
-    """In its spelling, small or large: some storage did not answer, and the rest is scored; ``false`` warns
-    of nothing.
-    """
+    """Small or large: if some storage did not answer, the rest is scored. ``false`` gives no warning."""
     rows = json.dumps(_large(count), separators=(",", ":"))
     for partial, told in (("true", ("the answer is partial (isPartial)",)), ("false", ())):
         text = f'{{"status":"success","isPartial":{partial},"data":{{"resultType":"matrix","result":{rows}}},"stats":{{"seriesFetched":"4"}}}}'  # noqa: E501
@@ -165,7 +163,7 @@ def test_a_partial_answer_of_victoria_metrics_is_a_warning(count: int) -> None:
 
 
 async def test_a_vector_of_any_number_of_samples_does_not_fill_the_memory() -> None:
-    """It is decoded as a whole, and each sample takes many times the bytes that it has in the answer."""
+    """It is decoded as a whole, and each sample needs many times its bytes in the answer."""
     samples = b",".join([b'{"metric":{},"value":[1,"1"]}'] * (promjson.MAX_OBJECTS // 2 + 1))
     body = b'{"status":"success","data":{"resultType":"vector","result":[%b]}}' % samples
     with pytest.raises(FetchError, match="more than 200000 series") as caught:

@@ -1,4 +1,4 @@
-"""The file's bytes as a Snapshot: faults of entries, names, completeness."""
+"""Parsing the file into a Snapshot: invalid entries, names, completeness."""
 
 import json
 from typing import Any
@@ -71,8 +71,8 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_an_entry_that_cannot_run_is_told_and_skipped(name: str) -> None:
-    """The good ones run, the file is not complete, and the index is the one in the file."""
+def test_an_invalid_entry_is_reported_and_skipped(name: str) -> None:
+    """The valid ones run, the file is not complete, and the index is that in the file."""
     change, text = FAULTS[name]
     found = _parse({"name": 7}, GOOD, {**entry("bad", scoring="http://s", source="http://p"), **change})
     assert [scorer.name for scorer in found.scorers] == ["good"]
@@ -82,8 +82,8 @@ def test_an_entry_that_cannot_run_is_told_and_skipped(name: str) -> None:
 
 
 def test_two_scorers_of_one_object_name() -> None:
-    """The first one wins and the second one is told whose name it has (upstream: they overwrite
-    each other).
+    """The first one runs, and the message of the second one names it. (In the upstream agent they
+    overwrite each other.)
     """
     found = _parse(GOOD, {**GOOD, "name": "other", "scoreName": "Good_Score"})
     assert [scorer.name for scorer in found.scorers] == ["good"]
@@ -91,25 +91,25 @@ def test_two_scorers_of_one_object_name() -> None:
 
 
 def test_an_instant_query_needs_no_step() -> None:
-    """The path decides."""
+    """The path of the endpoint decides."""
     assert _parse({**GOOD, "sourceEndpoint": "http://p/api/v1/query", "sourceStep": 0}).complete
 
 
 def test_a_query_without_a_type_means_prometheus() -> None:
-    """And neither of them means no source."""
+    """No query and no type mean no source."""
     assert _parse({**GOOD, "sourceType": ""}, entry("none", scoring="http://s", sourceType="")).complete
 
 
 @pytest.mark.parametrize("content", [b"", b" \n\t"])
-def test_an_empty_file_is_told(content: bytes) -> None:
-    """With what to write instead."""
+def test_an_empty_file_is_an_error(content: bytes) -> None:
+    """The message says what to write instead."""
     with pytest.raises(SummariesError, match="JSON array \\[\\]"):
         snapshot.parse(content)
 
 
 @pytest.mark.parametrize("content", [b"[]", b" [ ]\n"])
 def test_an_empty_list_is_complete(content: bytes) -> None:
-    """It is what a cluster without scorers gets; an empty file is no such list."""
+    """A cluster without scorers gets it. An empty file is different."""
     found = snapshot.parse(content)
     assert found.complete
     assert found.empty
@@ -121,8 +121,10 @@ def _summary(name: str, **more: Any) -> Summary:
     return Summary(name=name, score_name=name, **more)
 
 
-def test_the_delta_touches_only_what_changed() -> None:
-    """Gone and changed ones stop, new and changed ones start, the order of the file does not matter."""
+def test_the_delta_contains_only_changes() -> None:
+    """Removed and changed ones stop, new and changed ones start, and the order in the file does not
+    matter.
+    """
     running = {name: _summary(name) for name in ("a", "b", "c")}
     delta = diff(running, [_summary("d"), _summary("c"), _summary("b", source_step=5)])
     assert delta.stop == ("a", "b")

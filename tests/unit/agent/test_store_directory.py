@@ -1,4 +1,4 @@
-"""Files of --publish dir:PATH: the order of writes, and files that somebody else left there."""
+"""Files of --publish dir:PATH: the order of writes, and files of other programs."""
 
 import asyncio
 import threading
@@ -14,7 +14,7 @@ from tests.support.waiting import until
 
 
 class SlowValues(Mapping[str, int]):
-    """Scores that take as long to be written as a test wants."""
+    """Scores whose write takes as long as a test wants."""
 
     def __init__(self, value: int) -> None:
         self._value = value
@@ -39,7 +39,7 @@ def _store(directory: Path) -> DirectoryStore:
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("then", ["write", "delete"])
-async def test_a_cancelled_write_does_not_land_after_what_follows_it(tmp_path: Path, then: str) -> None:
+async def test_a_cancelled_write_does_not_finish_after_the_next_change(tmp_path: Path, then: str) -> None:
     """A worker is replaced, or its scorer removed, while a slow disk still writes the old scores."""
     store, old = _store(tmp_path), SlowValues(1)
     await store.write("s", scorer="n", values={"a": 0}, valid_until=2e9)
@@ -79,10 +79,8 @@ async def test_a_cancelled_write_does_not_land_after_what_follows_it(tmp_path: P
         b"metadata: [1]\nstatus: {scores: {a: 1}}",
     ],
 )
-async def test_a_file_that_says_nothing_is_written_anew_and_hides_no_other(
-    tmp_path: Path, content: bytes
-) -> None:
-    """Damaged, half-written or somebody else's: no failure of any scorer."""
+async def test_an_invalid_file_is_replaced_and_hides_no_other(tmp_path: Path, content: bytes) -> None:
+    """A damaged file, or a file of another program, is no failure of a scorer."""
     store = _store(tmp_path)
     await store.write("other", scorer="m", values={"a": 3}, valid_until=2e9)
     (tmp_path / "s.yaml").write_bytes(content)

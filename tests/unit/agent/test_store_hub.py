@@ -1,4 +1,4 @@
-"""What a write of many items costs beside the write itself, and which writes are not sent."""
+"""The memory of a write with many items, and writes that are not sent."""
 
 import tracemalloc
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def no_access() -> Access:
 
 
 class Answered(ApiServer):
-    """Answers every apply with the object as a hub has it then, made beforehand."""
+    """Answers every apply with the object as a hub would, prepared before."""
 
     def __init__(self) -> None:
         super().__init__(load=no_access, clock=LoopClock(), timeout_seconds=1)
@@ -58,9 +58,9 @@ class Answered(ApiServer):
         return Reply(url=path, body=self.body)
 
 
-async def test_a_write_of_many_items_builds_no_objects_of_the_answer() -> None:
-    """The hub's answer has three times the bytes of the request, most of them about who owns which item. As
-    dictionaries it takes 7 MB.
+async def test_the_answer_to_a_write_of_many_items_is_not_decoded_to_dictionaries() -> None:
+    """The hub's answer has three times the bytes of the request, most of them in managedFields. As
+    dictionaries it needs 7 MB.
     """
     server = Answered()
     store = HubStore(server=server, cluster="c1")
@@ -86,7 +86,9 @@ async def test_a_write_of_many_items_builds_no_objects_of_the_answer() -> None:
     ],
     ids=["name", "items"],
 )
-async def test_what_the_hubs_policy_refuses_is_not_sent(values: Mapping[str, int], words: str) -> None:
+async def test_scores_that_the_hubs_policy_refuses_are_not_sent(
+    values: Mapping[str, int], words: str
+) -> None:
     server = Answered()
     store = HubStore(server=server, cluster="c1", limit=10**9)
     with pytest.raises(PublishError, match=words) as caught:

@@ -1,4 +1,4 @@
-"""A fault of the agent itself stays inside one scorer."""
+"""A bug in the agent affects only one scorer."""
 
 import random
 
@@ -15,8 +15,8 @@ from dsf_wire.summary import Summary
 from tests.support.waiting import until
 
 
-class Cycle:
-    """A cycle that has a fault nobody thought of, or none."""
+class FakeCycle:
+    """A cycle that raises an unexpected exception, or none."""
 
     def __init__(self, *, fault: BaseException | None = None) -> None:
         self.fault = fault
@@ -37,10 +37,10 @@ class Cycle:
         )
 
 
-class Makes:
-    """Workers whose cycles a test chose, by scorer name."""
+class WorkerFactory:
+    """Creates workers with the cycles of a test, by scorer name."""
 
-    def __init__(self, metrics: Metrics, cycles: dict[str, Cycle], *, rng: random.Random) -> None:
+    def __init__(self, metrics: Metrics, cycles: dict[str, FakeCycle], *, rng: random.Random) -> None:
         self._metrics = metrics
         self._cycles = cycles
         self._rng = rng
@@ -61,14 +61,16 @@ def _scorer(name: str) -> Summary:
     return Summary(name=name, score_name=name, scoring_interval=1)
 
 
-async def test_a_fault_of_the_agent_is_a_failure_of_one_scorer() -> None:
-    """Counted as internal and tried again, while the neighbour keeps its pace; healing is seen at once."""
+async def test_a_bug_in_a_cycle_is_a_failure_of_one_scorer() -> None:
+    """It is counted as internal and retried, and the other scorer keeps its grid. Recovery is noticed at
+    once.
+    """
     metrics, cycles = (
         Metrics(cluster="c"),
-        {"broken": Cycle(fault=ZeroDivisionError("oops")), "well": Cycle()},
+        {"broken": FakeCycle(fault=ZeroDivisionError("oops")), "well": FakeCycle()},
     )
     scheduler = Scheduler(
-        make=Makes(metrics, cycles, rng=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
+        make=WorkerFactory(metrics, cycles, rng=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
     )
     await scheduler.apply([_scorer("broken"), _scorer("well")])
     await until(lambda: cycles["well"].runs >= 10 and cycles["broken"].runs >= 2, what="both run")
@@ -82,8 +84,8 @@ async def test_a_fault_of_the_agent_is_a_failure_of_one_scorer() -> None:
     await scheduler.stop(grace=1.0)
 
 
-class Dice(random.Random):
-    """Chance that breaks, so that a worker dies of what it does about a failure."""
+class BrokenRandom(random.Random):
+    """Random numbers that fail, so that the handling of a failure fails too."""
 
     broken = False
 
@@ -94,17 +96,19 @@ class Dice(random.Random):
         return super().uniform(a, b)
 
 
-async def test_a_worker_that_dies_harms_no_other_and_can_be_replaced() -> None:
-    """What even the worker does not catch ends neither the process nor the neighbour; an edit starts a new
-    one at once.
+async def test_a_failed_worker_affects_no_other_and_can_be_replaced() -> None:
+    """An exception that the worker does not catch ends neither the process nor other workers. An edit
+    starts a new worker at once.
     """
     metrics, cycles, dice = (
         Metrics(cluster="c"),
-        {"broken": Cycle(fault=ZeroDivisionError()), "well": Cycle()},
-        Dice(1),
+        {"broken": FakeCycle(fault=ZeroDivisionError()), "well": FakeCycle()},
+        BrokenRandom(1),
     )
     dice.broken = True
-    scheduler = Scheduler(make=Makes(metrics, cycles, rng=dice), metrics=metrics, cluster="c", splay=0.0)
+    scheduler = Scheduler(
+        make=WorkerFactory(metrics, cycles, rng=dice), metrics=metrics, cluster="c", splay=0.0
+    )
     await scheduler.apply([_scorer("broken"), _scorer("well")])
     await until(lambda: cycles["broken"].runs == 1, what="it died")
     runs = cycles["well"].runs
@@ -118,8 +122,8 @@ async def test_a_worker_that_dies_harms_no_other_and_can_be_replaced() -> None:
     await scheduler.stop(grace=1.0)
 
 
-class Refuses(Makes):
-    """Cannot make one of the workers at all."""
+class FailingFactory(WorkerFactory):
+    """Cannot create one of the workers."""
 
     def __call__(self, scorer: Summary) -> Worker:
         if scorer.name == "broken" and not scorer.source_step:
@@ -128,11 +132,11 @@ class Refuses(Makes):
         return super().__call__(scorer)
 
 
-async def test_a_worker_that_cannot_be_made_harms_no_other_and_is_counted() -> None:
-    """The process goes on, also to its end; an edit that can be made runs at once."""
-    metrics, cycles = Metrics(cluster="c"), {"broken": Cycle(), "well": Cycle()}
+async def test_a_worker_that_cannot_be_created_affects_no_other_and_is_counted() -> None:
+    """The process continues and can be stopped. After an edit the worker runs at once."""
+    metrics, cycles = Metrics(cluster="c"), {"broken": FakeCycle(), "well": FakeCycle()}
     scheduler = Scheduler(
-        make=Refuses(metrics, cycles, rng=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
+        make=FailingFactory(metrics, cycles, rng=random.Random(1)), metrics=metrics, cluster="c", splay=0.0
     )
     await scheduler.apply([_scorer("broken"), _scorer("well")])
     await until(lambda: cycles["well"].runs >= 5, what="the neighbour runs")

@@ -1,4 +1,4 @@
-"""The sizes that the agent sets in asyncio and httpx's engine are the ones that their connections use."""
+"""The read sizes that the agent sets in asyncio and httpcore are those that their connections use."""
 
 import asyncio
 import inspect
@@ -9,8 +9,8 @@ import httpcore
 from dsf_agent.endpoints import transport
 
 
-async def test_connections_read_widely() -> None:
-    """Where a newer Python or httpcore names them otherwise, this fails and the agent only reads smaller
+async def test_connections_use_large_reads() -> None:
+    """If a newer Python or httpcore renames them, this test fails, and the agent only reads smaller
     pieces.
     """
     transport.use_large_reads()
