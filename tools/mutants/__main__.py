@@ -35,7 +35,7 @@ LIBRARIES: Final = (
     "hypothesis", "pydantic", "msgspec", "httpx", "yaml", "ruamel.yaml", "promql_parser", "cel_expr_python",
     "re2", "prometheus_client", "cryptography.x509", "kubernetes.client",
 )  # fmt: skip
-"""Loaded once, before the first fork."""
+"""Loaded before the first fork. What else the tests import is loaded after their first run."""
 PYTEST: Final = (
     "-q", "-x", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not soak",
     "--hypothesis-profile", "mutants", "-W", "ignore::pytest.PytestAssertRewriteWarning",
@@ -102,9 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [name for name in given.targets if name not in TARGETS]
     if unknown:
         parser.error(f"there is no target {unknown[0]}; write one of {', '.join(TARGETS)}")
-    for name in LIBRARIES:
-        with suppress(ImportError):
-            importlib.import_module(name)
+    _load(LIBRARIES)
     os.chdir(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = folder
@@ -127,6 +125,7 @@ def _examined(name: str, target: Target, *, seconds: float, only: str, folder: P
         mutants += [Mutant(path=path, tree=tree, mutation=one) for one in mutations(tree)]
     known, longest = _known(sources, tests, folder)
     _say(f"{name}: {len(mutants)} mutants; all tests take {longest:.1f} s")
+    _load(known.libraries)
     # In an order of its own, so that what a short run tries is a fair sample.
     random.Random(0).shuffle(mutants)  # noqa: S311 - an order, not a secret
     fates: dict[Fate, list[Mutant]] = {fate: [] for fate in Fate}
@@ -152,10 +151,11 @@ def _examined(name: str, target: Target, *, seconds: float, only: str, folder: P
 
 @dataclass(frozen=True, kw_only=True)
 class _Known:
-    """Of the tests without a mutant: what runs what, and how many seconds each takes."""
+    """Of the tests without a mutant: what runs what, how many seconds each takes, and what they import."""
 
     reach: Reach
     seconds: dict[str, float]
+    libraries: list[str]
 
 
 def _known(sources: Sequence[Path], tests: Sequence[str], folder: Path) -> tuple[_Known, float]:
@@ -167,7 +167,9 @@ def _known(sources: Sequence[Path], tests: Sequence[str], folder: Path) -> tuple
         recorder.start()
         code = pytest.main([*PYTEST, *tests], plugins=[recorder])
         sys.settrace(None)
-        kept.write_bytes(pickle.dumps(_Known(reach=dict(recorder.reach), seconds=recorder.seconds)))
+        kept.write_bytes(
+            pickle.dumps(_Known(reach=dict(recorder.reach), seconds=recorder.seconds, libraries=_libraries()))
+        )
         return int(code)
 
     start = time.monotonic()
@@ -250,6 +252,24 @@ def _forked(work: Callable[[], int], *, limit: float) -> int | None:
         if status is None:
             os.waitpid(child, 0)
     return status
+
+
+def _libraries() -> list[str]:
+    """Every loaded module that is no part of the repository, and so of no mutant."""
+    return [
+        name
+        for name, module in sys.modules.items()
+        if (file := getattr(module, "__file__", None)) and ("site-packages" in file or str(ROOT) not in file)
+    ]
+
+
+def _load(names: Sequence[str]) -> None:
+    """Imports them before a fork, so that no mutant has to. What cannot be imported alone is left to the
+    tests.
+    """
+    for name in names:
+        with suppress(Exception):
+            importlib.import_module(name)
 
 
 def _module(path: Path) -> str:

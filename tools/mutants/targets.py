@@ -74,7 +74,12 @@ TARGETS: Final[Mapping[str, Target]] = {
     ),
     "rules": Target(
         sources=("gitops_dsf/resolve/rules/*.py",),
-        tests=("tests/unit/resolve/test_*.py", "tests/unit/repository/model/test_validate.py"),
+        tests=(
+            "tests/unit/resolve/test_*.py",
+            "tests/unit/repository/model/test_validate.py",
+            "tests/contract/test_diagnostics_docs.py",
+            "tests/golden/test_golden.py",
+        ),
     ),
     "wire": Target(
         sources=("wire/dsf_wire/*.py",),
