@@ -21,6 +21,8 @@ class Store:
 
     def __init__(self) -> None:
         self.item: dict[str, Any] | None = None
+        self.created: list[tuple[str, Mapping[str, Any]]] = []
+        """Path and body of each Lease that was created."""
         self.specs: list[dict[str, Any]] = []
         """As they were written."""
         self.times: list[float] = []
@@ -34,7 +36,8 @@ class Store:
             raise ApiError("no lease", status=404)
         return msgspec.json.encode(self.item)
 
-    async def create(self, _path: str, item: Mapping[str, Any], /) -> bytes:
+    async def create(self, path: str, item: Mapping[str, Any], /) -> bytes:
+        self.created.append((path, item))
         await self._answer()
         if self.item is not None:
             raise ApiError("exists", status=409)
@@ -101,6 +104,27 @@ def test_each_renewal_says_when_it_was_and_leaves_the_rest() -> None:
         assert all({**spec, "renewTime": first["renewTime"]} == first for spec in store.specs)
         pauses = [after - before for before, after in zip(store.times, store.times[1:], strict=False)]
         assert pauses == pytest.approx([RENEW] * 30, abs=0.01)
+
+    virtual_time.run(main())
+
+
+def test_a_lease_that_does_not_exist_is_created_as_a_complete_object() -> None:
+    """An API server refuses an object without its kind, version or name."""
+
+    async def main() -> None:
+        store = Store()
+        await lease(store).acquire()
+        assert store.created == [
+            (
+                "/apis/coordination.k8s.io/v1/namespaces/hub/leases",
+                {
+                    "apiVersion": "coordination.k8s.io/v1",
+                    "kind": "Lease",
+                    "metadata": {"name": "gitops-dsf-reconciler"},
+                    "spec": store.specs[0],
+                },
+            )
+        ]
 
     virtual_time.run(main())
 
@@ -186,6 +210,25 @@ def test_a_refused_renewal_is_tried_again_until_the_claim_is_over() -> None:
             assert asyncio.get_running_loop().time() - last == pytest.approx(DEADLINE, abs=0.2)
             with pytest.raises(LeaseLost, match="not renewed for 12 s: refused"):
                 task.result()
+
+    virtual_time.run(main())
+
+
+def test_a_renewal_that_is_refused_in_the_last_second_is_tried_once_more() -> None:
+    """The claim still holds, and so does the lease, which outlives it."""
+
+    async def main() -> None:
+        store = Store()
+        one = lease(store)
+        await one.acquire()
+        async with kept(one) as task:
+            store.seconds, store.faults = [DEADLINE - RENEW - 0.5], [500]
+            await asyncio.sleep(DEADLINE - 0.1)
+            assert (store.seconds, store.faults, task.done()) == ([], [], False)
+            assert 0 < one.left() < 0.5
+            await asyncio.sleep(1)
+            assert not task.done()
+            assert one.left() > DEADLINE - 1
 
     virtual_time.run(main())
 

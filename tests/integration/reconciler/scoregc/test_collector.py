@@ -318,7 +318,7 @@ def test_the_hubs_time_must_be_known_to_the_last() -> None:
 
 def test_a_refusal_does_not_count_and_silence_does() -> None:
     async def test(hub: DeadScoreHub) -> None:
-        hub.server.refusals = {"DELETE addonplacementscores": [403, 409, 0, 500]}
+        hub.server.refusals = {"DELETE addonplacementscores": [400, 409, 0, 500]}
         async with hub.collecting() as again:
             await until(lambda: hub.dead == 20)
             hub.now += TTL
