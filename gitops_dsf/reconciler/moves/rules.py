@@ -194,7 +194,7 @@ def _rank(copy: Application, state: MoveState) -> int:
 
 
 def _states(clusters: Iterable[str], copies: Iterable[Application], state: MoveState) -> str:
-    by_cluster = {copy.cluster: copy for copy in sorted(copies, key=lambda item: item.name, reverse=True)}
+    by_cluster = {copy.cluster: copy for copy in copies}
     listed = sorted(clusters)
     words = [f"{by_cluster[name].name} is {_state(by_cluster[name], state)}" for name in listed[:NAMED]]
     return ", ".join(words) + (f" and {len(listed) - NAMED} more" if len(listed) > NAMED else "")
