@@ -3,7 +3,6 @@ connections. Credentials may change while it runs.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any, Final, Self
 import httpx
 import msgspec
 
-from dsf_runtime.access import Access, AccessError, fingerprint
+from dsf_runtime.access import Access
 from dsf_runtime.apianswers import (
     ANSWER_BYTES,
     ApiError,
@@ -25,15 +24,13 @@ from dsf_runtime.apianswers import (
     silent,
     watch_event,
 )
-from dsf_runtime.calls import CallFault, Kind, Retirement, named
+from dsf_runtime.calls import CallFault, Kind, named
 from dsf_runtime.clock import Clock, HubClock, SystemClock
+from dsf_runtime.connections import Connection, Connections
 
 __all__ = ["APPLY", "JSON", "JSON_PATCH", "MERGE", "SILENCE", "ApiError", "ApiServer", "Reply", "WatchEvent"]
 
-log = logging.getLogger(__name__)
 
-RECHECK_SECONDS: Final = 1.0
-"""Shortest time between two checks of the credential files."""
 WATCH_SECONDS: Final = 240
 """The server ends a watch after this time. It sends a bookmark about every minute."""
 SILENCE: Final = WATCH_SECONDS / 2
@@ -62,14 +59,6 @@ class Reply:
     body: bytes
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Connection:
-    """Credentials, and the connection pool that uses them."""
-
-    access: Access
-    client: httpx.AsyncClient
-
-
 class ApiServer:
     """Reads its credentials with ``load`` before the first request, when their files change, and after a 401.
 
@@ -86,15 +75,16 @@ class ApiServer:
         clock: Clock | None = None,
         admit: Callable[[str, str], None] | None = None,
     ) -> None:
-        self._load, self._admit = load, admit
-        self._headers = {"User-Agent": user_agent}
+        self._admit = admit
         self._timeout = timeout_seconds
         self._time = clock or SystemClock()
-        self._connection: _Connection | None = None
-        # A running watch keeps its old credentials.
-        self._retirement = Retirement(grace=WATCH_SECONDS + timeout_seconds)
-        self._checked = 0.0
-        self._lock = asyncio.Lock()
+        self._connections = Connections(
+            load=load,
+            headers={"User-Agent": user_agent},
+            clock=self._time,
+            # A running watch keeps its old credentials.
+            grace=WATCH_SECONDS + timeout_seconds,
+        )
         self.clock = HubClock(clock=self._time)
 
     async def __aenter__(self) -> Self:
@@ -107,10 +97,7 @@ class ApiServer:
 
     async def close(self) -> None:
         """Closes all connections."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.client.aclose()
-        await self._retirement.close()
+        await self._connections.close()
 
     def now(self) -> float:
         """Unix time of the server's clock, which decides what is expired."""
@@ -136,7 +123,7 @@ class ApiServer:
         headers = {"Accept": accept} if content is None else {"Accept": accept, "Content-Type": content_type}
         seconds = seconds or self._timeout
         for last in (False, True):
-            connection = await self._ready()
+            connection = await self._connections.ready()
             try:
                 with named(url=connection.access.host + path, seconds=seconds):
                     async with (
@@ -149,7 +136,7 @@ class ApiServer:
             except CallFault as fault:
                 raise silent(f"{method} {path}", access=connection.access, fault=fault) from fault
             if response.status_code == httpx.codes.UNAUTHORIZED and not last:
-                await self._renew(connection)
+                await self._connections.renew(connection)
                 continue
             break
         if answer is None:
@@ -212,14 +199,14 @@ class ApiServer:
             "resourceVersion": resource_version,
             "timeoutSeconds": str(WATCH_SECONDS),
         }
-        connection = await self._ready()
+        connection = await self._connections.ready()
         try:
             with named(url=connection.access.host + path, seconds=SILENCE):
                 async with self._open(
                     connection, "GET", path, params=params, headers={"Accept": JSON}, read_seconds=SILENCE
                 ) as response:
                     if response.status_code == httpx.codes.UNAUTHORIZED:
-                        await self._renew(connection)
+                        await self._connections.renew(connection)
                     if response.status_code != httpx.codes.OK:
                         raise self._refused(
                             f"WATCH {path}",
@@ -237,7 +224,7 @@ class ApiServer:
     async def _page(self, path: str, params: Mapping[str, str], *, accept: str, most: int) -> bytes | None:
         """One page, or None if it is larger than ``most``."""
         for last in (False, True):
-            connection = await self._ready()
+            connection = await self._connections.ready()
             try:
                 with named(url=connection.access.host + path, seconds=self._timeout):
                     async with self._open(
@@ -247,7 +234,7 @@ class ApiServer:
             except CallFault as fault:
                 raise silent(f"GET {path}", access=connection.access, fault=fault) from fault
             if response.status_code == httpx.codes.UNAUTHORIZED and not last:
-                await self._renew(connection)
+                await self._connections.renew(connection)
                 continue
             break
         if not response.is_success:
@@ -260,7 +247,7 @@ class ApiServer:
     @asynccontextmanager
     async def _open(
         self,
-        connection: _Connection,
+        connection: Connection,
         method: str,
         path: str,
         *,
@@ -296,58 +283,8 @@ class ApiServer:
             self.clock.learn(response.headers.get("Date"), sent=sent, received=self._time.monotonic())
             yield response
 
-    async def _ready(self) -> _Connection:
-        """The connection. It is replaced if a credential file changed since the last check."""
-        async with self._lock:
-            connection = self._connection
-            if connection is not None:
-                now = self._time.monotonic()
-                if now - self._checked < RECHECK_SECONDS or not connection.access.files:
-                    return connection
-                self._checked = now
-                if (
-                    await asyncio.to_thread(fingerprint, connection.access.files)
-                    == connection.access.fingerprint
-                ):
-                    return connection
-                log.info("credentials of %s changed on disk, reading them again", connection.access.host)
-            return await self._connect()
-
-    async def _renew(self, refused: _Connection) -> None:
-        """Replaces a connection after a 401. If several requests got 401, only the first one replaces it, and
-        the old connection stays open for requests that still use it.
-        """
-        async with self._lock:
-            if self._connection is refused:
-                await self._connect()
-
-    async def _connect(self) -> _Connection:
-        old = self._connection
-        try:
-            access = await asyncio.to_thread(self._load)
-        except AccessError as error:
-            if old is None:
-                raise ApiError(str(error), kind=Kind.CREDENTIALS) from error
-            # Some systems replace a certificate and its key one after the other. Keep the old pair until the
-            # new ones match.
-            log.warning("credentials on disk cannot be used yet, keeping the old ones: %s", error)
-            return old
-        client = httpx.AsyncClient(
-            verify=access.trust,
-            proxy=access.proxy,
-            trust_env=False,
-            headers=self._headers | ({"Authorization": access.authorization} if access.authorization else {}),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=60.0),
-            follow_redirects=False,
-        )
-        self._connection = _Connection(access=access, client=client)
-        self._checked = self._time.monotonic()
-        if old is not None:
-            self._retirement.add(old.client)
-        return self._connection
-
     def _refused(
-        self, what: str, connection: _Connection, response: httpx.Response, content: bytes
+        self, what: str, connection: Connection, response: httpx.Response, content: bytes
     ) -> ApiError:
         return refused(
             what,

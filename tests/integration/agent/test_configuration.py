@@ -12,8 +12,8 @@ import pytest
 from tests.support import yamlfast
 from tests.support.agent.apis import last_values, prometheus, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import HttpFake, Reply, Seen
-from tests.support.agent.pace import beat, keeps
 from tests.support.agent.process import agent
 from tests.support.agent.running import running
 from tests.support.waiting import until
@@ -35,8 +35,8 @@ async def test_a_swap_is_noticed_by_file_events(tmp_path: Path) -> None:
 
 
 async def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> None:
-    """A changed query is used at once. (The upstream agent keeps the first one.) The other scorer keeps
-    its grid.
+    """A changed query is used at once. (The upstream agent keeps the first one.) The other scorer
+    assert_on_grid its grid.
     """
     volume = ConfigMapVolume(tmp_path / "config")
     async with HttpFake(prometheus(series(1))) as source, HttpFake(scores(1.0)) as scoring:
@@ -57,7 +57,7 @@ async def test_an_edit_restarts_its_own_worker_and_no_other(tmp_path: Path) -> N
                 assert source.to("one")[-1].query["query"] == query
             calls = len(source.to("two"))
             await until(lambda: len(source.to("two")) >= calls + 3, what="the neighbour goes on")
-            keeps(source.to("two")[1:], grid=beat("two"), least=2)
+            assert_on_grid(source.to("two")[1:], grid=grid_of("two"), least=2)
             assert len(source.to("one")) == 4
 
 
@@ -90,7 +90,7 @@ async def _follows_swaps(tmp_path: Path, *, count: int) -> None:
                 # second on average.
                 await asyncio.sleep(max(0.0, start + (number + 1) / 30 - asyncio.get_running_loop().time()))
             await until(lambda: scoring.to(f"v{count - 1}"), what="the last state is in force")
-            keeps(scoring.to("calm")[1:], grid=beat("calm"), least=count // 50)
+            assert_on_grid(scoring.to("calm")[1:], grid=grid_of("calm"), least=count // 50)
             # Bursts are collected for a tenth of a second, and the agent never falls behind them.
             assert len({seen.path for seen in scoring.seen}) > count / 30
             assert {path.stem for path in out.glob("*.yaml")} == {"calm-score", "edited-score"}

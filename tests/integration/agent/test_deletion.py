@@ -12,9 +12,9 @@ import pytest
 
 from tests.support.agent.apis import Scoring
 from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, hub_flags, timestamp
-from tests.support.agent.pace import beat, keeps
 from tests.support.agent.running import RunningAgent, running
 from tests.support.waiting import until
 
@@ -62,7 +62,7 @@ async def test_an_incomplete_file_deletes_nothing(tmp_path: Path, caplog: pytest
                 )
                 calls = len(scoring.to("cpu"))
                 await until(lambda: len(scoring.to("cpu")) >= calls + 4, what=f"it runs on: {name}")
-                keeps(scoring.to("cpu")[1:], grid=beat("cpu"), least=3)
+                assert_on_grid(scoring.to("cpu")[1:], grid=grid_of("cpu"), least=3)
                 assert set(hub.scores) == {("c1", "cpu-score"), ("c1", "mem-score")}, name
                 assert not any(method == "DELETE" for method, _ in hub.writes), name
                 samples = await agent.samples()

@@ -8,9 +8,9 @@ from pathlib import Path
 from tests.support.agent.apis import Scoring
 from tests.support.agent.configmap import ConfigMapVolume, entry
 from tests.support.agent.faults import EAGER
+from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, failure, hub_flags, timestamp
-from tests.support.agent.pace import beat, keeps
 from tests.support.agent.running import RunningAgent, running
 from tests.support.waiting import until
 
@@ -71,7 +71,7 @@ async def test_a_hub_that_fails_delays_no_cycle_and_gets_the_newest_scores_later
                     await until(lambda one=one: len(scoring.to(one)) >= 4, what=f"cycles go on: {name}")
                     # The second run falls on the grid, half an interval to one and a half after the first;
                     # then one a second.
-                    keeps(scoring.to(one)[1:], grid=beat(one), least=2)
+                    assert_on_grid(scoring.to(one)[1:], grid=grid_of(one), least=2)
                 await until(lambda: _counted(agent, reason), what=f"the reason is counted: {name}")
                 assert agent.scorer()["publish"]["reason"] == reason, name
                 assert hub.values("cpu-score") == {}, name
@@ -112,7 +112,7 @@ async def test_a_slow_hub_delays_no_cycle(tmp_path: Path) -> None:
             )
             for one in ("cpu", "mem"):
                 await until(lambda one=one: len(scoring.to(one)) >= 5, what="cycles")
-                keeps(scoring.to(one)[1:], grid=beat(one), least=3)
+                assert_on_grid(scoring.to(one)[1:], grid=grid_of(one), least=3)
             assert await agent.failures() == {}
 
 

@@ -15,9 +15,9 @@ from dsf_agent.scoring.results import RESULT_BYTES
 from tests.support import yamlfast
 from tests.support.agent.apis import last_values, matrix, scores, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 from tests.support.agent.hub import HubFake, kubeconfig
-from tests.support.agent.pace import beat, keeps
 from tests.support.agent.process import agent
 from tests.support.agent.running import running
 from tests.support.virtual_time import LoopClock
@@ -61,7 +61,7 @@ async def test_a_hundred_hanging_scorers_delay_no_healthy_one(tmp_path: Path) ->
             "60",
         ) as agent_:
             await until(lambda: len(scoring.seen) >= 6, what="the healthy one goes on")
-            keeps(scoring.seen[1:], grid=beat("well"), least=4)
+            assert_on_grid(scoring.seen[1:], grid=grid_of("well"), least=4)
             assert "well-score" not in await agent_.failures()
             assert [fake.open for fake in silent] == [8] * 10, "no more calls to one origin than allowed"
 
@@ -91,7 +91,7 @@ async def test_a_hundred_hanging_paths_of_one_origin_leave_slots_to_others(tmp_p
             assert asyncio.get_running_loop().time() - began < 4 * (100 / 8 + 1) + 10
             calls = len(fake.to("well"))
             await until(lambda: len(fake.to("well")) >= calls + 20, what="the healthy one goes on")
-            keeps(fake.to("well")[calls + 1 :], grid=beat("well"), least=10)
+            assert_on_grid(fake.to("well")[calls + 1 :], grid=grid_of("well"), least=10)
             assert "well-score" not in await agent_.failures()
 
 

@@ -20,7 +20,7 @@ class ConfigMapVolume:
         directory.mkdir(parents=True, exist_ok=True)
 
     def put(self, *entries: dict[str, Any]) -> None:
-        """Swaps in these summaries."""
+        """Replaces the content with these summaries."""
         self.swap({"summaries": json.dumps(entries, indent=2).encode()})
 
     def put_raw(self, content: bytes) -> None:
@@ -51,7 +51,7 @@ class ConfigMapVolume:
 
 
 def entry(name: str, *, scoring: str, source: str = "", **more: Any) -> dict[str, Any]:
-    """A summary in upstream's sixteen keys, and what else is given."""
+    """A summary with the sixteen upstream keys and further ones."""
     plain = {
         "name": name,
         "scoreName": f"{name}-score",

@@ -1,4 +1,4 @@
-"""What every fault of a metric source and of a scoring API is put through, beside a scorer in good health."""
+"""The test that every fault of a metric source or scoring API goes through, beside a healthy scorer."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,24 +6,24 @@ from typing import Final, Literal
 
 from tests.support.agent.apis import last_values, matrix, series
 from tests.support.agent.configmap import ConfigMapVolume, entry
+from tests.support.agent.grid import assert_on_grid, grid_of
 from tests.support.agent.http import Fault, HttpFake, Reply, Seen
-from tests.support.agent.pace import beat, keeps
 from tests.support.agent.running import RunningAgent, running
 from tests.support.waiting import until
 
 Faults = Mapping[str, tuple[Reply | Fault, str]]
-"""Name to the answer and to the reason that must be counted."""
+"""By name: the answer, and the reason that must be counted."""
 
 EAGER: Final = {"deadband": 0, "minIntervalSeconds": 0}
 SOURCE: Final = matrix(series(3))
 SCORES: Final = Reply.of({"results": [{"metric": {"node": "a"}, "score": 1.5}]})
 LIMITS: Final = ("--request-timeout", "8", "--max-answer-bytes", "200000", "--max-calls-per-origin", "64")
-"""Dozens of scorers start at once: where the machine is busy, a healthy peer may take seconds to answer the
-last of them.
+"""Dozens of scorers start at once. On a busy machine a healthy peer may need seconds to answer the
+last one.
 """
 INTERVAL: Final = 4
-"""Seconds between two runs of those that fail, so that together they leave most of a busy machine to the
-healthy one.
+"""Seconds between two cycles of failing scorers, so that they leave most of a busy machine to the healthy
+one.
 """
 REFUSED: Final = "refused"
 WELL: Final = "well"
@@ -47,7 +47,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
     once, all heal.
 
     While they fail: the right reason is counted for each, what they exported is gone, what they published
-    stays as it is, and the healthy scorer keeps its beat.
+    stays as it is, and the healthy scorer keeps its grid.
     """
     peer = Peer(faults, SOURCE if side == "source" else SCORES)
     volume, out = ConfigMapVolume(folder / "config"), folder / "out"
@@ -88,7 +88,7 @@ async def survives(folder: Path, *, side: Literal["source", "scoring"], faults: 
                 lambda: _failing(agent).get(f"{REFUSED}-score") == "unreachable", what="nobody listens"
             )
             await until(lambda: len(faulty.to(WELL)) >= calls + 5, what="the healthy one goes on")
-            keeps(faulty.to(WELL)[calls + 1 :], grid=beat(WELL), least=3)
+            assert_on_grid(faulty.to(WELL)[calls + 1 :], grid=grid_of(WELL), least=3)
             counted = await agent.failures()
             # The one that refuses may have been in the middle of an answer when it went away.
             counted[f"{REFUSED}-score"].discard("connection_lost")

@@ -1,4 +1,4 @@
-"""A real HTTP/1.1 server on 127.0.0.1 whose answers, and whose faults on the wire, a test decides."""
+"""A real HTTP/1.1 server on 127.0.0.1. The test chooses its answers and its faults on the wire."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """A request as it arrived; header names in lower case."""
+    """A received request. Header names are in lower case."""
 
     method: str
     target: str
@@ -41,7 +41,7 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """An answer that keeps to the protocol."""
+    """A valid HTTP answer."""
 
     status: int = 200
     body: bytes = b""
@@ -58,13 +58,13 @@ class Reply:
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """An answer that does not: what is written, how, and how the connection ends."""
+    """An invalid answer: what is written, how, and how the connection ends."""
 
     writes: tuple[bytes, ...] = ()
     pause: float = 0.0
     """Seconds before each write."""
     hang: bool = False
-    """Goes on until the peer gives up; else the connection is reset after the last write."""
+    """Repeats until the peer closes. Otherwise the connection is reset after the last write."""
 
 
 Handler = Callable[[Seen], Awaitable[Reply | Fault] | Reply | Fault]

@@ -22,11 +22,11 @@ from tests.support.agent.http import Fault, HttpFake, Reply, Seen
 
 TOKEN = "good"
 UPSTREAM = "dynamic-scoring-agent"
-"""The field manager of an upstream agent: the name of its program."""
+"""The field manager of an upstream agent, which is the name of its program."""
 
 
 class HubFake:
-    """The handler of an HttpFake. ``before`` may answer, or break, any request first."""
+    """A handler for HttpFake. ``before`` may answer any request first, or fail it."""
 
     def __init__(self, *, namespaces: tuple[str, ...] = ("c1",), token: str = TOKEN) -> None:
         self.namespaces = set(namespaces)
@@ -180,7 +180,7 @@ class HubFake:
         return self._written("PATCH", key, sub="/status")
 
     def _update_status(self, key: tuple[str, str], seen: Seen) -> Reply:
-        """As the upstream agent writes: read, change, put."""
+        """Writes as the upstream agent does: read, change, replace."""
         stored, sent = self.scores[key], seen.json()
         if sent["metadata"].get("resourceVersion") not in {None, stored["metadata"]["resourceVersion"]}:
             return failure(409, "the object has been modified")
@@ -244,13 +244,13 @@ class HubFake:
         assert reply.status == 200, reply.body
 
     def values(self, name: str, *, namespace: str = "c1") -> dict[str, int]:
-        """What a reader of the hub sees."""
+        """The items on the hub."""
         status = self.scores.get((namespace, name), {}).get("status") or {}
         return {item["name"]: item["value"] for item in status.get("scores", [])}
 
 
 def _manager(seen: Seen) -> str:
-    """The manager that a request names, else its program: what stands before the slash in User-Agent."""
+    """The field manager of a request. By default it is the program name in User-Agent, before the slash."""
     return seen.query.get("fieldManager") or seen.headers.get("user-agent", "unknown").partition("/")[0]
 
 
@@ -289,7 +289,7 @@ def kubeconfig(path: Path, *, server: str, token: str = TOKEN, **cluster: Any) -
 
 
 def hub_flags(folder: Path, *, config_dir: Path, server: HttpFake) -> list[str | Path]:
-    """Flags of an agent that publishes to this hub, with waits that suit a test."""
+    """Flags of an agent that publishes to this hub, with short delays."""
     config = kubeconfig(folder / "kubeconfig", server=server.url)
     waits = ["--prune-delay", "0.2", "--hub-timeout", "10", "--suspension-poll", "1"]
     return ["--config-dir", config_dir, "--hub-kubeconfig", config, *waits]

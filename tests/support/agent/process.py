@@ -1,4 +1,4 @@
-"""The agent as a process of its own, started from the installed command, and what it says over HTTP."""
+"""The agent as a process, started by the installed command, and its pages."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ import httpx
 from tests.support.waiting import until
 
 PLAIN = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""For clients that never use TLS: reading the system's CAs for each costs 40 ms."""
+"""For clients without TLS. Reading the system's CAs for each client would cost 40 ms."""
 COMMAND = Path(sys.executable).with_name("gitops-dsf-agent")
 
 

@@ -18,7 +18,7 @@ from tests.support.waiting import until
 
 
 class RunningAgent:
-    """What a test may look at."""
+    """An agent that runs in the loop of the test."""
 
     def __init__(self, agent: Agent, task: asyncio.Task[int]) -> None:
         self.agent = agent
@@ -29,7 +29,7 @@ class RunningAgent:
         return f"http://127.0.0.1:{self.agent.server.port}"
 
     def scorer(self) -> dict[str, Any]:
-        """What /readyz says of the first scorer; empty values before the file was read."""
+        """The first scorer in /readyz, or empty values before the file was read."""
         scorers: list[dict[str, Any]] = self.agent.detail()[1]["scorers"]
         return {"state": None, "reason": None, "message": "", "failures": 0} | (scorers[0] if scorers else {})
 

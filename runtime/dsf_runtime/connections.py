@@ -1,0 +1,100 @@
+"""The connection pool of an API server, which is replaced when its credentials change."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import httpx
+
+from dsf_runtime.access import Access, AccessError, fingerprint
+from dsf_runtime.apianswers import ApiError
+from dsf_runtime.calls import Kind, Retirement
+from dsf_runtime.clock import Clock
+
+log = logging.getLogger(__name__)
+
+RECHECK_SECONDS: Final = 1.0
+"""Shortest time between two checks of the credential files."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection:
+    """Credentials, and the connection pool that uses them."""
+
+    access: Access
+    client: httpx.AsyncClient
+
+
+class Connections:
+    """Reads credentials with ``load`` before the first request, when their files change, and on ``renew``.
+
+    Replaced pools stay open for ``grace`` seconds, so that running requests can finish.
+    """
+
+    def __init__(
+        self, *, load: Callable[[], Access], headers: Mapping[str, str], clock: Clock, grace: float
+    ) -> None:
+        self._load, self._headers, self._clock = load, dict(headers), clock
+        self._current: Connection | None = None
+        self._checked = 0.0
+        self._lock = asyncio.Lock()
+        self._retirement = Retirement(grace=grace)
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        connection, self._current = self._current, None
+        if connection is not None:
+            await connection.client.aclose()
+        await self._retirement.close()
+
+    async def ready(self) -> Connection:
+        """The connection. It is replaced if a credential file changed since the last check."""
+        async with self._lock:
+            connection = self._current
+            if connection is not None:
+                now = self._clock.monotonic()
+                if now - self._checked < RECHECK_SECONDS or not connection.access.files:
+                    return connection
+                self._checked = now
+                if (
+                    await asyncio.to_thread(fingerprint, connection.access.files)
+                    == connection.access.fingerprint
+                ):
+                    return connection
+                log.info("credentials of %s changed on disk, reading them again", connection.access.host)
+            return await self._connect()
+
+    async def renew(self, refused: Connection) -> None:
+        """Replaces a connection after a 401. If several requests got 401, only the first one replaces it, and
+        the old connection stays open for requests that still use it.
+        """
+        async with self._lock:
+            if self._current is refused:
+                await self._connect()
+
+    async def _connect(self) -> Connection:
+        old = self._current
+        try:
+            access = await asyncio.to_thread(self._load)
+        except AccessError as error:
+            if old is None:
+                raise ApiError(str(error), kind=Kind.CREDENTIALS) from error
+            # Some systems replace a certificate and its key one after the other. Keep the old pair until the
+            # new ones match.
+            log.warning("credentials on disk cannot be used yet, keeping the old ones: %s", error)
+            return old
+        client = httpx.AsyncClient(
+            verify=access.trust,
+            proxy=access.proxy,
+            trust_env=False,
+            headers=self._headers | ({"Authorization": access.authorization} if access.authorization else {}),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=32, keepalive_expiry=60.0),
+            follow_redirects=False,
+        )
+        self._current = Connection(access=access, client=client)
+        self._checked = self._clock.monotonic()
+        if old is not None:
+            self._retirement.add(old.client)
+        return self._current

@@ -1,0 +1,28 @@
+"""When the agent must call: on the grid of its scorer. Virtual time makes this exact."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from dsf_agent.schedule.grid import Grid, stable_fraction
+from tests.support.agent.http import Seen
+
+SLACK_SECONDS: Final = 0.1
+"""How far a call may be from its grid point: ``until`` advances the clock a little during an answer."""
+
+
+def grid_of(name: str, *, cluster: str = "c1", interval: float = 1) -> Grid:
+    """The grid of an entry of tests.support.agent.configmap. The first cycle does not wait for it."""
+    return Grid(interval=interval, phase=interval * stable_fraction(cluster, f"{name}-score", "phase"))
+
+
+def assert_on_grid(calls: Sequence[Seen], *, grid: Grid, least: int = 1) -> None:
+    """Fails unless every grid point from the first call to the last has exactly one call, and there are more
+    than ``least`` calls.
+    """
+    times = [call.at for call in calls]
+    assert len(times) > least, times
+    first = round((times[0] - grid.phase) / grid.interval)
+    due = [grid.phase + (first + index) * grid.interval for index in range(len(times))]
+    assert all(abs(at - on) <= SLACK_SECONDS for at, on in zip(times, due, strict=True)), (
+        f"called at {times}, the grid points were {due}"
+    )
